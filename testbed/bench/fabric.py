@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from testbed.bench.measure import Measurement, measure
-from testbed.bench.rows import Row, spread
+from testbed.bench.measure import Measurement, Told, measure
+from testbed.bench.rows import Row, for_whom, spread
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads
 from testbed.plan import make_plan
@@ -99,6 +99,7 @@ def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
                 f"ring time / NetReduce time, {_RACKS} racks of {hosts}, 4:1, {size / 1e6:g} MB",
                 f"cost model {closed:.3f}",
                 len(factors), middle, spread(factors), "", middle / closed, target, fidelity, most=most,
+                **for_whom(world, runs),
             )
         )  # fmt: skip
         rows.append(_load(say, hosts, size // 4, rate_bps, world))
@@ -110,6 +111,7 @@ def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
     scenario = fabric_scenario("netreduce", hosts, size, rate_bps=rate_bps, world=world, seed=1, capture=True)
     with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
         result = run_scenario(scenario, Path(folder) / "run", pcap=True)
+        run = Told.of(result.document)
         if result.document["verdict"] == "fail":
             raise InternalError(f"{scenario.name}: {result.document['checks']}")
         plan = make_plan(scenario)
@@ -126,4 +128,5 @@ def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
         f"M with its headers, {expected} bytes",
         len(sent), max(sent), spread(sent), "", max(sent), 1.0 if lossless else None, "pass",
         note=f"{again} repetitions; all packets of its hosts would be {hosts}", most=1.0 if lossless else None,
+        **for_whom(world, [run]),
     )  # fmt: skip

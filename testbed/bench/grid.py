@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from testbed.bench.rows import Row, spread
+from testbed.bench.measure import Told
+from testbed.bench.rows import Row, for_whom, spread
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Loss
 from testbed.figures.routes import Measured, measured, spans_of
@@ -29,13 +30,33 @@ __all__ = ["Run", "bench_grid", "grid_scenario", "run_grid"]
 Say = Callable[[str], None]
 _LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
 _PATH_MTU = 8192
-_PLANNERS = {"geryon": 1.0, "atp": 2.4375, "grid": 3.0}
-"""and the published smallest rate, in units of the first"""
 _QUEUE_PACKETS, _CONTROL_QUEUE_PACKETS = 1000, 24
 _OVERLOAD = 1.05
 _LOSS = 0.005
 _RTO_NS = 6_000_000_000
 """longer than the slowest worker's packets are late behind the fastest one's"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """What the published example tells of a planner of gradient routes."""
+
+    name: str
+    published: float
+    """smallest rate, in units of the first planner's"""
+    fastest: float
+    """rate of its fastest worker, in units of a link: what that one sends must last for the whole measurement"""
+    fills_links: bool = False
+    """workers fill their own links, so that more than the plan cannot be asked for"""
+    contradicted: str = ""
+    """the load for which the published table contradicts itself"""
+
+
+_PLANNERS = (
+    _Planner("geryon", 1.0, 0.5),
+    _Planner("atp", 2.4375, 1.0, contradicted="s3->ps"),
+    _Planner("grid", 3.0, 1.0, fills_links=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +89,9 @@ class Run:
     strikes: int
     """of faults"""
     fidelity: str
+    dilation: int = 1
+    deviation: float | None = None
+    """of the JCT from its twin's"""
 
 
 def grid_scenario(
@@ -79,7 +103,7 @@ def grid_scenario(
     shape = LinkShape(
         rate_bps=_LINK_BPS // slower, mtu=9000, queue_packets=_CONTROL_QUEUE_PACKETS if overload else _QUEUE_PACKETS
     )
-    fastest_bps = _fastest_bps(planner) / slower
+    fastest_bps = next(each.fastest for each in _PLANNERS if each.name == planner) * _LINK_BPS / slower
     frames = (
         fastest_bps * (settings.warm_ns + settings.measured_ns) * 1.1 / 8e9 / (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
     )
@@ -107,11 +131,6 @@ def grid_scenario(
     )  # fmt: skip
 
 
-def _fastest_bps(planner: str) -> float:
-    """Of any worker in the example: what it sends must last for the whole measurement."""
-    return {"geryon": 0.5, "atp": 1.0, "grid": 1.0}[planner] * _LINK_BPS
-
-
 def run_grid(scenario: Scenario) -> Run:
     """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
     settings = _SETTINGS[scenario.world]
@@ -121,7 +140,9 @@ def run_grid(scenario: Scenario) -> Run:
     wrong = [check for check in result.document["checks"] if check["verdict"] == "fail"]
     if complete and wrong:
         raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
-    return _judge(scenario, result.history, settings, str(result.document["fidelity"]["verdict"]))
+    told = Told.of(result.document)
+    found = _judge(scenario, result.history, settings, str(result.document["fidelity"]["verdict"]))
+    return replace(found, dilation=told.dilation, deviation=told.deviation)
 
 
 def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidelity: str) -> Run:
@@ -149,44 +170,47 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
     settings = _SETTINGS[world]
     rows: list[Row] = []
     rates: dict[str, list[float]] = {}
+    measured_runs: list[Run] = []
     for planner in _PLANNERS:
-        runs = []
+        name, runs = planner.name, []
         for number in range(settings.repeats):
-            runs.append(run_grid(replace(grid_scenario(planner, world, settings.pace, slower=slower), seed=number)))
-            rates.setdefault(planner, []).append(runs[-1].min_rate_bps)
-            say(f"{planner}, run {number + 1}: slowest worker {runs[-1].min_rate_bps / 1e6:.3f} Mbit/s")
-        rows += _load_rows(planner, runs, settings)
-        if planner != "grid":  # there, workers already fill their own links
-            rows.append(_control(say, planner, world, slower, runs))
-        rows.append(_lossy(say, planner, world, slower))
-    base = rates["geryon"]
-    for planner, published in list(_PLANNERS.items())[1:]:
-        ratios = [rate / first for rate, first in zip(rates[planner], base, strict=True)]
+            runs.append(run_grid(replace(grid_scenario(name, world, settings.pace, slower=slower), seed=number)))
+            rates.setdefault(name, []).append(runs[-1].min_rate_bps)
+            say(f"{name}, run {number + 1}: slowest worker {runs[-1].min_rate_bps / 1e6:.3f} Mbit/s")
+        measured_runs += runs
+        rows += _load_rows(planner, runs, settings, world)
+        if not planner.fills_links:
+            rows.append(_control(say, name, world, slower, runs))
+        rows.append(_lossy(say, name, world, slower))
+    base, *others = _PLANNERS
+    for planner in others:
+        ratios = [rate / first for rate, first in zip(rates[planner.name], rates[base.name], strict=True)]
         within = settings.rate_within
         rows.append(
             Row(
-                f"smallest rate, {planner} / geryon", f"published {published}", len(ratios), median(ratios),
-                spread(ratios), "",
-                median(ratios) / published, 1 - within, most=1 + within,
+                f"smallest rate, {planner.name} / {base.name}", f"published {planner.published}", len(ratios),
+                median(ratios), spread(ratios), "",
+                median(ratios) / planner.published, 1 - within, most=1 + within, **for_whom(world, measured_runs),
             )
         )  # fmt: skip
     return rows
 
 
-def _load_rows(planner: str, runs: list[Run], settings: _Settings) -> list[Row]:
+def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: str) -> list[Row]:
     fidelity = "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
     rows = []
     for place, load in enumerate(runs[0].loads):
         values = [run.loads[place].measured_bps for run in runs]
         is_rate = "->" not in load.name and load.name.startswith("w")
         within = settings.rate_within if is_rate else settings.load_within
-        asked = not (planner == "atp" and load.name == "s3->ps")
+        asked = load.name != planner.contradicted
         rows.append(
             Row(
-                f"{planner}: {load.name}", f"plan {load.planned_bps / 1e6:.3f} Mbit/s", len(values), median(values),
-                spread(values), "bit/s", median(values) / load.planned_bps, 1 - within if asked else None, fidelity,
-                most=1 + within if asked else None,
+                f"{planner.name}: {load.name}", f"plan {load.planned_bps / 1e6:.3f} Mbit/s", len(values),
+                median(values), spread(values), "bit/s", median(values) / load.planned_bps,
+                1 - within if asked else None, fidelity, most=1 + within if asked else None,
                 note="" if asked else "the published table contradicts itself here",
+                **for_whom(world, runs),
             )
         )  # fmt: skip
     return rows
@@ -201,7 +225,7 @@ def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]
     return Row(
         f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "",
         seen, 1.0,
-        run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed",
+        run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed", **for_whom(world, [run]),
     )  # fmt: skip
 
 
@@ -213,4 +237,5 @@ def _lossy(say: Say, planner: str, world: str, slower: int) -> Row:
         f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {planned_bps / 1e6:.3f} Mbit/s", 1, run.min_rate_bps,
         0.0, "bit/s",
         run.min_rate_bps / planned_bps, None, run.fidelity, note=f"sums exact; {run.strikes} packets lost",
+        **for_whom(world, [run]),
     )  # fmt: skip

@@ -119,6 +119,7 @@ def bench_fabrics(say: Say) -> list[Row]:
                     0.0, "bit/s", run.measured_bps / run.expected_bps, 1 - _WITHIN,
                     most=run.planned_bps / run.expected_bps + _WITHIN,
                     note=f"with results on full links {run.expected_bps / 1e9:.3f}" if less else "",
+                    world="simulated",
                 )
             )  # fmt: skip
     return rows

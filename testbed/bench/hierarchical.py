@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from testbed.bench.machines import COLLECTIVES, Place
 from testbed.bench.measure import Measurement, measure
-from testbed.bench.rows import Row
+from testbed.bench.rows import Row, for_whom
 from workloads.costs import machine_cost, threshold_ratio
 from workloads.costs.conditions import crossover_size_bytes
 from workloads.errors import InternalError
@@ -134,7 +134,7 @@ def _times(say: Say, setting: Setting) -> Iterator[Row]:
             run = _run(say, place, name, size)
             what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {seconds:.4f} s"
             note = "least of the three closed forms" if seconds == min(closed.values()) else ""
-            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, run.fidelity, note)
+            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, [run], place.world, note)
 
 
 def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
@@ -152,7 +152,7 @@ def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
             if pipelined:
                 word, note = ", pipelined", f"{note}; rings that hide latency, which the closed form counts in full"
             what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {closed / 1e6:.4f} MB"
-            yield _row(what, peer, found, "byte", found / closed, within, race.fidelity, note)
+            yield _row(what, peer, found, "byte", found / closed, within, race.runs, place.world, note)
 
 
 class _Race:
@@ -160,14 +160,13 @@ class _Race:
 
     def __init__(self, say: Say, place: Place, pipelined: bool = False) -> None:
         self._say, self._place, self._pipelined = say, place, pipelined
-        self.fidelity = "pass"
-        """the worst so far"""
+        self.runs = list[Measurement]()
+        """so far"""
 
     def times(self, size: int) -> tuple[float, float]:
         """Seconds of FR and of PN."""
         runs = [_run(self._say, self._place, name, size, pipelined=self._pipelined) for name in ("FR", "PN")]
-        if any(run.fidelity != "pass" for run in runs):
-            self.fidelity = "unknown"
+        self.runs += runs
         return runs[0].jct_s, runs[1].jct_s
 
     def advantage(self, size: int) -> float:
@@ -191,13 +190,28 @@ def _above(say: Say, setting: Setting) -> Row:
         unit="",
         ratio=min(shares),
         target=1.0 if setting.has_targets else None,
-        fidelity=race.fidelity,
+        fidelity=_worst(race.runs),
+        **for_whom(place.world, race.runs),
     )
 
 
+def _worst(runs: Sequence[Measurement]) -> str:
+    return "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
+
+
 def _row(
-    what: str, peer: str, value: float, unit: str, ratio: float, within: float | None, fidelity: str, note: str
+    what: str,
+    peer: str,
+    value: float,
+    unit: str,
+    ratio: float,
+    within: float | None,
+    runs: Sequence[Measurement],
+    world: str,
+    note: str,
 ) -> Row:
-    """One run; `within`: how far from 1 the ratio may be."""
+    """One figure, of these runs; `within`: how far from 1 the ratio may be."""
     least, most = (None, None) if within is None else (1 - within, 1 + within)
-    return Row(what, peer, 1, value, 0.0, unit, ratio, least, fidelity, note=note, most=most)
+    return Row(
+        what, peer, 1, value, 0.0, unit, ratio, least, _worst(runs), note=note, most=most, **for_whom(world, runs)
+    )

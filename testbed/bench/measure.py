@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from switch_nodes.events import PlaneStatistics
 from testbed.history import of_kind
@@ -15,11 +17,28 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
 
-__all__ = ["Measurement", "allreduce_scenario", "measure"]
+__all__ = ["Measurement", "Told", "allreduce_scenario", "measure"]
 
 _RESULT_S = 0.04
 """from the last byte of a message sent to its result received, with a scheduler in between that has little time to
 give"""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """For whom the figures of a run hold."""
+
+    dilation: int = 1
+    deviation: float | None = None
+    """of the JCT, from that of the same plan in virtual time; None: it was not held beside it"""
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Told:
+        """`document`: a result.json."""
+        return cls(
+            (document.get("dilation") or {"factor": 1})["factor"],
+            (document.get("twin") or {"deviation": None})["deviation"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class Measurement:
     dilation: int = 1
     deviation: float | None = None
     """of the JCT, from that of the same plan in virtual time"""
+    struck: int = 0
+    """packets that faults met"""
 
 
 def allreduce_scenario(
@@ -72,7 +93,7 @@ def measure(scenario: Scenario) -> Measurement:
     wrong = [c for c in document["checks"] if c["verdict"] == "fail"]
     if wrong:
         raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
-    fidelity = document["fidelity"]
+    fidelity, told = document["fidelity"], Told.of(document)
     # Figures that the run itself does not trust stand apart; here they are shown, with the verdict on their fidelity.
     metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
     planes = of_kind(result.history, PlaneStatistics)
@@ -86,6 +107,7 @@ def measure(scenario: Scenario) -> Measurement:
         reasons=tuple(fidelity["reasons"]),
         worker_peak_bytes=max((plane.event.peak_rss_bytes for plane in workers), default=0),
         busiest=f"{busiest.node} {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a core",
-        dilation=(document.get("dilation") or {"factor": 1})["factor"],
-        deviation=(document.get("twin") or {"deviation": None})["deviation"],
+        dilation=told.dilation,
+        deviation=told.deviation,
+        struck=sum(fault["strikes"] for fault in document.get("faults", ())),
     )

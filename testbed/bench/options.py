@@ -27,11 +27,13 @@ class BenchOptions:
     """of each run in real time; None: as many as the bench thinks right"""
     dilation: int | str | None = None
     """real seconds of an emulated one, `auto`: as many as the machine needs; None: as the bench thinks right"""
+    plot: Path | None = None
+    """where the plot is written; None: where the bench thinks right"""
 
 
 _FLAGS = {
     "quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower",
-    "repeats": "--repeats", "dilation": "--dilation",
+    "repeats": "--repeats", "dilation": "--dilation", "plot": "--plot",
 }  # fmt: skip
 
 

@@ -14,26 +14,32 @@ from testbed.bench.grid import bench_grid
 from testbed.bench.gridfabrics import bench_fabrics
 from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
+from testbed.bench.loss import bench_loss
 from testbed.bench.options import BenchOptions, refuse_options
+from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
 
-__all__ = ["Bench", "bench_world", "run_bench"]
+__all__ = ["Bench", "bench_world", "require_plans", "run_bench"]
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
+    name: str
+    """as in `tb bench NAME`"""
     run: Callable[[Say, str, BenchOptions], Report | list[Row]]
     """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
     """that it can measure in; the first one unless asked otherwise"""
     options: tuple[str, ...] = ()
     """names of the fields of BenchOptions that it heeds"""
+    plans: bool = False
+    """it can make plans alone, without a run (`--plan-only`)"""
 
 
 def _factor(options: BenchOptions) -> int | None:
@@ -47,15 +53,35 @@ def _bench_grid(say: Say, world: str, options: BenchOptions) -> list[Row]:
 
 
 _NO_OPTIONS = BenchOptions()
-_BENCHES: dict[str, Bench] = {
-    "allreduce": Bench(
-        lambda say, world, options: bench_allreduce(say, dilation=_factor(options)), ("emulated",), ("dilation",)
-    ),
-    "fabric": Bench(lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
-    "grid": Bench(_bench_grid, ("simulated", "emulated"), ("slower",)),
-    "hierarchical": Bench(lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
-    "ina": Bench(bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
+_BENCHES = {
+    bench.name: bench
+    for bench in (
+        Bench(
+            "allreduce",
+            lambda say, world, options: bench_allreduce(say, dilation=_factor(options)),
+            ("emulated",),
+            ("dilation",),
+        ),
+        Bench("fabric", lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
+        Bench("grid", _bench_grid, ("simulated", "emulated"), ("slower",), plans=True),
+        Bench("hierarchical", lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
+        Bench("ina", bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
+        Bench("loss", bench_loss, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
+        Bench(
+            "peers",
+            lambda say, world, options: bench_peers(say, options, _factor(options)),
+            ("emulated",),
+            ("quick", "csv", "repeats", "dilation", "plot"),
+        ),
+    )
 }
+
+
+def require_plans(name: str) -> None:
+    """Raises ScenarioError unless bench `name` can make plans alone."""
+    if not _BENCHES[name].plans:
+        able = ", ".join(bench.name for bench in _BENCHES.values() if bench.plans)
+        raise ScenarioError(f"only the bench {able} makes plans", file="tb bench", key="--plan-only", found=f"'{name}'")
 
 
 def bench_world(name: str, world: str | None = None) -> str:
@@ -87,7 +113,9 @@ def run_bench(
         for line in report.lines(columns(sys.stdout)):
             print(line)
         # Tables of its own hold what is for information.
-        _show([row for row in report.rows if report.tables is None or row.target is not None])
+        shown = [row for row in report.rows if report.tables is None or row.target is not None]
+        if shown:
+            _show(shown)
     return 0 if all(row.met for row in report.rows) else 1
 
 
@@ -103,7 +131,8 @@ def _show(rows: list[Row]) -> None:
         cells.append((row.what, row.peer, median, spread, runs, ratio, str(row.dilation), twin, _target(row), row.note))
     for line in table_lines(head, cells, columns(sys.stdout), text=(0, 1, 8, 9), indent=0):
         print(line)
-    print(f"on {machine_name()}")
+    for world in sorted({row.world for row in rows}):
+        print("in virtual time: the same on every machine" if world == "simulated" else f"on {machine_name()}")
 
 
 def _target(row: Row) -> str:

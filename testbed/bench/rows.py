@@ -5,11 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Protocol, TypedDict
 
 from testbed.terminal.folding import fold_lines
 
-__all__ = ["Report", "Row", "as_documents", "spread", "summarise"]
+__all__ = ["VIRTUAL", "ForWhom", "Report", "Row", "as_documents", "for_whom", "spread", "summarise"]
+
+VIRTUAL = "any: virtual time"
+"""the machine on which a figure of the simulated world holds"""
+
+
+class ForWhom(TypedDict):
+    """Fields of a Row."""
+
+    world: str
+    dilation: int
+    deviation: float | None
+
+
+class Run(Protocol):
+    """What a run of any bench tells."""
+
+    @property
+    def dilation(self) -> int: ...
+    @property
+    def deviation(self) -> float | None: ...
+
+
+def for_whom(world: str, runs: Iterable[Run]) -> ForWhom:
+    """The largest dilation and deviation of the runs of a row."""
+    kept = list(runs)
+    deviations = [run.deviation for run in kept if run.deviation is not None]
+    return {
+        "world": world,
+        "dilation": max((run.dilation for run in kept), default=1),
+        "deviation": max(deviations, key=abs, default=None),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +69,8 @@ class Row:
     deviation: float | None = None
     """of the JCT from that of the same plan in virtual time, the largest of its runs; None: it was not held beside
     it"""
+    world: str = "emulated"
+    """`simulated`: virtual time, the same on every machine; `emulated`: of this machine"""
 
     @property
     def met(self) -> bool:
@@ -77,13 +110,14 @@ def summarise(
     note: str = "",
     dilation: int = 1,
     deviation: float | None = None,
+    world: str = "emulated",
 ) -> Row:
     return Row(
         what, peer, len(values), median(values), spread(values), unit, ratio, target, fidelity, needs_fidelity, note,
-        dilation=dilation, deviation=deviation,
+        dilation=dilation, deviation=deviation, world=world,
     )  # fmt: skip
 
 
 def as_documents(rows: Sequence[Row], machine: str = "") -> list[dict[str, Any]]:
-    """`machine`: for whom the figures hold."""
-    return [asdict(row) | {"met": row.met, "machine": machine} for row in rows]
+    """`machine`: where figures in real time were measured; those in virtual time hold on any."""
+    return [asdict(row) | {"met": row.met, "machine": VIRTUAL if row.world == "simulated" else machine} for row in rows]

@@ -14,7 +14,7 @@ from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
 from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, twin_points
 from testbed.bench.options import BenchOptions
-from testbed.bench.rows import Report, Row
+from testbed.bench.rows import Report, Row, for_whom
 from workloads.errors import ScenarioError
 
 __all__ = ["FULL", "QUICK", "Grid", "bench_ina", "grid_rows"]
@@ -129,6 +129,7 @@ def _cell_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
             f"average JCT, {mix}, M = {memory} ({share:.2f} SW), {subject.name}", "ATP's, over it", len(cell.runs),
             cell.jct_s, cell.spread, "s", gain(cells[memory, ATP], cell), fidelity=_worst(cell.runs),
             note=f"busy {cell.middle('busy'):.1%}, useful {cell.middle('useful'):.1%}",
+            **for_whom(place.world, cell.runs),
         )  # fmt: skip
 
 
@@ -137,19 +138,20 @@ def _order_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
     for memory in sorted({memory for memory, _ in cells}):
         here = f"{mix}, M = {memory} ({memory / windows:.2f} SW)"
         three = [cells[memory, subject] for subject in (ESA, ATP, SWITCHML)]
-        seeds = len(three[0].runs)
+        seeds, whom = len(three[0].runs), for_whom(place.world, [run for cell in three for run in cell.runs])
         if memory <= SCARCE * windows:
             margin = order_margin(cells, memory)
             yield Row(
                 f"order ESA < ATP < SwitchML, {here}", "1, in every seed", seeds, margin, 0.0, "", margin, 1.0,
                 note=f"ATP/ESA {gain(three[1], three[0]):.2f}, SwitchML/ATP {gain(three[2], three[1]):.2f}",
+                **whom,
             )  # fmt: skip
         elif memory >= PLENTIFUL * windows:
             apart = widest(cells, memory)
             slowest = max(three, key=lambda cell: cell.jct_s).subject.name
             yield Row(
                 f"longest average JCT / shortest, {here}", "1", seeds, apart, 0.0, "", apart, 1.0, most=_AGREEMENT,
-                note=f"slowest: {slowest}",
+                note=f"slowest: {slowest}", **whom,
             )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ COLUMNS = (
     "mix", "protocol", "memory", "memory_per_sw", "slots", "seed", "repeat", "average_jct_s", "p95_jct_s", "busy",
     "useful",
     "collisions", "evictions", "resends", "server_bytes", "gain_over_atp", "gain_over_switchml", "world", "fidelity",
-    "reasons", "setting", "code",
+    "reasons", "dilation", "deviation", "setting", "code",
 )  # fmt: skip
 _HEADER = ",".join(COLUMNS) + "\n"
 _ALLOWED = "another file, or one that this bench began with these arguments"
@@ -134,6 +134,7 @@ def _row(p: Point, figures: Figures, gains: Sequence[str]) -> list[object]:
         figures.average_jct_s, figures.p95_jct_s, figures.busy, figures.useful, figures.collisions, figures.evictions,
         figures.resends, figures.server_bytes, *gains, p.place.world, figures.fidelity,
         " ".join(_BETWEEN.join(figures.reasons).split()),
+        figures.dilation, "" if figures.deviation is None else figures.deviation,
         p.place.setting(), code_version(),
     ]  # fmt: skip
 
@@ -156,9 +157,30 @@ def _parsed(cells: Mapping[str, str], place: Place) -> tuple[Point, Figures]:
         raise ValueError(f"fidelity {cells['fidelity']}")
     reasons = tuple(cells["reasons"].split(_BETWEEN)) if cells["reasons"] else ()
     figures = Figures(
-        average_s, p95_s, busy, useful, collisions, evictions, resends, server_bytes, cells["fidelity"], reasons
+        average_s,
+        p95_s,
+        busy,
+        useful,
+        collisions,
+        evictions,
+        resends,
+        server_bytes,
+        cells["fidelity"],
+        reasons,
+        _counted(cells, "dilation", 1),
+        _deviation(cells["deviation"]),
     )
     return Point(place, mix, subject, memory, seed, repeat), figures
+
+
+def _deviation(text: str) -> float | None:
+    """Above -1, or nothing."""
+    if not text:
+        return None
+    number = float(text)
+    if not -1 < number < math.inf:
+        raise ValueError(f"deviation {text}")
+    return number
 
 
 def _counted(cells: Mapping[str, str], name: str, least: int) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from testbed.bench.ina.place import Point
 from testbed.bench.ina.processes import in_processes
+from testbed.bench.measure import Told
 from testbed.runs.run import run_scenario
 from workloads.errors import InternalError
 
@@ -38,6 +39,9 @@ class Figures:
     """of frames into parameter servers"""
     fidelity: str = "pass"
     reasons: tuple[str, ...] = ()
+    dilation: int = 1
+    deviation: float | None = None
+    """of the average JCT from that of the same plan in virtual time"""
 
 
 def measure_point(point: Point) -> Figures:
@@ -60,12 +64,15 @@ def figures_of(document: dict[str, Any], place: str) -> Figures:
     if jobs["average_jct_s"] is None:
         raise InternalError(f"{place}: not every job came to its end")
 
+    told = Told.of(document)
+
     def total(key: str) -> int:
         return sum(job[key] or 0 for job in jobs["each"])
 
     return Figures(
         jobs["average_jct_s"], jobs["p95_jct_s"], jobs["busy"], jobs["useful"], total("collisions"), total("evictions"),
         total("resends"), total("server_bytes"), fidelity["verdict"], tuple(fidelity["reasons"]),
+        told.dilation, told.deviation,
     )  # fmt: skip
 
 

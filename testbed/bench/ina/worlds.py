@@ -9,7 +9,7 @@ from statistics import median
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
-from testbed.bench.rows import Report, Row, spread
+from testbed.bench.rows import Report, Row, for_whom, spread
 from testbed.terminal.tables import table_lines
 
 __all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pair_of", "twin_points", "world_lines", "world_rows"]
@@ -38,6 +38,9 @@ class Pair:
     repeats: int
     reason: str = ""
     """why the others are not trusted: the first one's"""
+    dilation: int = 1
+    deviation: float | None = None
+    """of the repeats, the largest of each"""
 
     @property
     def ratio(self) -> float:
@@ -68,7 +71,10 @@ def pair_of(twin: Twin, found: Mapping[Point, Figures]) -> Pair:
     told = [run.average_jct_s for run in (good if 2 * len(good) > len(runs) else runs)]
     reason = next((run.reasons[0] for run in runs if run.reasons), "")
     virtual = found[point].average_jct_s
-    return Pair(point, virtual, median(told), spread(told), len(good), len(runs), reason)
+    whom = for_whom(repeats[0].place.world, runs)
+    return Pair(
+        point, virtual, median(told), spread(told), len(good), len(runs), reason, whom["dilation"], whom["deviation"]
+    )
 
 
 def compare_worlds(twins: Sequence[Twin], found: Mapping[Point, Figures]) -> Report:
@@ -83,17 +89,18 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
         f"{_MIX} at {place.rate_bps / 1e6:g} Mb/s and {place.delay_ns / 1e6:g} ms per hop, average JCT in both worlds; "
         f"emulated: medians of {pairs[0].repeats}"
     )
-    head = ("M", "protocol", "seed", "simulated", "emulated", "spread", "ratio", "fidelity")
+    head = ("M", "protocol", "seed", "simulated", "emulated", "spread", "ratio", "dilation", "twin", "fidelity")
     rows = [
         (
             f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{pair.virtual_s:.3f} s",
             f"{pair.real_s:.3f} s", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
+            str(pair.dilation), "" if pair.deviation is None else f"{pair.deviation:+.1%}",
             f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}"
             + (f": {pair.reason}" if pair.reason else ""),
         )
         for pair in pairs
     ]  # fmt: skip
-    yield from table_lines(head, rows, width, text=(1, 7), keys=3)
+    yield from table_lines(head, rows, width, text=(1, 9), keys=3)
 
 
 def world_rows(pairs: Sequence[Pair]) -> list[Row]:
@@ -104,6 +111,7 @@ def world_rows(pairs: Sequence[Pair]) -> list[Row]:
             f"{pair.point.seed}",
             f"simulated {pair.virtual_s:.4f} s", pair.repeats, pair.real_s, pair.spread, "s", pair.ratio, 1 - _WITHIN,
             pair.fidelity, True, pair.reason, 1 + _WITHIN,
+            pair.dilation, pair.deviation,
         )
         for pair in pairs
     ]  # fmt: skip

@@ -53,9 +53,16 @@ def test_rows_compare_and_miss() -> None:
     run = run_grid(grid_scenario("geryon", "simulated", 1.0))
     settings = bench._SETTINGS["simulated"]
     slower = replace(run, loads=tuple(replace(load, measured_bps=0.9 * load.measured_bps) for load in run.loads))
-    assert not any(row.met for row in bench._load_rows("geryon", [slower], replace(settings, rate_within=0.02)))
+    assert {row.world for row in bench._load_rows(bench._PLANNERS[0], [run], settings, "simulated")} == {"simulated"}
+    assert not any(
+        row.met
+        for row in bench._load_rows(bench._PLANNERS[0], [slower], replace(settings, rate_within=0.02), "simulated")
+    )
     assert all(
-        row.met for row in bench._load_rows("geryon", [run], replace(settings, rate_within=0.04, load_within=0.04))
+        row.met
+        for row in bench._load_rows(
+            bench._PLANNERS[0], [run], replace(settings, rate_within=0.04, load_within=0.04), "simulated"
+        )
     )
 
 

@@ -23,6 +23,7 @@ def run_of(verdict: str, metrics: dict[str, Any]) -> Any:
             "checks": [{"name": "bit_exact", "verdict": verdict, "detail": "h1 differs"}],
             "fidelity": {"verdict": "pass", "reasons": []},
             "metrics": metrics,
+            "faults": [{"strikes": 2}, {"strikes": 3}],
         }
         return RunResult(document, [plane("h1", 30, 7), plane("s1", 80, 900)], out)
 

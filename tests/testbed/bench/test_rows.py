@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from testbed.bench import BenchOptions, bench_world, registry, run_bench
-from testbed.bench.rows import Report, Row, as_documents, spread, summarise
+from testbed.bench.measure import Told
+from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, for_whom, spread, summarise
 from testbed.cli import main
 from workloads.errors import ScenarioError
 
@@ -43,7 +44,9 @@ def test_the_exit_code_says_whether_every_target_was_met(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [row(0.95), row(0.5)]
-    monkeypatch.setitem(registry._BENCHES, "fake", registry.Bench(lambda say, world, options: rows, ("simulated",)))
+    monkeypatch.setitem(
+        registry._BENCHES, "fake", registry.Bench("fake", lambda say, world, options: rows, ("simulated",))
+    )
     assert run_bench("fake", as_json=True) == 1
     assert [item["ratio"] for item in json.loads(capsys.readouterr().out)] == [0.95, 0.5]
     rows.pop()
@@ -53,6 +56,29 @@ def test_the_exit_code_says_whether_every_target_was_met(
 
 def test_a_ratio_may_have_to_lie_between_two_values() -> None:
     assert [replace(row(ratio), most=1.1).met for ratio in (0.89, 0.9, 1.1, 1.11)] == [False, True, True, False]
+
+
+def test_every_bench_says_for_whom_its_rows_hold() -> None:
+    runs = [Told(2, 0.01), Told(8, -0.04), Told(4, None)]
+    assert for_whom("emulated", runs) == {"world": "emulated", "dilation": 8, "deviation": -0.04}
+    assert for_whom("simulated", [Told()]) == {"world": "simulated", "dilation": 1, "deviation": None}
+    both = [replace(row(), **for_whom(world, runs)) for world in ("simulated", "emulated")]
+    assert [item["machine"] for item in as_documents(both, "2 x a processor")] == [VIRTUAL, "2 x a processor"]
+    assert [(item["repeats"], item["spread"], item["dilation"]) for item in as_documents(both)] == [(3, 0.15, 8)] * 2
+
+
+def test_the_foot_of_a_table_names_the_machine_only_of_what_was_measured_on_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [replace(row(), world="simulated")]
+    monkeypatch.setitem(
+        registry._BENCHES, "fake", registry.Bench("fake", lambda say, world, options: rows, ("simulated",))
+    )
+    run_bench("fake")
+    assert capsys.readouterr().out.splitlines()[-1] == "in virtual time: the same on every machine"
+    rows[:] = [row()]
+    run_bench("fake")
+    assert capsys.readouterr().out.splitlines()[-1] == f"on {registry.machine_name()}"
 
 
 def test_a_bench_measures_in_its_worlds() -> None:
@@ -73,7 +99,7 @@ def test_an_unknown_bench_is_named_with_the_nearest() -> None:
 def test_options_are_for_benches_that_have_them() -> None:
     with pytest.raises(ScenarioError) as caught:
         run_bench("fabric", options=BenchOptions(quick=True))
-    assert str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with ina"
+    assert str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with ina, loss, peers"
     with pytest.raises(ScenarioError, match="--csv: allreduce has no such option"):
         run_bench("allreduce", options=BenchOptions(csv=Path("x.csv")))
 
@@ -82,7 +108,7 @@ def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = Report([row(0.95), replace(row(0.5, target=None), what="for information")], lambda width: ["the table"])
-    fake = registry.Bench(lambda say, world, options: report, ("simulated",), ("quick",))
+    fake = registry.Bench("fake", lambda say, world, options: report, ("simulated",), ("quick",))
     monkeypatch.setitem(registry._BENCHES, "fake", fake)
     assert run_bench("fake", options=BenchOptions(quick=True)) == 0
     shown = capsys.readouterr().out

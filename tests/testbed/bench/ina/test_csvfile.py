@@ -56,7 +56,7 @@ def test_a_run_is_in_the_file_as_soon_as_it_is_there(path: Path) -> None:
         assert len(lines(path)) == number
     assert (
         lines(path)[3]
-        == f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,,,simulated,pass,,{_SETTING},{code_version()}"
+        == f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,,,simulated,pass,,1,,{_SETTING},{code_version()}"
     )
 
 
@@ -65,7 +65,7 @@ def test_a_finished_file_is_in_order_and_has_gains(begun: Path) -> None:
     runs.finish([*_RUNS][1:])
     assert [line.split(",")[1] for line in lines(begun)[1:]] == ["atp", "esa", "switchml"]
     assert lines(begun)[2] == (
-        f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,1.5000,4.1667,simulated,pass,,{_SETTING},{code_version()}"
+        f"mix-2+2,esa,8,0.0833,8,1,1,0.12,0.18,0.5,0.25,0,12,0,0,1.5000,4.1667,simulated,pass,,1,,{_SETTING},{code_version()}"
     )
     assert [entry.name for entry in begun.parent.iterdir()] == ["ina.csv"]
 
@@ -113,7 +113,7 @@ def test_a_line_that_was_cut_short_is_measured_again(begun: Path) -> None:
         (("mix-2+2,atp", "mix-3,atp"), ":3: --csv: a run of another grid; found mix-3"),
         (("window 24", "window 48"), f":2: --csv: a run of another grid; found {_SETTING[1:-1].replace('24', '48')}"),
         (("atp,8,", "atp,eight,"), ":3: --csv: no run of tb bench ina; found memory eight"),
-        (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 23 columns"),
+        (("mix-2+2,atp", "mix-2+2,,atp"), ":3: --csv: no run of tb bench ina; found 25 columns"),
     ],
 )  # fmt: skip
 def test_a_file_of_something_else_is_left_alone(begun: Path, change: tuple[str, str], text: str) -> None:

@@ -1,0 +1,132 @@
+"""`tb bench loss`: runs the sweeps, draws each, and shows what loss costs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
+from testbed.bench.options import BenchOptions
+from testbed.bench.rows import Report, Row
+from testbed.comparison.units import show_figure
+from testbed.sweeps.figure import write_plots
+from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
+from testbed.sweeps.scenario_report import scenario_rows, write_scenario_files
+from testbed.sweeps.where import computing
+from testbed.terminal.tables import table_lines
+
+__all__ = ["bench_loss", "cost_table"]
+
+_FOLDER = Path("runs") / "bench-loss"
+_JCT = "jct_s"
+
+
+def bench_loss(say: Callable[[str], None], world: str, options: BenchOptions) -> Report:
+    """Every run is kept under `runs/bench-loss` as soon as it is done, by its content: the same command goes on after
+    an interruption. `options.csv`: all runs in one file, too."""
+    rows, finished = list[Row](), list[tuple[Case, FinishedScenarios]]()
+    processes = 1 if world == "emulated" else options.processes
+    for case in cases_of(world, quick=options.quick, seeds=options.seeds):
+        folder = _FOLDER / case.sweep.name
+        done = run_scenario_sweep(case.sweep, folder, computing(processes, None), _teller(say, case))
+        written = [*write_scenario_files(done, folder), *write_plots(done, folder)]
+        say(f"{case.title}: {', '.join(str(path) for path in written if path.suffix in ('.csv', '.svg'))}")
+        finished.append((case, done))
+        rows += _rows(case, groups_of(done))
+    if options.csv is not None:
+        _write_csv(options.csv, finished)
+    return Report(rows, lambda width: _tables(finished, width))
+
+
+def _teller(say: Callable[[str], None], case: Case) -> Callable[[int, int, int], None]:
+    told = [-1]
+
+    def tell(done: int, total: int, reused: int) -> None:
+        tenth = 10 * done // max(1, total)
+        if tenth > told[0]:
+            told[0] = tenth
+            say(f"{case.title}: {done} of {total} runs, {reused} of them there already")
+
+    return tell
+
+
+def _rows(case: Case, groups: Sequence[Group]) -> Iterator[Row]:
+    """Against the same without loss."""
+    for group in groups:
+        summary, plain = group.summary(_JCT), _lossless(groups, group)
+        if summary is None:
+            continue
+        yield Row(
+            what=f"{_label(case, group)}, {case.title}, {show_loss(group.values[LOSS_KEY])} loss",
+            peer="without loss",
+            repeats=summary.count,
+            median=summary.median,
+            spread=(summary.most - summary.least) / summary.median,
+            unit="s",
+            ratio=summary.median / plain if plain else float("nan"),
+            note=_troubles(group),
+        )
+
+
+def _label(case: Case, group: Group) -> str:
+    return str(group.values[case.sweep.variant_name])
+
+
+def _lossless(groups: Sequence[Group], group: Group) -> float | None:
+    """Median of the same without loss, s; None: no run told it."""
+    for other in groups:
+        if other.values[LOSS_KEY] == 0 and dict(other.values, **{LOSS_KEY: group.values[LOSS_KEY]}) == group.values:
+            summary = other.summary(_JCT)
+            return None if summary is None else summary.median
+    return None
+
+
+def _troubles(group: Group) -> str:
+    """What did not end with a verdict `pass`; a rate at which nothing happened to be lost is `unknown`, and counts."""
+    bad = [f"{count} {name}" for name, count in group.verdicts.items() if name not in ("pass", "unknown")]
+    return f"{', '.join(bad)}: {group.reason}" if bad else ""
+
+
+def show_loss(rate: Any) -> str:
+    return f"{100 * float(rate):g} %"
+
+
+def _tables(finished: Sequence[tuple[Case, FinishedScenarios]], width: int) -> Iterator[str]:
+    for case, done in finished:
+        yield f"{case.title}, {case.sweep.worlds[0]}: JCT without loss; with loss on all links so many times it"
+        yield from cost_table(case, groups_of(done), width)
+        yield ""
+
+
+def cost_table(case: Case, groups: Sequence[Group], width: int) -> Iterator[str]:
+    """A line for each protocol and recovery; medians over the seeds, `!` where some run did not pass."""
+    losses = [rate for key, rates in case.sweep.axes if key == LOSS_KEY for rate in rates]
+    cells: dict[str, list[str]] = {}
+    for group in groups:
+        summary, plain = group.summary(_JCT), _lossless(groups, group)
+        mark = "!" if _troubles(group) else ""
+        if summary is None:
+            shown = "-"
+        elif group.values[LOSS_KEY] == 0:
+            shown = show_figure(_JCT, summary.median)
+        else:
+            shown = f"{summary.median / plain:.2f}" if plain else show_figure(_JCT, summary.median)
+        cells.setdefault(_label(case, group), []).append(shown + mark)
+    head = ("", *(show_loss(rate) for rate in losses))
+    yield from table_lines(head, [[label, *values] for label, values in cells.items()], width, text=(0,), indent=2)
+
+
+def _write_csv(path: Path, finished: Sequence[tuple[Case, FinishedScenarios]]) -> None:
+    rows = [
+        {"network": case.network, "workers": case.workers, **row}
+        for case, done in finished
+        for row in scenario_rows(done)
+    ]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

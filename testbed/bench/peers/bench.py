@@ -1,0 +1,98 @@
+"""`tb bench peers`: gloo and OpenMPI over kernel TCP, ring and NetReduce over RoCE, in turns on the same links.
+
+Each repeat runs every subject once, so that a slow spell of the machine meets them all. For scale: on a machine of two
+processors, 16 MB at 100 Mb/s, gloo took 1.61 and 1.88 times M/B at 4 and 8 hosts, OpenMPI 1.86 and 2.30; the ring's own
+bound is 2(N-1)/N times M/B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from typing import Protocol
+
+from testbed.bench.options import BenchOptions
+from testbed.bench.peers import gloo, openmpi
+from testbed.bench.peers.cases import FULL, QUICK, RATE_BPS, SUBJECTS, Case, Grid, Sample
+from testbed.bench.peers.csvfile import SampleFile
+from testbed.bench.peers.gloo import Gloo
+from testbed.bench.peers.network import PeerNetwork, open_network
+from testbed.bench.peers.openmpi import OpenMpi
+from testbed.bench.peers.ours import measure_ours, our_scenario
+from testbed.bench.peers.plot import write_plot
+from testbed.bench.peers.summary import figures_of, rows_of, table
+from testbed.bench.rows import Report
+from testbed.runs.calibration import machine_name
+from workloads.errors import ScenarioError
+
+__all__ = ["DEFAULT_PLOT", "bench_peers"]
+
+Say = Callable[[str], None]
+DEFAULT_PLOT = Path("runs/bench-peers.svg")
+
+
+class Peer(Protocol):
+    """A program of others on a network that is up."""
+
+    def measure(self, case: Case, repeat: int) -> Sample: ...
+
+
+_PEERS: Mapping[str, Callable[[PeerNetwork], AbstractContextManager[Peer]]] = {"gloo": Gloo.on, "openmpi": OpenMpi.on}
+_MISSING: Mapping[str, Callable[[], str]] = {"gloo": gloo.missing, "openmpi": openmpi.missing}
+
+
+def bench_peers(say: Say, options: BenchOptions, dilation: int | None = None, grid: Grid | None = None) -> Report:
+    """`dilation`: of ours; None leaves it to the machine. What kernel TCP does is in real time.
+
+    Raises InternalError when a sum is wrong, HostCapabilityError, ScenarioError when a file cannot be written."""
+    chosen = grid or (QUICK if options.quick else FULL)
+    absent = {name: what for name, missing in _MISSING.items() if (what := missing())}
+    for name, what in absent.items():
+        say(f"{name} is left out: {what} is missing")
+    machine = machine_name()
+    samples = []
+    with SampleFile(options.csv, machine) if options.csv else nullcontext() as file:
+        for sample in _measure(chosen, options.repeats or chosen.repeats, dilation, absent):
+            say(_told(sample))
+            samples.append(sample)
+            if file is not None:
+                file.add(sample)
+    figures, path = figures_of(samples), options.plot or DEFAULT_PLOT
+    try:
+        write_plot(figures, machine, path)
+    except OSError as error:
+        raise ScenarioError(f"cannot be written: {error.strerror}", file=str(path), key="--plot") from error
+    say(f"plot: {path}")
+    return Report(rows_of(figures), lambda width: [*table(figures, absent, width), f"on {machine}"])
+
+
+def _measure(grid: Grid, repeats: int, dilation: int | None, absent: Mapping[str, str]) -> Iterator[Sample]:
+    for hosts in grid.hosts:
+        cases = [Case(hosts, size, loss) for size in grid.sizes for loss in grid.losses]
+        # A peer needs the links and nothing of the protocol: they are those of any of our scenarios.
+        topology = our_scenario("ring", cases[0], 1, 1).topology
+        with ExitStack() as stack:
+            peers = dict[str, Peer]()
+            if len(absent) < len(_PEERS):
+                network = stack.enter_context(open_network(topology))
+                peers = {name: stack.enter_context(on(network)) for name, on in _PEERS.items() if name not in absent}
+            for case in cases:
+                for repeat in range(1, repeats + 1):
+                    for subject in SUBJECTS:
+                        if subject in peers:
+                            yield peers[subject].measure(case, repeat)
+                        elif subject not in absent:
+                            yield measure_ours(subject, case, repeat, dilation)
+
+
+def _told(sample: Sample) -> str:
+    bits = sample.case.size_bytes * 8 / sample.seconds
+    text = f"{sample.subject}, {sample.case}, run {sample.repeat}: {sample.seconds:.3f} s"
+    text += f", {sample.multiple:.2f} times M/B, {bits / RATE_BPS:.0%} of the links"
+    if sample.case.loss:
+        text += f", {sample.lost} frames lost"
+    if sample.fidelity:
+        off = "" if sample.deviation is None else f", {sample.deviation:+.1%} from its twin"
+        text += f", dilation {sample.dilation}{off}, fidelity {sample.fidelity}"
+    return text

@@ -1,0 +1,65 @@
+"""What is measured: who, between how many hosts, how much, at which loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["FULL", "QUICK", "RATE_BPS", "SUBJECTS", "Case", "Grid", "Sample"]
+
+RATE_BPS = 100_000_000
+"""of every link"""
+SUBJECTS = ("gloo", "openmpi", "ring", "ring-irn", "netreduce", "netreduce-irn")
+"""in the order of tables; the first two over kernel TCP, `-irn`: `transport.recovery: irn`, else go-back-N"""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    hosts: int
+    size_bytes: int
+    """M, of float32"""
+    loss: float
+    """chance of every frame, on every link, both ways"""
+
+    @property
+    def least_s(self) -> float:
+        """M/B."""
+        return self.size_bytes * 8 / RATE_BPS
+
+    def __str__(self) -> str:
+        return f"N={self.hosts}, {self.size_bytes / 1e6:g} MB, {self.loss:.0%} loss"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    hosts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    losses: tuple[float, ...]
+    repeats: int
+
+
+FULL = Grid((4, 8), (16_000_000,), (0.0, 0.01), 3)
+QUICK = Grid((4,), (4_000_000,), (0.0, 0.01), 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One all-reduce."""
+
+    subject: str
+    case: Case
+    repeat: int
+    """from 1; the seed of its losses and of ours"""
+    seconds: float
+    lost: int
+    """frames"""
+    fidelity: str = ""
+    """of ours; empty: kernel TCP, which has no twin"""
+    dilation: int = 1
+    deviation: float | None = None
+    """of the JCT from its twin's; None: there is none"""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def multiple(self) -> float:
+        """Of M/B."""
+        return self.seconds / self.case.least_s
