@@ -36,8 +36,8 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.network import build
 from testbed.worlds.emulated.node import NodeTask
+from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node
-from testbed.worlds.emulated.warmth import warm
 from tests.support.namespace import own_namespace
 from topologies import PREFIX_LENGTH, LinkShape, Role, Topology, fat_tree, format_ip, format_mac, rack, spine_leaf
 
@@ -69,7 +69,7 @@ def ours(topology: Topology) -> Times:
         network = build(topology, ledger)
         linked = time.monotonic()
         fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=lambda record: None)
-        with warm():
+        with preload():
             for node in topology.nodes:
                 fleet.launch(NodeTask(plan, node, network.interfaces(node.name), run_dir), network.pid(node.name))
         fleet.await_all(Phase.READY, _PATIENCE_S)

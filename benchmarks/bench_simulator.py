@@ -1,29 +1,36 @@
 """Packet-hops per second of the simulated world: the compiled loop, the Python reference loop, and the same Machines on
 SimPy.
 
-`python -m benchmarks.bench_simulator [--repeats N] [--cases "NAME;..."] [--json]`. A hop is one frame over one wire.
+`python -m benchmarks.bench_simulator [--repeats N] [--cases "NAME;..."] [--json] [--against CHECKOUT]`. A hop is one
+frame over one wire.
 All three take turns on the same plan, so that a change of the machine's load meets all of them; what is compared is CPU
 time of the run without set-up, and each row tells median, spread and ratio. The Machines' own work is part of it:
 gradients are folded, results are hashed. Every run's results are compared with those of the others. Behind the table:
-where the time goes."""
+where the time goes.
+
+With `--against` the compiled loop of this checkout and that of another one take turns instead, each run in an
+interpreter of its own; both have to come to the same history."""
 
 from __future__ import annotations
 
 import argparse
 import gc
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.simpy_world import SimpyWorld
 from testbed.faults.model import Loss
 from testbed.history import Record
 from testbed.plan import Plan, make_plan
-from testbed.scenario.model import Job, Scenario
+from testbed.scenario.model import Job, Scenario, Transport
 from testbed.worlds.simulated.native.library import Why, load_core
 from testbed.worlds.simulated.world import Simulation
 from topologies import LinkShape, rack
@@ -39,6 +46,7 @@ class Case:
     packets: int = 170
     loss: float = 0.0
     delay_ns: int = 0
+    recovery: str = "gbn"
 
     def plan(self) -> Plan:
         shape = LinkShape(rate_bps=1_000_000_000, delay_ns=self.delay_ns)
@@ -48,6 +56,7 @@ class Case:
         return make_plan(
             Scenario(
                 name="bench", topology=topology, link=shape, capture=False,
+                transport=Transport(recovery=self.recovery),
                 job=Job(size_bytes=size, message_packets=self.packets),
                 faults=(Loss("loss", links, rate=self.loss),) if self.loss else (),
             )
@@ -61,6 +70,9 @@ CASES = {
     "4 hosts, 1 % loss": Case(4, 12, loss=0.01),
     "8 hosts, 1 % loss": Case(8, 6, loss=0.01),
     "4 hosts, 4-packet messages": Case(4, 8, packets=4),
+    "4 hosts, IRN": Case(4, 12, recovery="irn"),
+    "4 hosts, IRN, 1 % loss": Case(4, 12, loss=0.01, recovery="irn"),
+    "8 hosts, IRN, 1 % loss": Case(8, 6, loss=0.01, recovery="irn"),
 }
 
 
@@ -123,6 +135,37 @@ def measure(name: str, case: Case, repeats: int) -> dict[str, object]:
     return row
 
 
+_ONE_RUN = """
+import hashlib, json, sys
+from benchmarks.bench_simulator import CASES, _timed
+from testbed.worlds.simulated.world import Simulation
+records = []
+simulation = Simulation(CASES[sys.argv[1]].plan(), records.append)
+taken = _timed(simulation.run)
+told = hashlib.sha256("".join(map(repr, records)).encode()).hexdigest()
+print(json.dumps([simulation.packet_hops / taken, told]))
+"""
+
+
+def compare(name: str, repeats: int, others: Path) -> tuple[list[float], list[float]]:
+    """Packet-hops per CPU second of this checkout and of another one. Ends the program when their histories differ."""
+    trees = Path(__file__).resolve().parents[1], others.resolve()
+    rates: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        told = []
+        for tree, found in zip(trees, rates, strict=True):
+            done = subprocess.run(
+                [sys.executable, "-P", "-c", _ONE_RUN, name], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)},
+                stdout=subprocess.PIPE, text=True, check=True,
+            )  # fmt: skip
+            rate, history = json.loads(done.stdout)
+            found.append(rate)
+            told.append(history)
+        if told[0] != told[1]:
+            raise SystemExit(f"{name}: the two checkouts tell different histories")
+    return rates
+
+
 def profile(case: Case) -> list[tuple[str, int, float]]:
     """(what, times, share of the time): inside the compiled loop, and for each reason why it came back, Python."""
     simulation = Simulation(case.plan(), lambda _: None)
@@ -150,7 +193,7 @@ def profile(case: Case) -> list[tuple[str, int, float]]:
 
     agenda._run = run  # type: ignore[attr-defined]
     for why, answer in list(answers.items()):
-        answers[why] = timed(_REASONS[Why(why)], answer)
+        answers[why] = timed(_REASONS.get(Why(why), Why(why).name), answer)
     began = clock()
     simulation.run()
     total = clock() - began
@@ -173,10 +216,22 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--cases", default=",".join(CASES), help="names, `;` between them; default: all", type=_cases)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="take turns with that one's compiled loop")
     options = parser.parse_args()
     if load_core() is None:
         print("no compiled loop to measure: see python -m workloads.native.build", file=sys.stderr)
         return 3
+    if options.against is not None:
+        print(f"{'packet-hops per CPU second':38}{'this checkout':>20}{'the other':>20}{'ratio':>8}")
+        for name in options.cases:
+            here, there = compare(name, options.repeats, options.against)
+            ratio = statistics.median(a / b for a, b in zip(here, there, strict=True))
+            cells = "".join(
+                f"{_cell({'median': statistics.median(found), 'spread': [min(found), max(found)]}):>20}"
+                for found in (here, there)
+            )
+            print(f"{name:38}{cells}{ratio:8.2f}")
+        return 0
     rows = [measure(name, CASES[name], options.repeats) for name in options.cases]
     profiles = {name: profile(CASES[name]) for name in options.cases}
     if options.json:

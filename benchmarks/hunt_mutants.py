@@ -1,5 +1,5 @@
 """How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000]
-[--fabric | --program NAME] [NAME ...]`.
+[--fabric | --program NAME] [--recovery irn] [NAME ...]`.
 
 Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code
 runs the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn
@@ -27,11 +27,11 @@ from tests.support.netreduce_more_mutants import MORE_NOT_HUNTED as NETREDUCE_NO
 GRID = "grid"
 
 
-def _first(seed: int, schedules: int, machines: Machines, kind: str) -> tuple[int, str] | None:
+def _first(seed: int, schedules: int, machines: Machines, kind: str, recovery: str) -> tuple[int, str] | None:
     """(schedules run, check) of the first failure."""
     for number in range(schedules):
         program = kind if kind in PROTOCOLS else "netreduce"
-        failure, _ = judge_schedule(draw_schedule(seed, number, None, program, kind), machines)
+        failure, _ = judge_schedule(draw_schedule(seed, number, None, program, kind, recovery), machines)
         if failure is not None:
             return number + 1, failure.check
     return None
@@ -56,6 +56,7 @@ def main() -> int:
     )
     parser.add_argument("--fabric", action="store_true")
     parser.add_argument("--program", choices=("netreduce", *PROTOCOLS), default="netreduce")
+    parser.add_argument("--recovery", choices=("", "gbn", "irn"), default="", help="of all rings (default: drawn)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
@@ -68,13 +69,13 @@ def main() -> int:
         kind, planted = GRID, GRID_PLANTED
     missed = 0
     for seed in args.seeds if args.survive else ():
-        found = _first(seed, args.survive, Machines(), kind)
+        found = _first(seed, args.survive, Machines(), kind, args.recovery)
         print(f"unmutated, seed {seed}: {'survives' if found is None else found} {args.survive}", flush=True)
         missed += found is not None
     for name in args.names or planted:
         texts = []
         for seed in args.seeds:
-            found = _first(seed, args.schedules, planted[name], kind)
+            found = _first(seed, args.schedules, planted[name], kind, args.recovery)
             missed += found is None
             texts.append(f"not in {args.schedules}" if found is None else f"{found[0]} ({found[1]})")
         print(f"{name:30} {', '.join(texts)}", flush=True)

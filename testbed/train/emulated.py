@@ -59,6 +59,8 @@ class EmulatedNetwork:
         self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
         """(iteration, pieces by rank): they must be read before the rank hears of its sum, and uses the memory again"""
         self.problem: str | None = None
+        self.is_stuck = False
+        """no worker said that anything is wrong, and no sum came"""
         self.iterations = 0
         """pieces so far"""
 
@@ -107,6 +109,10 @@ class EmulatedNetwork:
             self._fail(record, f"{record.node} gave up with {event.reason}: {event.detail}")
         elif isinstance(event, NodeExited) and record.node in {worker.name for worker in self._plan.workers}:
             self._fail(record, f"{record.node} died: no rank can go on without its worker")
+
+    def give_up(self, reason: str) -> None:
+        if self.problem is None:
+            self.problem, self.is_stuck = reason, True
 
     def close(self) -> None:
         """Nobody will post any more: the workers finish."""

@@ -48,6 +48,10 @@ class Network(Protocol):
         arrived."""
         ...
 
+    def give_up(self, reason: str) -> None:
+        """Whoever waits for a sum waits no longer: from now on this is its problem."""
+        ...
+
     def work(self) -> Iterable[Arrived]:
         """Do what is to be done now; what has arrived since last asked."""
         ...

@@ -143,8 +143,10 @@ class RankServer:
         """Have `call` called by `poll` when the handle is readable."""
         self._selector.register(handle, selectors.EVENT_READ, call)
 
-    def unwatch(self, handle: int) -> None:
-        self._selector.unregister(handle)
+    def unwatch(self, handle: int | socket.socket) -> None:
+        """Also what is not watched: an interruption may come before it is, or after it was."""
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(handle)
 
     def poll(self, timeout_s: float) -> None:
         """Hear whoever speaks within that time, sum what is to be summed, answer."""
@@ -153,6 +155,8 @@ class RankServer:
         self._act()
         self._work()
         self.session.handle_timer(time.monotonic_ns())
+        if self.session.network_is_late and self.network is not None and self.session.failure is not None:
+            self.network.give_up(self.session.failure)
         self._act()
 
     def fail(self, reason: str) -> None:
@@ -274,7 +278,7 @@ class RankServer:
         self._connections.discard(connection)
         if connection.rank is not None:
             self._ranks.pop(connection.rank, None)
-        self._selector.unregister(connection.socket)
+        self.unwatch(connection.socket)
         connection.socket.close()
 
     def _refuse(self, connection: _Connection, reason: str) -> None:

@@ -8,7 +8,7 @@ Rules of this file
 - Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone
   or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does whoever posts
   later.
-- Somebody waits only while a timer is set.
+- Somebody waits only while a timer is set, but for a network that is not up: whoever brings that up ends.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ class Session:
         """why nothing is summed any more"""
         self.over_store: Counter[str] = Counter()
         """matched collectives that were not for the network, by what they were"""
+        self._network_is_up = True
+        self.network_is_late = False
+        """it failed because no sum came in time"""
         self.summed = 0
         """all-reduces whose sum is there"""
         self._posts: list[deque[Post]] = [deque() for _ in range(size)]
@@ -128,6 +131,14 @@ class Session:
         self.summed += 1
         self._actions.append(Answer(number, network_ns))
 
+    def await_network(self) -> None:
+        """What is to be summed waits until the network is there, for as long as that takes."""
+        self._network_is_up = False
+
+    def network_came_up(self, now: int) -> None:
+        self._network_is_up = True
+        self._carried_since = now if self._carried else None
+
     def fail(self, reason: str) -> None:
         if self.failure is None:
             self.failure = reason
@@ -135,7 +146,7 @@ class Session:
             self._actions.append(Fail(reason))
 
     def get_timer(self) -> int | None:
-        times = [since for since in (self._since, self._carried_since) if since is not None]
+        times = [since for since in (self._since, self._network_since) if since is not None]
         return min(times) + self._timeout_ns if times else None
 
     def handle_timer(self, now: int) -> None:
@@ -143,10 +154,16 @@ class Session:
         if due is None or due > now:
             return
         seconds = f"{self._timeout_ns / 1e9:g} s"
-        if self._carried_since is not None and self._carried_since + self._timeout_ns <= now:
+        if self._network_since is not None and self._network_since + self._timeout_ns <= now:
+            self.network_is_late = True
             self.fail(f"the network did not bring the sum of collective {self._carried[0]} within {seconds}")
         else:
             self.fail(f"within {seconds} {self._missing()}")
+
+    @property
+    def _network_since(self) -> int | None:
+        """When the wait for the network began."""
+        return self._carried_since if self._network_is_up else None
 
     def next_action(self) -> Action | None:
         return self._actions.popleft() if self._actions else None

@@ -71,6 +71,9 @@ class SimulatedNetwork:
     def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
         self._waiting.append((number, gradients, totals))
 
+    def give_up(self, reason: str) -> None:
+        self.problem = self.problem or self._story(reason)
+
     def work(self) -> Iterator[Arrived]:
         """One all-reduce, from its first packet to its last result."""
         if not self._waiting or self.problem is not None:

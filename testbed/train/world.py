@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import shlex
 import time
@@ -171,6 +172,8 @@ class _EmulatedTraining(_Training):
         self._origin: int | None = None
         self._plan: Plan | None = None
         self._closed = False
+        self._end_by = math.inf
+        """when workers that have not finished are not waited for any longer; CLOCK_MONOTONIC, s"""
 
     def _live(self) -> RunFacts:
         if not self._options.command:
@@ -196,16 +199,26 @@ class _EmulatedTraining(_Training):
         if self._conversation.is_over and not self._closed and self._network is not None:
             self._closed = True
             self._network.close()
+            self._end_by = time.monotonic() + self._options.timeout_s
         return self._conversation.turn_s
+
+    @property
+    def has_given_up(self) -> bool:
+        """No sum came, or none of those that nobody waits for any more, in the time that there is for one."""
+        if self._network is None:
+            return False
+        return self._network.is_stuck or (self._closed and time.monotonic() >= self._end_by)
 
     def _network_of(self, plan: Plan) -> Network:
         self._plan = plan
         self._network = EmulatedNetwork(plan, self._server.memories, self._tell)
+        self._server.session.await_network()
         return self._network
 
     def _hear(self, record: Record) -> None:
         if isinstance(record.event, TrafficStarted):
             self._origin = time.monotonic_ns() - record.t
+            self._server.session.network_came_up(time.monotonic_ns())
             self._voice.say("the network is up")
         if self._network is not None and not self._closed:
             self._network.hear(record)

@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -15,6 +15,11 @@ __all__ = ["StoreExchange", "combine"]
 
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
 """between two looks into the store, and whether the network failed meanwhile"""
+
+
+_REASON_S = 5.0
+"""that the network may take to learn why the store is gone: it lives in one of the ranks"""
+_T = TypeVar("_T")
 
 
 class StoreExchange:
@@ -49,12 +54,12 @@ class StoreExchange:
     def _put(self, key: str, value: Any) -> None:
         data = io.BytesIO()
         torch.save(value, data)
-        self._store.set(key, data.getvalue())
+        self._asked(lambda: self._store.set(key, data.getvalue()))
 
     def _get(self, key: str) -> Any:
         deadline, pause = time.monotonic() + self._timeout.total_seconds(), _LEAST_PAUSE_S
         # Not `wait`: each of its short timeouts would print a warning.
-        while not self._store.check([key]):
+        while not self._asked(lambda: self._store.check([key])):
             self._check()
             if time.monotonic() >= deadline:
                 raise TimeoutError(
@@ -62,7 +67,19 @@ class StoreExchange:
                 )
             time.sleep(pause)
             pause = min(2 * pause, _MOST_PAUSE_S)
-        return torch.load(io.BytesIO(self._store.get(key)), weights_only=True)
+        return torch.load(io.BytesIO(self._asked(lambda: self._store.get(key))), weights_only=True)
+
+    def _asked(self, question: Callable[[], _T]) -> _T:
+        """What the store says. Raises NetworkFailed with the reason of a rank's end, where that is why it says
+        nothing, else what the store raises."""
+        try:
+            return question()
+        except RuntimeError:
+            deadline = time.monotonic() + _REASON_S
+            while time.monotonic() < deadline:
+                self._check()
+                time.sleep(_MOST_PAUSE_S)
+            raise
 
     def _drop(self, key: str) -> None:
         with contextlib.suppress(RuntimeError, NotImplementedError):  # of a store that keeps everything

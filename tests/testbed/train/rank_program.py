@@ -4,10 +4,12 @@ sum:N        an all-reduce of N elements, all of them rank + 1; its result is ch
 store        a collective that is not for the network
 step         the optimizer stepped
 print:TEXT   one line
+wait         wait for SIGINT
 KIND@RANK    only at that rank: crash, kill, hang, quit, sum:N, ...
 """
 
 import array
+import contextlib
 import os
 import signal
 import sys
@@ -54,6 +56,9 @@ def do(client: RankClient, word: str) -> None:
             client.step(int(value))
         case "print":
             print(value, flush=True)
+        case "wait":
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.pause()
         case "crash":
             raise ZeroDivisionError("a mistake of the script")
         case "kill":

@@ -1,5 +1,6 @@
 """Ranks without torch: NumPy arrays through the real socket, shared memory and a simulated network."""
 
+import socket
 import threading
 import time
 
@@ -169,6 +170,23 @@ def test_a_network_that_closes_ends_what_waits_for_it(tmp_path):
     item.wait()
     assert item.problem.startswith("the network went away")
     assert not fabric.path.exists()
+
+
+def test_one_that_is_interrupted_while_a_rank_comes_closes_all_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "s"
+    server = RankServer(path, SIZE, ServerOptions(MEMORY, 20.0, "rack, simulated"), lambda first: None, print)
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server._selector, "register", interrupt)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        with pytest.raises(KeyboardInterrupt):
+            server.poll(5.0)
+        server.close()
+        assert client.recv(1) == b"", "the connection is closed, too"
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -243,3 +243,27 @@ def test_a_description_is_one_line(elements, dtype, op):
     text = describe(post(0, elements, dtype=dtype, op=op))
     assert text.startswith("all_reduce")
     assert "-1" not in text
+
+
+def test_the_time_that_a_network_takes_to_come_up_is_not_its_delay():
+    session = joined()
+    session.await_network()
+    for rank in range(2):
+        session.post(rank, post(0), 0)
+    assert session.get_timer() is None
+    session.handle_timer(10 * TIMEOUT)
+    session.network_came_up(10 * TIMEOUT)
+    assert session.get_timer() == 11 * TIMEOUT
+    session.handle_timer(11 * TIMEOUT - 1)
+    assert (session.failure, session.network_is_late) == (None, False)
+    session.handle_timer(11 * TIMEOUT)
+    assert session.network_is_late
+    assert session.failure == "the network did not bring the sum of collective 0 within 30 s"
+
+
+def test_a_rank_that_is_missed_is_no_fault_of_the_network():
+    session = joined()
+    session.post(0, post(0), 0)
+    session.handle_timer(TIMEOUT)
+    assert session.failure is not None
+    assert not session.network_is_late
