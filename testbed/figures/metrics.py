@@ -17,6 +17,7 @@ from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.recovery import routing_metrics
+from testbed.figures.sampled import sampled_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
@@ -104,6 +105,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "background": background_metrics(context),
         "jobs": jobs,
         "routing": routing,
+        "sampled": sampled_metrics(context),
     }
     values |= {name: found for name, found in extra.items() if found is not None}
     return values if fidelity is None else withhold(values, fidelity)
@@ -210,13 +212,19 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
 
 
 def _retransmissions(context: CheckContext) -> dict[str, Any]:
-    """`packets` is None when no queue pair told its statistics (a killed run)."""
+    """`packets` is None when no queue pair told its statistics (a killed run). `spurious`: those that came, at a host
+    or a switch, where they had come before; a packet that the network doubled is one too. None where datagrams
+    travel."""
+    endpoints = context.events(RcStatistics)
+    twice = sum(record.event.reason == "duplicate" for record in context.events(PacketIgnored))
+    spurious = twice + sum(record.event.duplicates_received for record in endpoints)
     told = context.events(RcStatistics, DatagramStatistics)
     sent = sum(record.event.packets_sent for record in told)
     again = sum(record.event.packets_retransmitted for record in told)
     return {
         "packets": again if told else None,
         "of_packets_sent": sent if told else None,
+        "spurious": spurious if endpoints else None,
         "by_cause": _counts(record.event.cause for record in context.events(Retransmission, DatagramResent)),
     }
 

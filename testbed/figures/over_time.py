@@ -1,14 +1,16 @@
-"""What happened in each interval of a run, counted from its history alone: nothing is recorded for it, so it costs a
-run nothing."""
+"""What happened in each interval of a run, from its history alone: most is counted from events that are told anyway;
+queues, slots and marks come from the looks that a world takes (`testbed.worlds.sampling`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from switch_nodes.events import SwitchSampled
 from testbed.faults.events import FaultStruck
 from testbed.history import Record
+from testbed.history.events import QueuesSampled
 from workloads.datagrams.blocks import BlockSummed
 from workloads.events import (
     CnpSent,
@@ -39,6 +41,12 @@ class OverTime:
     intervals: int
     series: tuple[Series, ...]
     """those of which something happened"""
+    sampled_ns: tuple[int, ...] = ()
+    """the intervals at which queues, slots and marks were looked at, one after the other; empty: they were not"""
+
+    def of(self, title: str) -> Mapping[str, tuple[float, ...]]:
+        """The lines of the series of that title, by node or link; nothing where nothing of it happened."""
+        return next((dict(series.lines) for series in self.series if series.title == title), {})
 
 
 def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
@@ -54,11 +62,15 @@ def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | No
         counted.rates("gradient received", "bit/s", counted.received),
         counted.rates("blocks summed", "blocks/s", _summed),
         counted.in_flight(),
+        counted.most("frames waiting in queues", "frames", _waiting),
+        counted.most("slots in use", "slots", _slots),
+        counted.grown("packets marked (CE)", "packets", _marked),
         counted.sums("packets sent again", "packets", _sent_again),
         counted.sums("packets struck by faults", "packets", _struck),
         counted.sums("answers to congestion marks (CNPs)", "packets", _answered),
     )
-    return OverTime(interval, count, tuple(series for series in found if series.lines))
+    looked = {record.event.every_ns: None for record in history if isinstance(record.event, QueuesSampled)}
+    return OverTime(interval, count, tuple(series for series in found if series.lines), tuple(looked))
 
 
 def _round(least_ns: float) -> int:
@@ -79,6 +91,21 @@ def _summed(record: Record) -> tuple[str, int] | None:
 
 def _struck(record: Record) -> tuple[str, int] | None:
     return (record.event.target, 1) if isinstance(record.event, FaultStruck) else None
+
+
+def _waiting(record: Record) -> Mapping[str, int] | None:
+    return record.event.waiting if isinstance(record.event, QueuesSampled) else None
+
+
+def _slots(record: Record) -> Mapping[str, int] | None:
+    event = record.event
+    if not isinstance(event, SwitchSampled) or event.slots_in_use is None:
+        return None
+    return {record.node: event.slots_in_use}
+
+
+def _marked(record: Record) -> Mapping[str, int] | None:
+    return record.event.marks if isinstance(record.event, SwitchSampled) else None
 
 
 def _answered(record: Record) -> tuple[str, int] | None:
@@ -120,6 +147,43 @@ class _Counted:
         found, seconds = self.sums(title, unit, of), self.interval / 1e9
         return Series(title, unit, tuple((name, tuple(each / seconds for each in line)) for name, line in found.lines))
 
+    def most(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
+        """What the looks of each interval found at most; without a look it is what the last one found. A name that a
+        look leaves out had nothing."""
+        lines: dict[str, list[float]] = {}
+        last: Mapping[str, int] = {}
+        upto = 0
+        for record in sorted(self.history, key=_time):
+            found = of(record) if record.t >= 0 else None
+            if found is None:
+                continue
+            at = record.t // self.interval
+            self._fill(lines, last, upto, at)
+            last = {**last, **found} if isinstance(record.event, SwitchSampled) else found
+            for name, amount in last.items():
+                line = lines.setdefault(name, [0.0] * self.count)
+                line[at] = max(line[at], amount)
+            upto = max(upto, at + 1)
+        self._fill(lines, last, upto, self.count)
+        return Series(title, unit, _sorted(lines.items()))
+
+    @staticmethod
+    def _fill(lines: Mapping[str, list[float]], last: Mapping[str, int], start: int, stop: int) -> None:
+        for name, amount in last.items() if stop > start else ():
+            lines[name][start:stop] = [amount] * (stop - start)
+
+    def grown(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
+        """By how much counters grew from look to look, where the later one was. One that starts anew starts at 0."""
+        lines: dict[str, list[float]] = {}
+        before: dict[str, int] = {}
+        for record in sorted(self.history, key=_time):
+            found = of(record) if record.t >= 0 else None
+            for name, value in (found or {}).items():
+                line, known = lines.setdefault(name, [0.0] * self.count), before.get(name, 0)
+                line[record.t // self.interval] += value - known if value >= known else value
+                before[name] = value
+        return Series(title, unit, _sorted(lines.items()))
+
     def in_flight(self) -> Series:
         """What was posted and not acknowledged at the end of each interval."""
         changes: dict[str, list[float]] = {}
@@ -137,6 +201,10 @@ class _Counted:
                 levels.append(max(0.0, level))
             lines[name] = levels
         return Series("posted and not acknowledged", "bytes", _sorted(lines.items()))
+
+
+def _time(record: Record) -> int:
+    return record.t
 
 
 def _sorted(lines: Iterable[tuple[str, list[float]]]) -> tuple[tuple[str, tuple[float, ...]], ...]:

@@ -16,7 +16,7 @@ __all__ = ["matrix_page"]
 _CSS = """
 body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:80rem;padding:0 1rem;color:#1b1f24;background:#fff}
 h1{font-size:1.25rem}.wide{overflow-x:auto}table{border-collapse:collapse}th,td{border:1px solid #d5dae0;padding:.35rem .6rem;text-align:left;vertical-align:top}
-th{font-weight:600}td small{display:block;color:#5c6670}.pass{background:#e3f5e6}.fail{background:#fde3e3}.unknown{background:#fdf3d8}.invalid,.failed{background:#eef0f2}
+th{font-weight:600;white-space:nowrap}td small{display:block;color:#5c6670}.pass{background:#e3f5e6}.fail{background:#fde3e3}.unknown{background:#fdf3d8}.invalid,.failed{background:#eef0f2}
 .expected{outline:2px solid #176f2c;outline-offset:-3px}
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}th,td{border-color:#3a4046}td small{color:#9aa4ad}
 .pass{background:#16351d}.fail{background:#451a1c}.unknown{background:#3d3113}.invalid,.failed{background:#23282d}.expected{outline-color:#6bd685}}

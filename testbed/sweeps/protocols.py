@@ -3,34 +3,20 @@ protocol knows go away."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from switch_nodes.kinds import sums
+from switch_nodes.kinds import program_kinds, uses
 from testbed.reading.problems import closest, show
-from testbed.scenario.known import names_where, protocol_of, traits_of
+from testbed.reading.sections import names_of
+from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.model import Job
-from testbed.scenario.protocol import Traits, protocol_names
+from testbed.scenario.owned_keys import foreign_keys
+from testbed.scenario.protocol import Protocol, protocol_names
+from testbed.scenario.transport import Transport
 from workloads.errors import ScenarioError
 
 __all__ = ["require_protocol", "under_protocol"]
-
-
-_OWN_KEYS: dict[str, dict[str, set[str]]] = {
-    "roce": {
-        "job": {"message_packets", "window_messages", "credit", "hello", "fallback", "pipelined"},
-        "switch": {"release", "gate"},
-        "transport": {
-            "verb", "timeout", "retry_count", "rnr_retry", "rnr_timer", "ack_every", "start_psn", "receive_late",
-            "congestion_control", "dcqcn", "recovery",
-        },
-    },
-    "datagrams": {
-        "job": {"window_packets", "quantisation", "server", "copies", "priority", "priority_x0"},
-        "switch": {"memory", "knobs"},
-        "transport": {"rto", "framing", "uc_packets", "aimd"},
-    },
-}  # fmt: skip
-"""section -> keys that nobody but these protocols knows"""
 
 
 def _known() -> tuple[str, ...]:
@@ -38,10 +24,14 @@ def _known() -> tuple[str, ...]:
     return names_where(lambda traits: traits.sums and not traits.needs)
 
 
-def _lacking(traits: Traits) -> set[str]:
-    """Keys of `job` that a protocol of datagrams does not know though others of them do."""
-    server = set() if traits.has_server else {"server"}
-    return server if traits.has_priorities else server | {"priority", "priority_x0"}
+def _foreign(new: Protocol) -> Mapping[str, Collection[str]]:
+    """Section -> keys that the protocol, or the switch program that serves it, does not know."""
+    of_programs = {name for kind in program_kinds().values() for name in kind.uses}
+    return {
+        "job": {key.name for key in foreign_keys(Job, new.name)},
+        "transport": {key.name for key in foreign_keys(Transport, new.name)},
+        "switch": {name for name in of_programs if not uses(new.programs[0], name)},
+    }
 
 
 def require_protocol(name: Any, *, file: str, key: str | None = None) -> str:
@@ -66,22 +56,21 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
     before = str(job.get("collective", Job().collective))
     if before == name:
         return data
-    new, old = protocol_of(name), traits_of(before) if before in protocol_names() else Traits()
-    foreign = _OWN_KEYS["datagrams" if new.traits.reliable else "roce"]
+    new, old = protocol_of(name), protocol_of(before) if before in protocol_names() else None
     changed = dict(data)
-    for section in ("job", "switch", "transport"):
-        kept = {key: value for key, value in (data.get(section) or {}).items() if key not in foreign[section]}
-        changed[section] = kept
-    for key in set() if new.traits.reliable else _lacking(new.traits):
-        changed["job"].pop(key, None)
+    for section, foreign in _foreign(new).items():
+        changed[section] = {key: value for key, value in (data.get(section) or {}).items() if key not in foreign}
+    if old is not None and old.job_keys is not None and old.job_keys is not new.job_keys:
+        for key in names_of(old.job_keys):
+            changed["job"].pop(key, None)
+    if isinstance(knobs := changed["switch"].get("knobs"), dict):
+        heeded = program_kinds()[new.programs[0]].knobs
+        changed["switch"]["knobs"] = {key: value for key, value in knobs.items() if key in heeded}
     changed["job"]["collective"] = name
     changed["switch"]["program"] = new.programs[0]
-    if not sums(new.programs[0]):
-        for key in _OWN_KEYS["roce"]["switch"]:
-            changed["switch"].pop(key, None)
     topology = data.get("topology")
     if isinstance(topology, dict) and isinstance(topology.get("hosts"), int) and not job.get("hosts"):
-        more = new.traits.has_server - old.has_server
+        more = new.traits.has_server - (old is not None and old.traits.has_server)
         changed["topology"] = {**topology, "hosts": topology["hosts"] + more}
     if not changed["transport"]:
         del changed["transport"]

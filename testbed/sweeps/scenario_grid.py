@@ -73,14 +73,16 @@ def _valid(
 ) -> Point:
     shown, folder = source
     changed = copy.deepcopy(data)
-    for override in (*sweep.changes, *as_overrides(chosen)):
+    where = f"{shown} ({', '.join(f'{name}={value}' for name, value in labels[1:])})" if labels[1:] else shown
+    for override in sweep.changes:
         apply_override(changed, {}, override)
+    for override in as_overrides(chosen):
+        _apply(changed, override, where)
     if variant.protocol:
         changed = under_protocol(changed, variant.protocol)
     for override in as_overrides(dict(variant.changes)):
-        apply_override(changed, {}, override)
+        _apply(changed, override, where)
     # JSON is YAML in which no word can be taken for something else.
-    where = f"{shown} ({', '.join(f'{name}={value}' for name, value in labels[1:])})" if labels[1:] else shown
     switch, words = changed.get("switch"), list[str]()
     if sweep.names_code and isinstance(switch, dict) and is_own_program(str(switch.get("program", ""))):
         words = set_words(PROGRAM_KEY, switch["program"])[1:]
@@ -92,6 +94,16 @@ def _valid(
     program = scenario.switch.program if is_own_program(scenario.switch.program) else ""
     text = dump_scenario(with_stock_code(scenario))
     return Point(labels, scenario.seed, scenario.world, text, program, expect=scenario.expect)
+
+
+def _apply(changed: dict[str, Any], override: str, where: str) -> None:
+    """What an axis or a variant asks for. Raises ScenarioError that names the point: nobody wrote `--set`."""
+    try:
+        apply_override(changed, {}, override)
+    except ScenarioError as error:
+        raise ScenarioError(
+            error.problem, file=where, key=error.key, found=error.found, allowed=error.allowed, hint=error.hint
+        ) from None
 
 
 def _without_line(error: ScenarioError) -> ScenarioError:

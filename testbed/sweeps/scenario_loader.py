@@ -62,8 +62,15 @@ class SweepWords:
 def with_words(data: dict[str, Any], places: dict[KeyPath, Place], words: SweepWords, section: str = "axes") -> None:
     """Change the data of a sweep file in place; an axis of the command line takes the place of the file's. Raises
     ScenarioError."""
+    given = set[str]()
     for axis in words.axes:
         key, values = split_axis(axis) if isinstance(axis, str) else axis
+        if key in given:
+            raise ScenarioError(
+                "an axis stands twice", file=AXIS_FILE, key=key, found=show(values),
+                allowed=f"each key once, with all its values: {key}=VALUE,VALUE,...",
+            )  # fmt: skip
+        given.add(key)
         if not isinstance(data.get(section), dict):
             data[section] = {}
         data[section][key] = values

@@ -11,6 +11,7 @@ from typing import Any
 
 from testbed.comparison.figures import Figure
 from testbed.comparison.units import show_figure
+from testbed.reading.problems import closest
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
@@ -134,7 +135,21 @@ def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterato
     for figure in sweep.figures:
         yield ""
         yield from _figure_table(finished, groups, figure, width)
+    yield from _untold(finished)
     yield from _reasons(groups)
+
+
+def _untold(finished: FinishedScenarios) -> Iterator[str]:
+    """Figures that were asked for, and that no run knows by that name."""
+    told = list(dict.fromkeys(name for outcome in finished.outcomes for name in outcome.figures))
+    unknown = [figure for figure in finished.sweep.figures if figure not in told]
+    if not told or not unknown:
+        return
+    yield ""
+    for figure in unknown:
+        near = closest(figure, told)
+        yield f"no run has a figure {figure!r}" + (f"; {near}" if near else "")
+    yield f"figures of these runs: {', '.join(told)}"
 
 
 def _verdicts(finished: FinishedScenarios) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import testbed.steering.events
 import workloads.datagrams.blocks
 import workloads.events
-from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchStarted
+from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchSampled, SwitchStarted
 from switch_nodes.program_events import PROGRAM_EVENTS
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import OwnEvent, Record
@@ -26,7 +26,7 @@ _OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, 
 """of data planes, of the filters at their ports, of their captures"""
 _TOLD: Mapping[str, frozenset[type]] = {
     "host": _OF_ANY | {BarrierReached, BarrierPassed} | _all_of(workloads.events) | _all_of(workloads.datagrams.blocks),
-    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchStarted, ConfigRefused},
+    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused},
     "controller": _all_of(testbed.steering.events),
 }
 

@@ -2,7 +2,8 @@
 
 From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `names` of its queue pairs where a device
 chose them, `ready` with its backend, `done`, and in between records of the history. To a node: `names` of all such
-nodes, `start` with the common origin, `tick` every now and then (send what you hold), `stop`, `die` (a fault kills it).
+nodes, `start` with the common origin, `tick` every now and then (send what you hold), `sample` (tell
+what a switch holds), `stop`, `die` (a fault kills it).
 A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
 """
 
@@ -15,7 +16,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -105,6 +106,8 @@ class NodeChannel:
         self.socket, self.node = connection, node
         self._clock = clock or EmulatedClock()
         self._flush_ns = self._clock.emulated(_FLUSH_NS)
+        self.on_sample: Callable[[], Event | None] | None = None
+        """asked for what the node holds whenever the orchestrator looks"""
         self.stopped = False
         self.origin_ns = 0
         self._held: list[tuple[int, Event]] = []
@@ -169,8 +172,15 @@ class NodeChannel:
                 self.stopped = True
             elif message["control"] == "die":
                 self._die()
+            elif message["control"] == "sample":
+                self._tell_sample()
         self.flush()
         return not self.stopped
+
+    def _tell_sample(self) -> None:
+        event = None if self.on_sample is None else self.on_sample()
+        if event is not None:
+            self.on_event(self._clock.since(self.origin_ns), event)
 
     def flush(self) -> None:
         self._encode_held()

@@ -52,6 +52,11 @@ class Companion(Protocol):
         """Do it, without waiting; in how many seconds it wants the next turn at the latest."""
         ...
 
+    @property
+    def has_given_up(self) -> bool:
+        """Workers that have not finished need not be waited for: they cannot."""
+        ...
+
 
 class Phase(Enum):
     STARTING = auto()
@@ -193,6 +198,12 @@ class Fleet:
     def _send_start(self, node: NodeProcess) -> None:
         node.phase = Phase.RUNNING
         self._send(node, {"control": "start", "origin_ns": self._origin_ns})
+
+    def sample(self) -> None:
+        """Ask the switches what they hold; they tell it as an event."""
+        for node in self._nodes.values():
+            if node.phase is Phase.RUNNING and node.task.node.role is Role.SWITCH:
+                self._send(node, {"control": "sample"})
 
     def stop(self, role: Role) -> None:
         """Ask the nodes of one role to stop, and wait until they are gone. Raises InternalError when one does not."""

@@ -16,7 +16,7 @@ from testbed.kernel.ledger import Ledger, LinkEntry
 from testbed.kernel.links import add_veth_pair
 from testbed.kernel.mininet_api import Host, Intf, Link, Mininet, Node, Switch, lg
 from testbed.kernel.processes import child_setup
-from testbed.worlds.emulated.foothold import Foothold
+from testbed.worlds.emulated.namespace_sockets import NamespaceSockets
 from testbed.worlds.emulated.splices import Splices
 from topologies import Link as Cable
 from workloads.errors import HostCapabilityError
@@ -43,7 +43,7 @@ class _OwnedNode(Node):  # type: ignore[misc]
 
     def __init__(self, name: str, *, ledger: Ledger, **params: Any) -> None:
         self.ledger = ledger
-        self.foothold: Foothold | None = None
+        self.sockets: NamespaceSockets | None = None
         self._postponed: list[tuple[Any, ...]] | None = []
         super().__init__(name, **params)
 
@@ -91,9 +91,9 @@ class _OwnedNode(Node):  # type: ignore[misc]
 
     def terminate(self) -> None:
         """Safe on a node whose start failed half-way."""
-        if self.foothold is not None:
-            self.foothold.close()
-            self.foothold = None
+        if self.sockets is not None:
+            self.sockets.close()
+            self.sockets = None
         if self.shell is None:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -153,8 +153,8 @@ class ShapedLink(Link):  # type: ignore[misc]
         deleteIntfs: bool = False,
     ) -> None:
         ledger: Ledger = node1.ledger
-        here: Foothold = node1.foothold
-        there: Foothold = node2.foothold
+        here: NamespaceSockets = node1.sockets
+        there: NamespaceSockets = node2.sockets
         ledger.note(LinkEntry(intfname1, here.inode))
         ledger.note(LinkEntry(intfname2, there.inode))
         if self.splices is None:

@@ -31,10 +31,11 @@ from testbed.kernel.links import (
     set_flags,
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
+from testbed.kernel.queues import read_waiting
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
 from testbed.worlds.emulated.dilation import kernel_shape
-from testbed.worlds.emulated.foothold import Foothold
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
+from testbed.worlds.emulated.namespace_sockets import NamespaceSockets
 from testbed.worlds.emulated.splices import Splices
 from topologies import PREFIX_LENGTH, Direction, Link, Node, Role, Topology, format_ip, format_mac
 from workloads.errors import HostCapabilityError, InternalError
@@ -81,7 +82,7 @@ class Network:
         self.mininet: Any = QuietMininet(topo=None, controller=None, build=False)
         self.order = {node.name: number for number, node in enumerate(topology.nodes)}
         """place of a node in the topology"""
-        self._footholds: dict[str, Foothold] = {}
+        self._sockets: dict[str, NamespaceSockets] = {}
 
     def interface(self, node: str, port: int) -> str:
         return interface_name(self.topology, node, port, self.tag)
@@ -95,35 +96,42 @@ class Network:
         """Of the shell that holds the node's namespace."""
         return int(self.mininet[node].pid)
 
-    def _sender(self, link: Link, direction: Direction) -> tuple[Foothold, int]:
+    def _sender(self, link: Link, direction: Direction) -> tuple[NamespaceSockets, int]:
         """Where a direction is shaped: at the interface that sends into it."""
         node, port = (link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)
-        foothold = self._footholds[node]
-        return foothold, foothold.index[self.interface(node, port)]
+        sockets = self._sockets[node]
+        return sockets, sockets.index[self.interface(node, port)]
 
     def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
         """Its rate is the kernel's, in real time. Raises InternalError when our qdisc is not there."""
-        foothold, index = self._sender(link, direction)
-        reading = read_qdisc(foothold.netlink, index)
+        sockets, index = self._sender(link, direction)
+        reading = read_qdisc(sockets.netlink, index)
         if reading is None:
             raise InternalError(f"link {link.name} {direction}: its HTB class has gone")
         return reading
 
+    def waiting(self, node: str) -> dict[int, int]:
+        """Frames in the queues of a node's ports, by port."""
+        sockets = self._sockets[node]
+        lengths = read_waiting(sockets.queues)
+        indices = {port: sockets.index[self.interface(node, port)] for port, _, _ in self.topology.ports(node)}
+        return {port: lengths[index] for port, index in indices.items() if index in lengths}
+
     def set_rate(self, link: Link, direction: Direction, rate_bps: int) -> None:
         """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does
         not show this rate afterwards."""
-        foothold, index = self._sender(link, direction)
+        sockets, index = self._sender(link, direction)
         kept = kernel_shape(self.clock, rate_bps, link.shape.mtu)
         with _asking(f"change the rate of link {link.name} {direction}"):
-            change_rate(foothold.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst_ns=kept.burst_ns)
+            change_rate(sockets.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst_ns=kept.burst_ns)
         _require(f"link {link.name} {direction}: rate", kept.rate_bps, self.read_shaping(link, direction).rate_bps)
 
     def set_state(self, node: str, port: int, *, up: bool) -> None:
         """Of an interface; without it the far end of its link has no carrier. Raises HostCapabilityError."""
-        foothold = self._footholds[node]
-        index = foothold.index[self.interface(node, port)]
+        sockets = self._sockets[node]
+        index = sockets.index[self.interface(node, port)]
         with _asking(f"set port {port} of {node} {'up' if up else 'down'}"):
-            (set_flags if up else clear_flags)(foothold.netlink, index, UP)
+            (set_flags if up else clear_flags)(sockets.netlink, index, UP)
             for end, link, _ in self.topology.ports(node):
                 if end == port and link.name in self.spliced and self.splices is not None:
                     self.splices.set_carrier(link, link.b if node == link.a else link.a, up=up)
@@ -131,14 +139,14 @@ class Network:
     def stop(self) -> None:
         """Ends the shells; namespaces, interfaces and qdiscs go with them. Safe on a half-built network, and twice."""
         nodes = [*self.mininet.hosts, *self.mininet.switches]
-        for foothold in self._footholds.values():
-            foothold.close()
-        self._footholds.clear()
+        for sockets in self._sockets.values():
+            sockets.close()
+        self._sockets.clear()
         if self.splices is not None:
             self.splices.close()
             self.splices = None
         for node in nodes:
-            node.foothold = None
+            node.sockets = None
             node.terminate()
         self.mininet.hosts.clear()
         self.mininet.switches.clear()
@@ -229,11 +237,11 @@ class _Builder:
         made = self._network.mininet[node.name]
         try:
             made.settle()
-            foothold = Foothold(made.pid)
+            sockets = NamespaceSockets(made.pid)
         except OSError as error:
             raise InternalError(f"cannot enter the namespace of node {node.name}: {error}") from error
-        self._network._footholds[node.name] = made.foothold = foothold
-        self._ledger.note(NamespaceEntry(foothold.inode, node.name))
+        self._network._sockets[node.name] = made.sockets = sockets
+        self._ledger.note(NamespaceEntry(sockets.inode, node.name))
 
     def _add_link(self, link: Link) -> None:
         network = self._network
@@ -261,15 +269,15 @@ class _Builder:
         return bytes((0x02, 0x49, 0x4E, 0x53, number & 0xFF, port & 0xFF))
 
     def _configure(self, node: Node) -> None:
-        foothold = self._network._footholds[node.name]
-        foothold.learn_indices()
-        netlink = foothold.netlink
-        set_flags(netlink, foothold.index["lo"], UP)
+        sockets = self._network._sockets[node.name]
+        sockets.learn_indices()
+        netlink = sockets.netlink
+        set_flags(netlink, sockets.index["lo"], UP)
         for port, link, _ in self._topology.ports(node.name):
             name = self._network.interface(node.name, port)
-            index = foothold.index[name]
-            turn_offloads_off(foothold.socket, name)
-            self._ledger.note(QdiscEntry(name, foothold.inode, "htb"))
+            index = sockets.index[name]
+            turn_offloads_off(sockets.socket, name)
+            self._ledger.note(QdiscEntry(name, sockets.inode, "htb"))
             kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
             shape(
                 netlink,
@@ -287,21 +295,21 @@ class _Builder:
                 interface = self._network.mininet[node.name].nameToIntf[name]
                 interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
         if node.role is Role.HOST:
-            foothold.absorb_roce()
+            sockets.absorb_roce()
 
-    def _ready_links(self, node: Node, foothold: Foothold) -> dict[int, LinkReading]:
+    def _ready_links(self, node: Node, sockets: NamespaceSockets) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to
         send when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
         state; the other end started within our call, though its state may take a second to show it."""
         order = self._network.order
         first = {
-            foothold.index[self._network.interface(node.name, port)]
+            sockets.index[self._network.interface(node.name, port)]
             for port, link, _ in self._topology.ports(node.name)
             if order[node.name] < max(order[link.a], order[link.b]) and link.name not in self._network.spliced
         }
         deadline = time.monotonic() + _CARRIER_PATIENCE_S
         while True:
-            links = read_links(foothold.netlink)
+            links = read_links(sockets.netlink)
             waiting = [index for index in first if not links[index].operational]
             if not waiting:
                 return links
@@ -310,11 +318,11 @@ class _Builder:
             time.sleep(0.002)
 
     def _verify(self, node: Node) -> None:
-        foothold = self._network._footholds[node.name]
-        links = self._ready_links(node, foothold)
+        sockets = self._network._sockets[node.name]
+        links = self._ready_links(node, sockets)
         ports = list(self._topology.ports(node.name))
-        indices = [foothold.index[self._network.interface(node.name, port)] for port, _, _ in ports]
-        readings = read_qdiscs(foothold.netlink, indices)
+        indices = [sockets.index[self._network.interface(node.name, port)] for port, _, _ in ports]
+        readings = read_qdiscs(sockets.netlink, indices)
         for (port, link, _), index in zip(ports, indices, strict=True):
             name = self._network.interface(node.name, port)
             place = f"link {link.name} at {node.name}"
@@ -323,7 +331,7 @@ class _Builder:
             _require(f"{place}: carrier", True, state.carrier)
             _require(f"{place}: MTU", link.shape.mtu, state.mtu)
             _require(f"{place}: MAC", format_mac(self._mac(node.name, port)), state.mac)
-            for offload, on in read_offloads(foothold.socket, name).items():
+            for offload, on in read_offloads(sockets.socket, name).items():
                 _require(f"{place}: offload {offload}", False, on)
             reading = readings.get(index)
             if reading is None:
@@ -332,7 +340,7 @@ class _Builder:
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
             _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
         if node.role is Role.HOST and ports:
-            addresses = read_addresses(foothold.netlink)
+            addresses = read_addresses(sockets.netlink)
             if format_ip(node.ip) not in addresses:
                 raise InternalError(
                     f"{node.name}: asked for address {format_ip(node.ip)}, the kernel shows {addresses}"

@@ -1,5 +1,5 @@
 """What runs inside a node process: the Machine that the plan wants, on a data plane. Its parts are imported late: the
-orchestrator loads them once before it forks (`warmth`), everything else that imports this module needs none of them."""
+orchestrator loads them once before it forks (`preload`); whatever else imports this module needs none of them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
 from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, kernel_shape
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
-from topologies import Link, Role
+from testbed.worlds.sampling import port_names
+from topologies import Link, Role, Topology
 from workloads.machine import Event, Machine
 from workloads.native.account import NATIVE, account_of
 
 if TYPE_CHECKING:
-    from switch_nodes.dataplane import DataPlane, EmulatedClock
+    from switch_nodes.dataplane import DataPlane, EgressMarking, EmulatedClock
     from testbed.captures.capture import PcapngTap
 
 __all__ = ["build_node", "capture_path"]
@@ -131,6 +132,17 @@ def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
     return max(link.shape.rate_bps, *changed) if changed else link.shape.rate_bps
 
 
+def _sample(machine: Machine, marking: EgressMarking | None, topology: Topology, switch: str) -> Event | None:
+    """What the switch holds; None: nothing that could be told."""
+    from switch_nodes.events import SwitchSampled
+    from switch_nodes.program import slots_of
+
+    names = port_names(topology, switch)
+    marks = {} if marking is None else {names[port]: count for port, count in marking.marks.items()}
+    slots = slots_of(machine)
+    return SwitchSampled(slots, marks) if marks or slots is not None else None
+
+
 def _switch_moderation_ns(shape: KernelShape) -> int:
     """Half of a NIC's: a frame waits for both."""
     from switch_nodes.dataplane import moderation_ns
@@ -155,6 +167,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     machine = create_program(config)
     check_event = partial(check_told, machine)
     clock, exact = clock_of(scenario), is_exact(task.plan)
+    marking = make_marking(scenario, name)
+    channel.on_sample = partial(_sample, machine, marking, scenario.topology, name)
     shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu) for _, link, _ in ports]
     plane = DataPlane(
         machine,
@@ -169,7 +183,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         on_control=channel.on_control,
         moderation_ns=0 if exact else min(_switch_moderation_ns(shape) for shape in shapes),
         wires=make_wires(scenario, name) if exact else None,
-        marking=make_marking(scenario, name),
+        marking=marking,
         clock=clock,
     )
     return _Loop(machine, plane, tap, clock, check_event)

@@ -11,17 +11,16 @@ from typing import Any
 
 from testbed.doctor import require
 from testbed.history import Record
-from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.fleet import Fleet, Phase
-from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.node import NodeTask
+from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node
-from testbed.worlds.emulated.warmth import warm
 from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, refuse
 from topologies import Role
 from workloads.errors import InternalError
@@ -52,16 +51,15 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     plan = session_plan(scenario)
     refuse(plan)
     require(NEEDS)
-    ledger = open_ledger(folder)
-    left: tuple[str, ...] = ()
-    try:
+    left: list[str] = []
+    with own_ledger(folder, left.extend) as ledger:
         from testbed.worlds.emulated.network import build
 
         network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario))
         try:
             fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
             try:
-                with warm():
+                with preload():
                     for node in scenario.topology.switches:
                         task = NodeTask(plan, node, network.interfaces(node.name), folder)
                         fleet.launch(task, network.pid(node.name))
@@ -75,11 +73,6 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
             # What a person left running on hosts: a shell that ends takes it along only where nobody ignores SIGHUP.
             end_processes(below for host in scenario.topology.hosts for below in descendants(network.pid(host.name)))
             network.stop()
-    finally:
-        entries = ledger.entries()
-        left = find_leftovers(entries)
-        ledger.close()
-        remove_run(ledger.folder, ledger.owner, entries)
     if left:
         raise InternalError(f"left behind: {', '.join(left)}")
 

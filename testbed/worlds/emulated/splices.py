@@ -18,7 +18,7 @@ from pyroute2 import IPRoute
 from testbed.kernel.ledger import Ledger, LinkEntry, NamespaceEntry
 from testbed.kernel.links import UP, add_veth_pair, clear_flags, read_links, set_flags
 from testbed.kernel.namespaces import PrivateNetwork
-from testbed.worlds.emulated.foothold import turn_ipv6_off
+from testbed.worlds.emulated.namespace_sockets import turn_ipv6_off
 from topologies import Direction, Link
 from workloads.errors import InternalError
 

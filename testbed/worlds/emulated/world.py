@@ -12,7 +12,6 @@ from testbed.doctor import require
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import LinkDown
 from testbed.history import Record, events, make_record
-from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.load import read_machine
@@ -34,14 +33,16 @@ from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.environment import environment
 from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
-from testbed.worlds.emulated.ledgers import open_ledger
+from testbed.worlds.emulated.ledgers import own_ledger
+from testbed.worlds.emulated.looking import Looks
 from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
+from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node, capture_path
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
-from testbed.worlds.emulated.warmth import warm
+from testbed.worlds.sampling import sample_interval_ns
 from topologies import DIRECTIONS, Direction, Role
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
@@ -121,16 +122,8 @@ class _Run:
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
-        ledger = open_ledger(self._run_dir)
-        try:
+        with own_ledger(self._run_dir, lambda left: self._tell(events.LeftoversFound(left))) as ledger:
             self._inside_ledger(ledger)
-        finally:
-            entries = ledger.entries()
-            left = find_leftovers(entries)
-            if left:
-                self._tell(events.LeftoversFound(left))
-            ledger.close()
-            remove_run(ledger.folder, ledger.owner, entries)
         return RunFacts(
             self._captures(),
             environment(self._backends, self._assignments, self._clock.dilation),
@@ -174,7 +167,7 @@ class _Run:
             self._network.stop()
 
     def _start(self) -> None:
-        with warm():
+        with preload():
             on_devices = dict(self._scenario.nics)
             for name in on_devices:
                 self._launch(name)
@@ -212,6 +205,8 @@ class _Run:
         faults = self._scenario.faults
         schedule = list(make_schedule(faults, carrier_actions(faults, self._topology, self._openflow.names)))
         limit = self._scenario.time_limit_ns
+        every_ns = sample_interval_ns(self._plan)
+        looks = Looks(every_ns, self._network, self._fleet, self._clock, self._tell)
         while not self._over():
             self._interruption.check()
             now = self._now()
@@ -222,16 +217,19 @@ class _Run:
                 self._act(schedule.pop(0), schedule)
             self._openflow.check()
             self._tell_kernel_faults()
+            looks.look(now)
             due = tenants.advance(now)
             acts = schedule[0].at_ns if schedule else _NEVER
-            deadline = min(limit, self._give_up_ns, acts, _NEVER if due is None else due)
+            deadline = min(limit, self._give_up_ns, acts, looks.due_ns, _NEVER if due is None else due)
             self._fleet.pump(self._clock.real(max(0, deadline - self._now())) / 1e9)
 
     def _settled(self) -> set[str]:
         return self._finished | self._failed | self._dead
 
     def _over(self) -> bool:
-        """Every worker is settled, or one failed and the others had their time to notice."""
+        """Every worker is settled, or one failed and the others had their time to notice, or nobody waits for them."""
+        if self._companion is not None and self._companion.has_given_up:
+            return True
         return not self._workers - self._settled() or self._now() >= self._give_up_ns
 
     def _act(self, action: Action, later: list[Action]) -> None:

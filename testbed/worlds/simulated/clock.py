@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from switch_nodes.events import LoadSampled, PlaneStatistics
+from switch_nodes.program import slots_of
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.nodes import FinishingMachine
 from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed
@@ -70,6 +71,11 @@ class ClockedMachine:
             return event
         told: dict[str, Any] = {name: self._clock.world(getattr(event, name)) for name in INSTANTS[type(event)]}
         return replace(event, **told)
+
+    @property
+    def slots_in_use(self) -> int | None:
+        """Of a switch."""
+        return slots_of(self.machine)
 
     def finish(self, now: int) -> None:
         self.machine.finish(self._clock.local(now))

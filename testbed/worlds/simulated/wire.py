@@ -36,6 +36,11 @@ class Wire:
         self.first_at = self.last_at = 0
         """when the first frame began and the last one ended"""
 
+    @property
+    def waiting(self) -> int:
+        """Frames in the queue; the one on the wire is not among them."""
+        return len(self._queue)
+
     def send(self, frame: Buffer) -> str:
         """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
         when as many as the link allows wait already, `misfit` when it is longer than the MTU."""

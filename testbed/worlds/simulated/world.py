@@ -13,22 +13,32 @@ from pathlib import Path
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
+from switch_nodes.events import SwitchSampled
 from switch_nodes.own_program import ended_process
+from switch_nodes.program import slots_of
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
 from testbed.captures.capture import PcapngTap
 from testbed.history import Record, make_record
-from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached, TrafficStarted
+from testbed.history.events import (
+    NodeExited,
+    NodeStarted,
+    QueuesSampled,
+    ShapingMeasured,
+    TimeLimitReached,
+    TrafficStarted,
+)
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
+from testbed.worlds.sampling import Sampler, sample_interval_ns
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
 from testbed.worlds.simulated.nodes import FinishingMachine, Node
-from testbed.worlds.simulated.troubles import BACKEND, Troubles
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
@@ -44,6 +54,8 @@ ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 """(configuration of a worker or server, when it starts by its own clock in ns)"""
 
+_OF_LIVES = frozenset({WorkerFinished, WorkerFailed, WorkerFellBack, NodeExited, NodeStarted})
+"""events that say who may still get somewhere"""
 _MANY_ELEMENTS = 1 << 22
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
@@ -55,7 +67,8 @@ make_worker = create_host
 
 class Simulation:
     """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
-    name. `native=False` keeps the compiled loop out (the reference run of tests)."""
+    name. `native=False` keeps the compiled loop out (the reference run of tests). `sample_ns`: the first interval at
+    which queues, slots and marks are told; 0: never. Looking changes nothing."""
 
     def __init__(
         self,
@@ -66,6 +79,7 @@ class Simulation:
         employ: WorkerFactory = make_worker,
         *,
         native: bool = True,
+        sample_ns: int = 0,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
@@ -74,6 +88,9 @@ class Simulation:
         self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
+        self._switches = {config.name for config in plan.switches}
+        self._ports: list[tuple[str, str, Wire, bool]] = []
+        """(`LINK DIRECTION`, switch that sends into it, wire, whether it marks)"""
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
         self._clocks = draw_clocks(scenario.clocks, scenario.seed, self._actors)
         for worker in plan.hosts:
@@ -100,9 +117,10 @@ class Simulation:
                 )  # fmt: skip
         self._connect(parts.wire)
         parts.connect(scenario.topology, self.nodes, self._wires)
-        self._troubles = Troubles(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
+        self._node_faults = NodeFaults(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
         for number, fault in enumerate(scenario.faults):
-            self._troubles.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
+            self._node_faults.plan(fault, (len(self._actors) + 1) * _ACTOR_SPAN + number)
+        self._sampler = Sampler(sample_ns) if sample_ns else None
         self._open = set(self._workers)
         """workers that may still get somewhere"""
 
@@ -137,10 +155,35 @@ class Simulation:
 
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
         """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start)."""
+        sampler = self._sampler
+        while sampler is not None and sampler.due_ns < limit:
+            if self.agenda.run(sampler.due_ns, goes_on):
+                return True
+            following = self.agenda.next_time()
+            if following is None:
+                break
+            self._sample(sampler.due_ns, sampler.interval_ns)
+            sampler.looked(following)
         if self.agenda.run(limit, goes_on):
             return True
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False
+
+    def _sample(self, now: int, every_ns: int) -> None:
+        """Tell what waits, what is held and what was marked, between two appointments."""
+        waiting, marks = dict[str, int](), dict[str, dict[str, int]]()
+        for switch in self._plan.switches:
+            marks[switch.name] = {}
+        for name, node, wire, does_mark in self._ports:
+            if wire.waiting:
+                waiting[name] = wire.waiting
+            if does_mark:
+                marks[node][name] = wire.marks
+        self._on_record(make_record(now, "world", QueuesSampled(every_ns, waiting)))
+        for name, marked in marks.items():
+            slots = slots_of(self.nodes[name].machine)
+            if slots is not None or marked:
+                self._on_record(make_record(now, name, SwitchSampled(slots, marked)))
 
     def nudge(self, name: str) -> None:
         """Something from outside happened to this node's Machine: look at it again, right now."""
@@ -175,10 +218,13 @@ class Simulation:
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
+                if sender in self._switches:
+                    does_mark = link.shape.ecn_threshold_packets is not None
+                    self._ports.append((f"{link.name} {direction}", sender, wire, does_mark))
 
     def finish(self) -> None:
         """Tell the ends of all nodes and links."""
-        self._troubles.finish()
+        self._node_faults.finish()
         for node in self.nodes.values():
             node.finish()
         for link in self._plan.scenario.topology.links:
@@ -202,12 +248,14 @@ class Simulation:
 
     def _tell(self, node: str, event: Event) -> None:
         self._on_record(make_record(self.agenda.now, node, event))
+        if type(event) not in _OF_LIVES:
+            return
         match event:
             case WorkerFinished() | WorkerFailed():
                 self._open.discard(node)
             case WorkerFellBack():
                 self._open.add(node)
-            case NodeExited(node=gone) if not self._troubles.revivals.get(gone):
+            case NodeExited(node=gone) if not self._node_faults.revivals.get(gone):
                 self._open.discard(gone)
             case NodeStarted(node=back) if back in self._workers:
                 self._open.add(back)
@@ -229,6 +277,11 @@ class SimulatedWorld:
     """World: needs nothing of this machine and makes nothing on it."""
 
     name = "simulated"
+
+    def __init__(self, taps: Mapping[str, Tap] | None = None) -> None:
+        """`taps`: what hears what switches see, by name, instead of files in the run directory. A program of the
+        user's own runs in a process of its own, and leaves files all the same."""
+        self._taps = taps
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made.
@@ -256,10 +309,11 @@ class SimulatedWorld:
         return self._simulate(plan, run_dir, on_record)
 
     def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
-        taps = make_taps(plan, run_dir) if plan.scenario.capture else {}
+        files = make_taps(plan, run_dir) if plan.scenario.capture and self._taps is None else {}
+        taps: Mapping[str, Tap] = files if self._taps is None else self._taps
         try:
             with blame(plan.scenario.job.collective, "protocol"):
-                simulation = Simulation(plan, on_record, taps)
+                simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
                 simulation.run()
             is_native = simulation.is_native
             del simulation
@@ -276,7 +330,7 @@ class SimulatedWorld:
             "event_loop": "native" if is_native else "python",
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
-        return RunFacts(captures=tuple(tap.path for tap in taps.values()), environment=environment)
+        return RunFacts(captures=tuple(tap.path for tap in files.values()), environment=environment)
 
 
 def make_taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:

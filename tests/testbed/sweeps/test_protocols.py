@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import testbed.sweeps
 from testbed.scenario.loader import parse_scenario
+from testbed.scenario.protocol import protocol_names
 from testbed.sweeps.protocols import _known, under_protocol
 from workloads.errors import ScenarioError
 
@@ -45,3 +48,22 @@ def test_its_own_protocol_changes_nothing() -> None:
 def test_several_jobs_are_not_changed() -> None:
     with pytest.raises(ScenarioError, match="jobs: has several jobs, whose collectives a sweep does not change"):
         under_protocol(data_of("jobs-8"), "esa")
+
+
+def test_knobs_that_the_new_program_does_not_heed_go_away() -> None:
+    data = data_of("esa-lossy")
+    data["switch"]["knobs"] = {"preempt": False, "reclaim": False}
+    assert under_protocol(data, "atp")["switch"]["knobs"] == {"reclaim": False}
+    assert "knobs" not in under_protocol(data, "switchml")["switch"]
+
+
+def test_no_sweep_of_scenarios_names_a_protocol() -> None:
+    """They ask `Protocol`; models of closed forms have names of their own (`parameters`)."""
+    folder = Path(testbed.sweeps.__file__).parent
+    for module in sorted(folder.glob("*.py")):
+        if module.name in ("parameters.py", "compute.py", "evaluate.py"):
+            continue
+        words = {
+            node.value for node in ast.walk(ast.parse(module.read_text("utf-8"))) if isinstance(node, ast.Constant)
+        }
+        assert not words & set(protocol_names()), module.name

@@ -9,12 +9,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from testbed.cli import main
+from testbed.runs import run as run_module
+from testbed.scenario import load_scenario
 from testbed.sweeps import ScenarioSweep, load_sweep, scenario_engine
 from testbed.sweeps.compute import compute_point
 from testbed.sweeps.figure import write_plots
@@ -104,6 +106,14 @@ def test_when_no_point_is_valid_the_sweep_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"faults\[0\].rate"):
         run(sweep_of(axes=["faults.loss.rate=200%,300%"]), tmp_path / "sweep")
     assert not (tmp_path / "sweep").exists()
+
+
+def test_a_figure_that_no_run_has_is_named(finished: FinishedScenarios) -> None:
+    assert not [line for line in scenario_summary(finished) if line.startswith("no run has")]
+    asked = replace(finished, sweep=replace(finished.sweep, figures=("jct_s", "jtc_s")))
+    lines = list(scenario_summary(asked))
+    assert "no run has a figure 'jtc_s'; did you mean 'jct_s'?" in lines
+    assert any(line.startswith("figures of these runs: ") and " jct_s, " in line for line in lines)
 
 
 def test_files_hold_every_run(finished: FinishedScenarios) -> None:
@@ -242,80 +252,6 @@ def test_who_stops_early_leaves_no_process() -> None:
     assert workers_of_this_process() == []
 
 
-def test_the_command_tells_and_writes_all(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    words = [
-        "sweep",
-        "rack-lossy",
-        "--axis",
-        "faults.loss.rate=0,5%",
-        "--seeds",
-        "3",
-        "--world",
-        "simulated",
-        "--set",
-        "job.size=8kB",
-    ]
-    assert main([*words, "--set", "transport.timeout=10", "--jobs", "1", "--plot", "--matrix"]) == 0
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert "rack-lossy: 6 runs at 2 points: 6 pass" in told.out
-    assert "jct_s, median of 3 seeds (95% confidence interval of the median)" in told.out
-    names = {path.name for path in (tmp_path / "runs/sweeps/rack-lossy").iterdir()}
-    assert names == {
-        "matrix.html", "plot-jct_s.pdf", "plot-jct_s.svg", "points", "results.csv", "results.json", "results.jsonl",
-        "summary.csv",
-    }  # fmt: skip
-    assert main([*words, "--set", "transport.timeout=10", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["verdicts"] == {"pass": 6}
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["rakc"], ("tb sweep: no such sweep or scenario; found 'rakc'; allowed: a file (*.yaml), or a name from `tb "
-                    "list sweeps` or "
-                   "`tb list scenarios`; did you mean 'rack'?\n")),
-        (["rack"], ("tb sweep: axes: nothing is varied; allowed: an axis, several scenarios, protocols, worlds or "
-                   "seeds; `tb run rack` runs it once\n")),
-        (["rack", "--model", "flow", "--seeds", "2"], ("tb sweep: --model: means nothing for scenarios; allowed: with "
-                                                       "a "
-                                                      "sweep of models\n")),
-        (["rack", "--seeds", "0"], ("tb: --seeds: seeds: not seeds; found 0; allowed: how many (1 to 10,000), or a "
-                                    "list "
-                                   "of whole numbers from 0 to 2^63-1\n")),
-        (["rack", "--seeds", "10000", "--axis", "topology.hosts=2,3,4"],
-         ("tb sweep: axes: too many points; found 30,000; allowed: at most 20,000 runs; shorten an axis, or take fewer "
-         "seeds\n")),
-        (["rack", "--protocols", "netreduce,switchlm"],
-         ("tb: --protocols: protocols[1]: no such protocol of sweeps; found 'switchlm'; allowed: netreduce, switchml, "
-         "atp, esa, ring; did you mean 'switchml'?\n")),
-        (["rack", "--world", "simulated,real", "--seeds", "2"], ("tb: --world: worlds[1]: no such world; found 'real'; "
-                                                                "allowed: emulated, simulated, lab\n")),
-        (["netreduce-scale", "--seeds", "2"], ("tb sweep: --seeds: means nothing for a sweep of models; allowed: with "
-                                              "scenarios\n")),
-        (["netreduce-scale", "--matrix"], ("tb sweep: --matrix: means nothing for a sweep of models; allowed: with "
-                                          "scenarios\n")),
-        (["netreduce-scale", "--axis", "gpu=32"], ("tb: --axis: parameters.gpu: unknown parameter of machines; "
-                                                   "allowed: "
-                                                  "gpus, ")),
-        (["rack", "--axis", "topology.host=2,3", "--world", "simulated"],
-            ("tb: playbooks/scenarios/rack.yaml (topology.host=2, world=simulated): topology.host: unknown key; "
-            "allowed: kind, hosts, link, links; did you mean 'hosts'?\n")),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_said_before_anything_is_made(
-    words: list[str], text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["sweep", *words]) == 64
-    assert capsys.readouterr().err.startswith(text)
-    assert not list(tmp_path.iterdir())
-
-
 def test_an_axis_of_the_command_line_takes_the_place_of_the_files(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(
@@ -380,3 +316,11 @@ def test_without_root_points_in_real_time_fail_and_others_run(tmp_path: Path, mo
     assert [outcome.status for outcome in done.outcomes] == ["done", "failed"]
     assert done.outcomes[1].reason.startswith("this machine lacks root")
     assert run(sweep_of("rack", worlds=["simulated", "emulated"], overrides=["job.size=8kB"]), tmp_path).reused == 1
+
+
+def test_a_point_is_judged_alike_from_memory_and_from_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = load_scenario("rack-lossy", ["job.size=100kB"], 3, "simulated")
+    document = run_module.judge_scenario(scenario, "tb")
+    monkeypatch.setattr(run_module, "_memory_taps", lambda plan: None)
+    assert run_module.judge_scenario(scenario, "tb") == document
+    assert {"pass"} == {check["verdict"] for check in document["checks"] if check["name"] == "transparency"}

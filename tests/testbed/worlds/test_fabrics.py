@@ -17,11 +17,12 @@ from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Duplicate, Fault, Loss, Reorder
 from testbed.history.events import TimeLimitReached
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import LinkUse, flow_path
+from testbed.plan.paths import LinkUse
 from testbed.runs.run import run_scenario
 from testbed.scenario import Scenario, parse_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
+from tests.support.flow_path import flow_path
 from tests.support.simulation import digests, expected_digests, of, rack_plan
 from topologies import Direction, LinkShape, Topology, fat_tree, spine_leaf
 from workloads.events import CollectiveCompleted, FrameRejected, NakSent, QpFailed, Retransmission, WorkerFailed

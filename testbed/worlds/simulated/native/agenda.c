@@ -88,6 +88,11 @@ struct sim_core *sim_new(int64_t stride, uint64_t salt)
         core->stride = stride;
         core->salt = salt;
         core->free = core->frame = core->pending = NO_FRAME;
+        core->notes = calloc(NOTES, sizeof *core->notes);
+        if (!core->notes) {
+            free(core);
+            core = NULL;
+        }
     }
     return core;
 }
@@ -100,6 +105,7 @@ void sim_free(struct sim_core *core)
     free(core->lengths);
     free(core->next);
     free(core->heap);
+    free(core->notes);
     free(core);
 }
 
@@ -159,5 +165,6 @@ const struct ina_field sim_core_layout[] = {
     INA_FIELD(sim_core, now), INA_FIELD(sim_core, salt), INA_FIELD(sim_core, wires), INA_FIELD(sim_core, nodes),
     INA_FIELD(sim_core, data), INA_FIELD(sim_core, length), INA_FIELD(sim_core, number), INA_FIELD(sim_core, stride),
     INA_FIELD(sim_core, stage), INA_FIELD(sim_core, node), INA_FIELD(sim_core, port), INA_FIELD(sim_core, wire),
-    INA_FIELD(sim_core, refused), INA_FIELD(sim_core, broken), INA_END(offsetof(struct sim_core, heap))
+    INA_FIELD(sim_core, refused), INA_FIELD(sim_core, broken),
+    INA_FIELD(sim_core, notes), INA_FIELD(sim_core, noted), INA_END(offsetof(struct sim_core, heap))
 };

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.native.library import CoreStruct, Stage, Why
+from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
 
@@ -36,6 +36,7 @@ class NativeAgenda(Agenda):
         self._free = weakref.finalize(self, library.sim_free, self.pointer)
         self.core = CoreStruct.from_address(self.pointer)
         self._run, self._at = library.sim_run, library.sim_at
+        self._notes = ctypes.cast(self.core.notes, ctypes.POINTER(ctypes.c_int64))
         self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
         self._numbers = 0
         self.wires: list[WireRole] = []
@@ -113,6 +114,8 @@ class NativeAgenda(Agenda):
         thing."""
         core = self.core
         why = self._run(self.pointer, limit)
+        if core.noted:
+            self._tell_notes()
         self.now = core.now
         if why == Why.DRY:
             return False
@@ -120,6 +123,16 @@ class NativeAgenda(Agenda):
             raise MemoryError("no memory for appointments or frames")
         self._answers[why]()
         return True
+
+    def _tell_notes(self) -> None:
+        """What switches noted since the last time, at the times when they did, before anything later is told."""
+        core, words = self.core, self._notes[: NOTE_WORDS * self.core.noted]
+        core.noted = 0
+        for at in range(0, len(words), NOTE_WORDS):
+            time, node, kind, ring, rank, message, offset = words[at : at + NOTE_WORDS]
+            self.now = time
+            switch: SwitchRole = self._nodes[node]
+            switch.tell_note(kind, ring, rank, message, offset)
 
     def _call(self) -> None:
         action, argument = self._actions.pop(self.core.number)

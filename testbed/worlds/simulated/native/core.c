@@ -166,6 +166,27 @@ static int leave(struct sim_core *core, const struct sim_node *node, int32_t por
     return 1;
 }
 
+/* What a switch noted is told later, before anything else is: most of it under loss is of repeated packets, which Python has
+ * nothing else to do with. Not so where the telling looks at the state of a message, which goes on. Returns whether all of it
+ * could be kept. */
+static int keep_notes(struct sim_core *core, struct netreduce_switch *program)
+{
+    int64_t used = program->log_used;
+    if (used > NOTES - core->noted)
+        return 0;
+    for (int64_t i = 0; i < used; i++)
+        if (program->log[LOG_FIELDS * i] == LOG_AGGREGATED)
+            return 0;
+    for (int64_t i = 0; i < used; i++) {
+        struct sim_note *note = &core->notes[core->noted++];
+        note->time = core->now;
+        note->node = core->node;
+        memcpy(note->entry, program->log + LOG_FIELDS * i, sizeof note->entry);
+    }
+    program->log_used = 0;
+    return 1;
+}
+
 /* nodes.py: SwitchNode._let_leave, up to the filter of the oldest frame that its program gave out. Returns whether Python is
  * not needed before that. */
 static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
@@ -174,7 +195,7 @@ static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
     if (queue->first == queue->last) {
         core->stage = STAGE_NONE;
         *why = WHY_TELL;
-        return node->machine != NETREDUCE || !node->program->log_used;
+        return node->machine != NETREDUCE || keep_notes(core, node->program);
     }
     int64_t row = queue->first;
     int32_t length = queue->length[row], frame;
@@ -213,6 +234,22 @@ static int filter_out(struct sim_core *core, struct sim_node *node, enum why *wh
     return 1;
 }
 
+/* nodes.py: _wake, of a held host with IRN: each progress puts its timer off. Returns whether Python is not needed. */
+static int wake(struct sim_core *core)
+{
+    struct sim_node *node = core->nodes[core->node];
+    if (!node->is_held || !node->held->irn || !node->alive || node->paused)
+        return 0;
+    if (node->armed != core->now)
+        return 1;
+    int64_t due = rc_held_timer(node->held);
+    if (due >= 0 && due <= core->now)
+        return 0;
+    node->armed = -1;
+    arm(core, node);
+    return 1;
+}
+
 /* Keep the next appointment. Returns whether Python is not needed for it. */
 static int begin_event(struct sim_core *core, enum why *why)
 {
@@ -233,7 +270,7 @@ static int begin_event(struct sim_core *core, enum why *why)
         return leave(core, core->nodes[event.where], event.port, event.frame, why);
     case EVENT_WAKE:
         *why = WHY_WAKE;
-        return 0;
+        return wake(core);
     default:
         core->number = event.where;
         *why = WHY_CALL;

@@ -10,7 +10,7 @@
 #include "../../../../workloads/rc/held.h"
 #include "../../../faults/link.h"
 
-enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256 };
+enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096 };
 
 enum kind { EVENT_CALL, EVENT_END, EVENT_WAKE, EVENT_ENTER, EVENT_LEAVE };
 
@@ -99,6 +99,13 @@ struct sim_event {
     int32_t frame;
 };
 
+/* What a switch noted in its log, for Python to tell before anything else is told. */
+struct sim_note {
+    int64_t time;
+    int64_t node;
+    int64_t entry[5]; /* as in the log of the program */
+};
+
 struct sim_core {
     /* Shared with Python. */
     int64_t now;
@@ -115,6 +122,8 @@ struct sim_core {
     int32_t wire;
     int32_t refused; /* the node was offered in vain */
     int32_t broken;  /* there was no memory */
+    struct sim_note *notes;
+    int64_t noted;
     /* Own. */
     struct sim_event *heap;
     int64_t events;

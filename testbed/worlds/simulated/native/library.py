@@ -9,10 +9,14 @@ from functools import cache
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure
 from workloads.rc.held import check_held
+from workloads.rc.irn_compiled import check_irn
 
-__all__ = ["CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
+__all__ = ["NOTE_WORDS", "CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
 
 _POINTER, _I32, _I64, _U64, _OCTETS = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p
+
+NOTE_WORDS = 7
+"""of `struct sim_note`: time, node, entry of the program's log"""
 
 
 class Stage(IntEnum):
@@ -101,6 +105,8 @@ class CoreStruct(ctypes.Structure):
         *((name, _POINTER) for name in ("wires", "nodes", "data")),
         *((name, _I64) for name in ("length", "number", "stride")),
         *((name, _I32) for name in ("stage", "node", "port", "wire", "refused", "broken")),
+        ("notes", _POINTER),
+        ("noted", _I64),
     )
     now: int
     wires: int | None
@@ -114,6 +120,8 @@ class CoreStruct(ctypes.Structure):
     port: int
     wire: int
     refused: int
+    notes: int
+    noted: int
 
 
 def load_core() -> ctypes.CDLL | None:
@@ -141,4 +149,5 @@ def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
     check_structure(library, "sim_wire", WireStruct)
     check_structure(library, "sim_node", NodeStruct)
     check_held(library)
+    check_irn(library)
     return library

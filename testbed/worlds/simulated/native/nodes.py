@@ -22,7 +22,7 @@ from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
 from workloads.rc import RcEndpoint
-from workloads.rc.held import HeldEndpoint
+from workloads.rc.held import Held
 from workloads.worker import WorkerMachine
 
 __all__ = ["NativeHostNode", "NativeSwitchNode"]
@@ -69,7 +69,7 @@ class NativeHostNode(_Struct, HostNode):
     ) -> None:
         self.struct = NodeStruct(actor=actor, armed=-1)
         self._native, self._number = agenda, -1
-        self._held: HeldEndpoint | None = None
+        self._held: Held | None = None
         super().__init__(name, actor, agenda, make, tell)
 
     @property
@@ -122,7 +122,8 @@ class NativeHostNode(_Struct, HostNode):
         super().settle()
 
     def hear_news(self) -> None:
-        machine = self.machine
+        held = self._held
+        machine = self._machine if held is not None and held.tell_events() else self.machine
         assert type(machine) is WorkerMachine
         machine.after_news(self._native.now)
         self.settle()
@@ -227,6 +228,12 @@ class NativeSwitchNode(_Struct, SwitchNode):
             if type(event) not in PROGRAM_EVENTS:
                 check_told(machine, event)
             tell(name, event)
+
+    def tell_note(self, kind: int, ring: int, rank: int, message: int, offset: int) -> None:
+        """An entry of the program's log that the loop kept."""
+        machine = self._machine
+        assert type(machine) is FastNetReduceProgram
+        self._tell(self.name, machine.logged(kind, ring, rank, message, offset))
 
     def make_room(self) -> None:
         machine = self.machine

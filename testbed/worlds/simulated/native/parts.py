@@ -24,7 +24,8 @@ _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
-        "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source",
+        "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source", "sample_every_ns",
+        "recoveries",
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})

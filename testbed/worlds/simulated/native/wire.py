@@ -65,6 +65,6 @@ def _field(name: str) -> property:
     return property(read, write)
 
 
-_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "marks", "first_at", "last_at")
+_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "marks", "first_at", "last_at", "waiting")
 for _name in _fields:
     setattr(NativeWire, _name, _field(_name))

@@ -182,10 +182,10 @@ class TestBuilt:
             build(TOPOLOGY, ledger)
 
     def test_offloads_can_be_seen_on_before(self, ledger: Ledger, network: Network) -> None:
-        foothold = network._footholds["h1"]
+        sockets = network._sockets["h1"]
         interface = network.interfaces("h1")[0]
         self.run(network, "h1", "ethtool", "-K", interface, "gro", "on")
-        assert offloads.read_offloads(foothold.socket, interface)["gro"] is True
+        assert offloads.read_offloads(sockets.socket, interface)["gro"] is True
 
 
 @pytest.mark.root

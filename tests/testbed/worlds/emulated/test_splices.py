@@ -168,11 +168,11 @@ class TestBuilt:
 
     def test_the_far_end_sees_when_a_port_goes_down(self, network: Network) -> None:
         link = network.topology.link(LINK)
-        foothold = network._footholds["h1"]
-        index = foothold.index[network.interface("h1", 0)]
+        sockets = network._sockets["h1"]
+        index = sockets.index[network.interface("h1", 0)]
 
         def carrier() -> bool:
-            return read_links(foothold.netlink)[index].carrier
+            return read_links(sockets.netlink)[index].carrier
 
         assert carrier()
         network.set_state("s1", link.b_port, up=False)

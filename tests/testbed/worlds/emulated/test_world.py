@@ -309,7 +309,6 @@ def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch
     assert len(run.told("FaultHealed", fault="rate-1", target="h1-s1")) == 2
 
 
-@pytest.mark.usefixtures("heeded_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     before = signal.getsignal(number)
@@ -327,7 +326,6 @@ def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     assert signal.getsignal(number) is before
 
 
-@pytest.mark.usefixtures("heeded_signals")
 @pytest.mark.parametrize("step", ["_add_node", "_enter", "_add_link", "_configure", "_verify"])
 def test_an_interruption_during_the_build(run: Run, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     took = getattr(network_module._Builder, step)
@@ -344,7 +342,6 @@ def test_an_interruption_during_the_build(run: Run, monkeypatch: pytest.MonkeyPa
     assert len(made) == 1, "nothing more is built"
 
 
-@pytest.mark.usefixtures("heeded_signals")
 def test_an_interruption_while_the_machine_is_probed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     probed = []
 

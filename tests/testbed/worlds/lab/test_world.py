@@ -266,7 +266,6 @@ def _started(lab: Path, folder: Path, state: Path, until: str) -> subprocess.Pop
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
     with bounded():
         run = _started(run_lab, tmp_path, state, "go")

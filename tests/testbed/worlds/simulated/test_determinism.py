@@ -99,6 +99,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "hierarchical",
         "hierarchical-ring",
         "hierarchical-tencent",
+        "irn-ring-sprayed",
     }
     assert set(IN_VIRTUAL_TIME) - struck == quiet
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]

@@ -12,8 +12,9 @@ from pyroute2 import IPRoute
 
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
+from testbed.kernel.queues import open_queues
 
-__all__ = ["Foothold", "turn_ipv6_off"]
+__all__ = ["NamespaceSockets", "turn_ipv6_off"]
 
 _SO_ATTACH_FILTER = 26
 _BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
@@ -21,7 +22,7 @@ _BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
 _ROCE_PORT = 4791
 
 
-class Foothold:
+class NamespaceSockets:
     """In the namespace of process `pid`, which exists. Raises OSError. Open sockets keep a namespace alive: close
     it."""
 
@@ -32,6 +33,7 @@ class Foothold:
         with inside(pid):
             turn_ipv6_off()
             self.netlink: Any = IPRoute(ext_ack=True)
+            self.queues = open_queues()
             self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.index: dict[str, int] = {}
 
@@ -50,6 +52,7 @@ class Foothold:
 
     def close(self) -> None:
         self.netlink.close()
+        self.queues.close()
         self.socket.close()
         for sink in self._sinks:
             sink.close()

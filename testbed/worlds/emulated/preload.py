@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from testbed.worlds.base import NODE_LIBRARIES
 from workloads.native.build import load_library
 
-__all__ = ["warm"]
+__all__ = ["preload"]
 
 _PARTS = (
     "numpy.random",
@@ -25,7 +25,7 @@ _PARTS = (
 
 
 @contextmanager
-def warm() -> Iterator[None]:
+def preload() -> Iterator[None]:
     """Fork nodes meanwhile. Their modules and C libraries are loaded; nothing of that is garbage, so that the collector
     of a child, which would write to every page that it looks at, looks at none of it."""
     for part in _PARTS:

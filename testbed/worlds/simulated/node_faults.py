@@ -14,14 +14,14 @@ from testbed.worlds.simulated.wire import Wire
 from topologies import Direction, Topology
 from workloads.machine import Event
 
-__all__ = ["BACKEND", "Troubles"]
+__all__ = ["BACKEND", "NodeFaults"]
 
 BACKEND = "virtual"
 _KILLED = -9
 """status of a node that a fault killed, as waitpid tells it of SIGKILL"""
 
 
-class Troubles:
+class NodeFaults:
     """Makes the appointments of all such faults; `tell(node, event)` gets a strike and a healing for each."""
 
     def __init__(

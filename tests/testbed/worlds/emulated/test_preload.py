@@ -4,14 +4,14 @@ import gc
 import subprocess
 import sys
 
-from testbed.worlds.emulated.warmth import warm
+from testbed.worlds.emulated.preload import preload
 
 _CHECK = """
 import sys
 import testbed.worlds.emulated.programs
 before = "switch_nodes.registry" in sys.modules
-from testbed.worlds.emulated.warmth import warm
-with warm():
+from testbed.worlds.emulated.preload import preload
+with preload():
     known = set(sys.modules)
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.registry import create_program
@@ -31,6 +31,6 @@ def test_a_node_process_finds_its_parts_loaded() -> None:
 
 
 def test_the_collector_looks_at_none_of_it_meanwhile() -> None:
-    with warm():
+    with preload():
         assert gc.get_freeze_count() > 10_000
     assert gc.get_freeze_count() == 0
