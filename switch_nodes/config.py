@@ -98,6 +98,8 @@ class SwitchConfig:
     """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.flows`)"""
     flow_salt: int = 0
     """makes this switch's choices independent of other switches'"""
+    spray: bool = False
+    """each frame, not each flow, takes one of several equal ports"""
     flood_ports: tuple[int, ...] | None = None
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None:
     all"""

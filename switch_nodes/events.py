@@ -22,6 +22,7 @@ __all__ = [
     "RulesReplaced",
     "SlotStepped",
     "SlotsAtEnd",
+    "SwitchSampled",
     "SwitchStarted",
     "SwitchStatistics",
 ]
@@ -205,6 +206,16 @@ class SwitchStatistics(Event):
 
     counters: dict[str, int]
     """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSampled(Event):
+    """What a switch holds at one moment."""
+
+    slots_in_use: int | None
+    """None: its program has none"""
+    marks: dict[str, int]
+    """frames that got CE so far, by `LINK DIRECTION` of the ports that mark"""
 
 
 @dataclass(frozen=True, slots=True)

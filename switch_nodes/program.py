@@ -11,7 +11,7 @@ from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from workloads.machine import Buffer, Event, Machine
 
-__all__ = ["LetsJobsGo", "ProgramBase", "SwitchProgram", "TakesRings"]
+__all__ = ["LetsJobsGo", "ProgramBase", "SwitchProgram", "TakesRings", "slots_of"]
 
 
 @runtime_checkable
@@ -46,6 +46,12 @@ class LetsJobsGo(SwitchProgram, Protocol):
         ...
 
 
+def slots_of(program: object) -> int | None:
+    """Of its memory, in use right now. None: it has none, or tells nothing of it."""
+    found = getattr(program, "slots_in_use", None)
+    return found if isinstance(found, int) else None
+
+
 class ProgramBase:
     """Queues of frames and events, counters, no timer. A program overrides `receive_frame`, and the rest as it needs.
 
@@ -78,6 +84,11 @@ class ProgramBase:
 
     def finish(self, now: int) -> None:
         self.tell(SwitchStatistics(dict(self.counters)))
+
+    @property
+    def slots_in_use(self) -> int | None:
+        """Of its memory, right now; None: it has none."""
+        return None
 
     def emit(self, port: int, frame: Buffer) -> None:
         """Queue a frame that belongs to this program (no copy is made)."""

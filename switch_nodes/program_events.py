@@ -17,7 +17,8 @@ __all__ = ["PROGRAM_EVENTS", "check_program_event"]
 _OURS = frozenset(("switch_nodes", "testbed", "topologies", "workloads"))
 _OF_OTHERS = frozenset(
     {
-        of_switches.ConfigRefused, of_switches.PlaneStatistics, of_switches.QueueMarks, of_switches.SwitchStarted,
+        of_switches.ConfigRefused, of_switches.PlaneStatistics, of_switches.QueueMarks, of_switches.SwitchSampled,
+        of_switches.SwitchStarted,
         blocks.BlockLost, blocks.JobResumed, blocks.ServerStarted, blocks.ServerStatistics,
     }
 )  # fmt: skip

@@ -62,11 +62,10 @@ def oracles() -> Path:
     return folder
 
 
-@pytest.fixture
-def heeded_signals() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _signals_arrive() -> Iterator[None]:
     """Whoever started the tests in the background had SIGINT and SIGHUP ignored, and that is inherited."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGHUP)}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

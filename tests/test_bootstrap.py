@@ -27,9 +27,16 @@ case "$1 $2" in
     [ -z "${FAIL_VENV:-}" ] || { echo "ensurepip is not available"; exit 1; }
     ;;
 "-c import pip") ;;
+"-c import importlib.metadata"*) cat "$CALLS.torch" || exit 1 ;;
 "-m pip")
     sleep "${PIP_SECONDS:-0}"
     [ -z "${FAIL_PIP:-}" ] || { echo "Could not find a version"; exit 1; }
+    case "$*" in
+    *requirements-torch.txt)
+        [ -z "${FAIL_TORCH:-}" ] || { echo "No space left on device"; exit 1; }
+        echo 2.13.0 >"$CALLS.torch"
+        ;;
+    esac
     ;;
 "-m workloads.native.build")
     [ -z "${FAIL_BUILD:-}" ] || { echo "gcc: no such file"; exit "${FAIL_BUILD:-1}"; }
@@ -51,6 +58,11 @@ case "$*" in
 esac
 """
 
+_DF = """#!/bin/sh
+echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'
+echo "/dev/vda 100000000 1 ${FREE_KB:-90000000} 1% /"
+"""
+
 _ID = """#!/bin/sh
 echo "${AS_UID:-0}"
 """
@@ -65,7 +77,10 @@ class _Checkout:
         self.bin.mkdir()
         shutil.copy(_TOP / "tb", self.top / "tb")
         (self.top / "requirements.txt").write_text("numpy==1\n", encoding="utf-8")
-        for name, text in (("python3", _PYTHON), ("dpkg-query", _DPKG), ("apt-get", _APT), ("id", _ID)):
+        (self.top / "requirements-torch.txt").write_text("# torch\ntorch==2.13.0\n", encoding="utf-8")
+        for name, text in (
+            ("python3", _PYTHON), ("dpkg-query", _DPKG), ("apt-get", _APT), ("df", _DF), ("id", _ID)
+        ):  # fmt: skip
             path = self.bin / name
             path.write_text(text, encoding="utf-8")
             path.chmod(0o755)
@@ -204,6 +219,51 @@ def test_a_failure_says_what_failed_and_what_to_try(checkout, env, code, texts):
     assert checkout.run("list").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("test",), True),
+        (("test", "-k", "requester"), True),
+        (("train", "rack", "--world", "simulated", "--", "train.py", "--steps", "2"), True),
+        (("train", "rack", "--", "python", "train.py"), False),  # a Python of the user's own
+        (("train", "train.py"), False),
+        (("train", "--"), False),
+        (("demo",), False),
+        (("run", "--", "train.py"), False),
+        ((), False),
+    ],
+)
+def test_torch_is_installed_once_for_what_runs_with_our_python_and_for_nothing_else(checkout, words, wanted):
+    checkout.run("list")
+    checkout.calls()
+    first, second = checkout.run(*words), checkout.run(*words)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert first.stdout.endswith(f": {' '.join(words)}\n")
+    assert ("installing PyTorch 2.13.0 (0.8 GB; several GB where" in first.stderr) == wanted
+    assert second.stderr == ""
+    assert checkout.calls() == [*["python -m pip"] * wanted, *["python -P -m"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("env", "texts"),
+    [
+        ({"TB_NO_TORCH": "1"}, ["PyTorch is not installed: TB_NO_TORCH is set; tests of torch.distributed"]),
+        ({"FREE_KB": "11718000"}, ["PyTorch is not installed: the package may take several GB", "less than 12 GB are"]),
+        ({"FAIL_TORCH": "1"}, ["No space left on device", "PyTorch is not installed: pip could not install it"]),
+    ],
+)
+def test_a_suite_without_torch_says_why_and_runs(checkout, env, texts):
+    checkout.run("list")
+    checkout.calls()
+    for _ in range(2):
+        done = checkout.run("test", **env)
+        assert (done.returncode, done.stdout.endswith(": test\n")) == (0, True)
+        for text in texts:
+            assert text in done.stderr
+        assert ("python -m pip" in checkout.calls()) == ("FAIL_TORCH" in env)
+    assert "installing PyTorch" in checkout.run("test", FREE_KB="11719000").stderr, "as soon as it can be"
+
+
 def test_old_package_lists_may_do(checkout):
     done = checkout.run("list", INSTALLED="", FAIL_UPDATE="1")
     assert done.returncode == 0
@@ -232,7 +292,7 @@ def test_first_calls_at_once_set_up_once(checkout):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_an_interruption_ends_what_set_up_started(checkout, heeded_signals, number, status):
+def test_an_interruption_ends_what_set_up_started(checkout, number, status):
     call = checkout.start("list", PIP_SECONDS="60")
     while "python -m pip" not in checkout.calls():
         assert call.poll() is None
@@ -265,8 +325,15 @@ def test_help_is_there_at_once():
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
+def pins(name: str) -> list[str]:
+    lines = (_TOP / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
 def test_requirements_are_exact_and_name_no_index():
-    lines = (_TOP / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    pins = [line for line in lines if line and not line.startswith("#")]
-    assert len(pins) > 20
-    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in pins)
+    ours, torchs = pins("requirements.txt"), pins("requirements-torch.txt")
+    assert len(ours) > 20
+    assert torchs[0].startswith("torch=="), "tb reads the version there"
+    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in ours + torchs)
+    names = [pin.partition("==")[0].lower() for pin in ours + torchs]
+    assert len(names) == len(set(names)), "one place for each"

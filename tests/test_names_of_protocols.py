@@ -1,16 +1,17 @@
-"""Nobody but the protocols themselves compares the name of a collective, of a switch program, or of a class of
-configurations: all others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
+"""Nobody but the protocols themselves compares the name of a collective, of a switch program, or of a class of theirs:
+all others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from switch_nodes.kinds import program_kinds
-from testbed.scenario.known import protocol_names, protocols
+from testbed.scenario.known import protocol_names
 from tests.support.floors import ROOT, python_files
 
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
@@ -22,32 +23,37 @@ OWN = (
 )  # fmt: skip
 """where protocols and programs know themselves"""
 OTHER_THINGS = {
-    "testbed/bench/grid.py": "planners of gradient routes",
-    "testbed/bench/gridsizes.py": "planners of gradient routes",
-    "testbed/hunt/draw_grid.py": "planners of gradient routes",
-    "testbed/hunt/shrink_grid.py": "a planner of gradient routes",
-    "topologies/routing/gradients/planners.py": "planners of gradient routes",
-    "testbed/bench/registry.py": "a bench",
-    "testbed/cli/benching.py": "a bench",
-    "testbed/report/timeline/naming.py": "a state of the connection table",
-    "testbed/scale/rack.py": "fast models of collectives, which are no protocols",
-    "testbed/sweeps/parameters.py": "fast models of collectives, which are no protocols",
-    "testbed/scenario/names.py": "planners of gradient routes, and fallbacks",
-    "workloads/costs/registry.py": "closed forms",
-    "workloads/costs/traffic.py": "closed forms",
+    "topologies/routing/gradients/planners.py:PLANNERS": "planners of gradient routes: the table of them",
+    "testbed/hunt/draw_grid.py:_PLANNERS": "planners of gradient routes: how often each is drawn",
+    "testbed/sweeps/parameters.py:FORMULAS_OF_RACK": "models of sweeps: the closed form of each",
+    "workloads/costs/registry.py:FLAT_COSTS": "closed forms: the table of them",
+    "workloads/costs/traffic.py:_SHARES": "closed forms: the bytes that each sends",
+    "testbed/bench/ina/subjects.py:SWITCHML": "subjects of a bench, whose claims name them",
 }
-"""files in which these words name something else"""
+"""tables whose keys are such words, and name something else, as `file:table`"""
 NAMES = {*protocol_names(), *program_kinds()}
-CLASSES = {protocol.worker.__name__ for protocol in protocols() if protocol.worker is not None}
+LOOK_UPS = {"get", "pop", "startswith", "endswith", "index", "count", "protocol_of", "traits_of"}
+"""functions that a name must not be given to"""
+
+
+@cache
+def classes() -> frozenset[str]:
+    """Of configurations, workers and programs that protocols have for themselves."""
+    found = set()
+    for folder in OWN:
+        for path in python_files(folder.rstrip("/")):
+            found |= {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)}
+    # Cards are hardware: what they log is asked for where cards are.
+    return frozenset(found) - {"TimedFrame", "CardCommanded"}
+
+
+def is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in NAMES
 
 
 def words_in(node: ast.AST, constants: frozenset[str]) -> bool:
     """Whether a name, or a constant of the module that holds one, is in it."""
-    return any(
-        (isinstance(part, ast.Constant) and part.value in NAMES)
-        or (isinstance(part, ast.Name) and part.id in constants)
-        for part in ast.walk(node)
-    )
+    return any(is_name(part) or (isinstance(part, ast.Name) and part.id in constants) for part in ast.walk(node))
 
 
 def constants_of(tree: ast.Module) -> frozenset[str]:
@@ -62,22 +68,44 @@ def constants_of(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
-def compared(text: str) -> Iterator[int]:
-    """Lines that compare a name, keep a table by names, or ask for a class of configurations."""
+def compared(text: str) -> Iterator[tuple[int, str]]:
+    """(line, name that the statement gives) of all that compare a name, keep a table by names or look one up in it, or
+    ask for a class of a protocol."""
     tree = ast.parse(text)
     constants = constants_of(tree)
-    for node in ast.walk(tree):
-        if (isinstance(node, ast.Compare) and words_in(node, constants)) or is_table(node) or asks_for_class(node):
-            yield getattr(node, "lineno", 0)
+    for statement in tree.body:
+        for node in ast.walk(statement):
+            if asks(node, constants):
+                yield getattr(node, "lineno", 0), given_by(statement)
 
 
-def is_table(node: ast.AST) -> bool:
-    return isinstance(node, ast.Dict) and any(isinstance(key, ast.Constant) and key.value in NAMES for key in node.keys)
+def given_by(statement: ast.stmt) -> str:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return next((part.id for each in targets if each for part in ast.walk(each) if isinstance(part, ast.Name)), "")
 
 
-def asks_for_class(node: ast.AST) -> bool:
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-    return called and any(isinstance(part, ast.Name) and part.id in CLASSES for part in ast.walk(node))
+def asks(node: ast.AST, constants: frozenset[str]) -> bool:
+    match node:
+        case ast.Compare() | ast.MatchValue():
+            return words_in(node, constants)
+        case ast.Dict():
+            return any(key is not None and is_name(key) for key in node.keys)
+        case ast.Subscript():
+            return words_in(node.slice, constants) and not isinstance(node.slice, ast.Name)
+        case ast.MatchClass():
+            return named(node.cls) in classes()
+        case ast.Call():
+            called = named(node.func)
+            if called == "dict":
+                return any(item.arg in NAMES for item in node.keywords)
+            if called in ("isinstance", "issubclass"):
+                return any(isinstance(part, ast.Name) and part.id in classes() for part in ast.walk(node))
+            return called in LOOK_UPS and any(is_name(item) for item in node.args)
+    return False
+
+
+def named(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def elsewhere() -> Iterator[tuple[str, Path]]:
@@ -88,19 +116,20 @@ def elsewhere() -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
+def all_compared() -> Iterator[tuple[str, str]]:
+    """(file and line, file and table)"""
+    for name, path in elsewhere():
+        for line, table in compared(path.read_text(encoding="utf-8")):
+            yield f"{name}:{line}", f"{name}:{table}"
+
+
 def test_nobody_else_compares_names() -> None:
-    wrong = [
-        f"{name}:{line}"
-        for name, path in elsewhere()
-        if name not in OTHER_THINGS
-        for line in compared(path.read_text(encoding="utf-8"))
-    ]
+    wrong = [place for place, table in all_compared() if table not in OTHER_THINGS]
     assert not wrong, wrong
 
 
 def test_every_exception_is_needed() -> None:
-    needed = {name for name, path in elsewhere() if list(compared(path.read_text(encoding="utf-8")))}
-    assert set(OTHER_THINGS) - needed == set()
+    assert set(OTHER_THINGS) - {table for _, table in all_compared()} == set()
 
 
 @pytest.mark.parametrize(
@@ -108,6 +137,8 @@ def test_every_exception_is_needed() -> None:
     [
         'if job.collective == "atp": ...', 'if program != "forward": ...', 'if kind in ("netreduce", "shift"): ...',
         'SERVED = ("atp", "esa")\nif name in SERVED: ...', '{"switchml": 1}', "isinstance(worker, AtpConfig)",
+        'match name:\n    case "atp" | "esa": ...', 'dict(ring=1)', 'TABLE["grid"]', 'TABLE.get("grid")',
+        'protocol_of("atp").traits', 'name.startswith("ring")', "match worker:\n    case GridConfig(): ...",
     ],
 )  # fmt: skip
 def test_such_lines_are_found(text: str) -> None:

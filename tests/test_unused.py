@@ -27,8 +27,8 @@ FOR_OTHERS = {
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
-    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.transformer", "testbed.api.plugin",
-    "testbed.sweeps.worker", "testbed.interop.guest.runner",
+    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
+    "testbed.api.plugin", "testbed.sweeps.worker", "testbed.interop.guest.runner",
     "testbed.lab.agent.install", "testbed.lab.emulated.power",
 }  # fmt: skip
 """modules that are run, not imported"""

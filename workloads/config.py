@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "IRN_RECOVERIES",
     "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
@@ -74,6 +75,10 @@ class IrnConfig:
     for those of other hosts"""
 
 
+IRN_RECOVERIES = ("irn", "irn-rack")
+"""recoveries that speak IRN on the wire"""
+
+
 @dataclass(frozen=True, slots=True)
 class QpConfig:
     """One RC queue pair, both roles (requester and responder)."""
@@ -105,7 +110,12 @@ class QpConfig:
     recovery: str = "gbn"
     """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
     irn: IrnConfig = IrnConfig()
-    """with `recovery` irn"""
+    """with a `recovery` of IRN_RECOVERIES"""
+
+    @property
+    def speaks_irn(self) -> bool:
+        """Its packets and answers are those of IRN, whatever its sender makes of them."""
+        return self.recovery in IRN_RECOVERIES
 
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was started anew so many times: it has another number and another first PSN,

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 
 from workloads.errors import ScenarioError
 
-__all__ = ["allowed_folders", "distrust", "require_trusted", "trusted_users", "write_file"]
+__all__ = ["allowed_folders", "distrust", "require_trusted", "trusted_users", "write_file", "write_named"]
 
 _CODE = Path(__file__).resolve().parent
 _MOST_LINKS = 40
@@ -90,6 +90,17 @@ def write_file(path: Path, data: bytes | str) -> None:
     finally:
         if folder is not None:
             os.close(folder)
+
+
+def write_named(path: Path, data: bytes | str, *, key: str) -> None:
+    """A file that an option of the command line names: `key`. Raises ScenarioError also where it cannot be written."""
+    try:
+        write_file(path, data)
+    except OSError as error:
+        raise ScenarioError(
+            "cannot be written", file=str(path), key=key, found=str(error.strerror or error),
+            allowed="a file in a folder that is there",
+        ) from error  # fmt: skip
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:

@@ -246,6 +246,10 @@ class AggregatorProgram(AggregatorSender):
                 self.memory.free(index, self._now)
         return True
 
+    @property
+    def slots_in_use(self) -> int:
+        return sum(served.occupied for served in self.served.values())
+
     def finish(self, now: int) -> None:
         """All jobs depart."""
         for served in self.served.values():

@@ -102,6 +102,11 @@ class EgressMarking:
                 batch.frames[row, _IP_AT:_IP_HEAD_END] = np.frombuffer(marked, np.uint8)[_IP_AT:_IP_HEAD_END]
                 self._marks[port] += 1
 
+    @property
+    def marks(self) -> Mapping[int, int]:
+        """Frames that got CE so far, by port."""
+        return self._marks
+
     def events(self) -> list[QueueMarks]:
         """What is told at the end, port by port."""
         return [QueueMarks(port, self._marks[port], queue.peak) for port, queue in self._queues.items()]

@@ -19,7 +19,7 @@ class FastForwardProgram(QueuedFrames, ForwardProgram):
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt, self.macs.sprayed)
         self._rows = library.forward_rows
 
     @property

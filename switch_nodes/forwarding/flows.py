@@ -1,8 +1,11 @@
-"""Equal-cost multipath: which of several equal ports a flow takes. Pure; the same in Python and in `frame_queue.h`.
+"""Equal-cost multipath: which of several equal ports a frame takes. The same in Python and in `frame_queue.h`.
 
 All frames of a flow (addresses, protocol, ports) take one path, so that a network of several paths reorders none of
 them. Each switch salts the hash with a number of its own: with one hash everywhere, the switches of the next tier would
 only see flows that all choose alike, and part of the paths would stay empty.
+
+With spraying each frame takes a port of its own: the n-th of a flow at this switch the one that salt, flow and n
+choose, so that a packet that is sent again may go another way. Frames of a flow may overtake each other then.
 """
 
 from __future__ import annotations
@@ -10,21 +13,28 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloads.machine import Buffer
 
-__all__ = ["choose_port", "flow_hash", "salt_of"]
+__all__ = ["SprayedCounts", "choose_port", "flow_hash", "salt_of", "spray_port", "sprayed_counts"]
+
+SprayedCounts = NDArray[np.uint32]
+"""(256,): frames sprayed so far, by flow hash modulo 256; flows may share one"""
 
 _MASK = (1 << 64) - 1
 _GOLDEN, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # constants of splitmix64
 _WITH_PORTS = (6, 17)
 """TCP, UDP"""
+_SPRAYED_FLOWS = 256
 _HEAD_BYTES = 14 + 60 + 4
 """Ethernet, the longest IPv4 header, ports"""
 
 
-def salt_of(switch: str) -> int:
-    """A switch's own number, from its name: the same in every run and world."""
-    return zlib.crc32(switch.encode())
+def salt_of(switch: str, seed: int = 0) -> int:
+    """A switch's own number, from its name and, where it sprays, the seed of the run: the same in every world."""
+    return zlib.crc32(switch.encode()) ^ (seed & 0xFFFFFFFF) << 32
 
 
 def choose_port(ports: Sequence[int], frame: Buffer, salt: int) -> int:
@@ -32,16 +42,33 @@ def choose_port(ports: Sequence[int], frame: Buffer, salt: int) -> int:
     return ports[(flow_hash(frame, salt) >> 32) * len(ports) >> 32]
 
 
+def sprayed_counts() -> SprayedCounts:
+    """Before the first frame."""
+    return np.zeros(_SPRAYED_FLOWS, np.uint32)
+
+
+def spray_port(ports: Sequence[int], frame: Buffer, salt: int, counts: SprayedCounts) -> int:
+    """As `choose_port`, for the next frame of its flow, which is counted."""
+    flow = flow_hash(frame, salt)
+    number = int(counts[flow % _SPRAYED_FLOWS])
+    counts[flow % _SPRAYED_FLOWS] = number + 1 & 0xFFFFFFFF
+    return ports[(_mix(flow, number) >> 32) * len(ports) >> 32]
+
+
 def flow_hash(frame: Buffer, salt: int) -> int:
     """64 bits of the flow: IP addresses, protocol and, in an unfragmented TCP or UDP packet, ports; of what is no IP,
     the Ethernet header. `frame`: at least 14 bytes."""
     value = salt
     for word in _words(bytes(frame[:_HEAD_BYTES])):
-        value = ((value ^ word) + _GOLDEN) & _MASK
-        value = (value ^ value >> 30) * _MIX1 & _MASK
-        value = (value ^ value >> 27) * _MIX2 & _MASK
-        value ^= value >> 31
+        value = _mix(value, word)
     return value
+
+
+def _mix(value: int, word: int) -> int:
+    value = ((value ^ word) + _GOLDEN) & _MASK
+    value = (value ^ value >> 30) * _MIX1 & _MASK
+    value = (value ^ value >> 27) * _MIX2 & _MASK
+    return value ^ value >> 31
 
 
 def _words(head: bytes) -> tuple[int, ...]:

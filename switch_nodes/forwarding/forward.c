@@ -51,6 +51,6 @@ const struct ina_field frame_queue_layout[] = {
 
 const struct ina_field mac_table_layout[] = {
     INA_FIELD(mac_table, mac), INA_FIELD(mac_table, port), INA_FIELD(mac_table, group_start),
-    INA_FIELD(mac_table, group_port), INA_FIELD(mac_table, salt), INA_FIELD(mac_table, bits),
-    INA_FIELD(mac_table, unused), INA_END(sizeof(struct mac_table))
+    INA_FIELD(mac_table, group_port), INA_FIELD(mac_table, sprayed), INA_FIELD(mac_table, salt),
+    INA_FIELD(mac_table, bits), INA_FIELD(mac_table, unused), INA_END(sizeof(struct mac_table))
 };

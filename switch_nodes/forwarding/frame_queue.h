@@ -3,6 +3,7 @@
 #ifndef INA_FRAME_QUEUE_H
 #define INA_FRAME_QUEUE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,11 +41,13 @@ struct mac_table {
     const int32_t *port; /* a port, or FIRST_GROUP - g for group g */
     const int32_t *group_start; /* of group g in group_port; one more entry than groups */
     const int32_t *group_port;
+    uint32_t *sprayed; /* frames sprayed so far, by flow; null: all frames of a flow take one port of a group */
     uint64_t salt;
     int32_t bits;
     int32_t unused;
 };
 
+#define SPRAYED_FLOWS 256 /* counts of struct mac_table; flows share them */
 #define NO_MAC UINT64_MAX
 #define NO_PORT (-1)
 #define FIRST_GROUP (-2)
@@ -88,8 +91,10 @@ static inline uint64_t mix_flow(uint64_t value, uint64_t word)
     return value ^ value >> 31;
 }
 
-/* The port of a group that an IPv4 frame's flow takes; NO_PORT for all other frames. */
-static inline int32_t group_port(const struct mac_table *table, int32_t group, const uint8_t *frame, int32_t length)
+/* The port of a group that an IPv4 frame takes; NO_PORT for all other frames. *sprayed: the count of its flow, to be raised
+ * when it leaves; null where all frames of a flow take one port. */
+static inline int32_t group_port(
+    const struct mac_table *table, int32_t group, const uint8_t *frame, int32_t length, uint32_t **sprayed)
 {
     if (length < 34 || frame[12] != 0x08 || frame[13] != 0x00 || frame[14] >> 4 != 4)
         return NO_PORT;
@@ -99,6 +104,10 @@ static inline int32_t group_port(const struct mac_table *table, int32_t group, c
     if (!(big_endian(frame + 20, 2) & 0x3FFF) && (protocol == 6 || protocol == 17) && length >= at + 4)
         ports = big_endian(frame + at, 4);
     uint64_t hash = mix_flow(mix_flow(table->salt, big_endian(frame + 26, 8)), (uint64_t)protocol << 32 | ports);
+    if (table->sprayed) {
+        *sprayed = table->sprayed + hash % SPRAYED_FLOWS;
+        hash = mix_flow(hash, **sprayed);
+    }
     int32_t start = table->group_start[group];
     uint64_t count = (uint64_t)(table->group_start[group + 1] - start);
     return table->group_port[start + (int32_t)((hash >> 32) * count >> 32)];
@@ -114,12 +123,15 @@ static inline enum forwarded forward_static(
     if (length < 14 || memcmp(frame, link_local, 5) == 0 || mac_port(table, mac_at(frame + 6)) == NO_PORT)
         return FORWARD_ASK;
     int32_t out = mac_port(table, mac_at(frame));
+    uint32_t *sprayed = NULL;
     if (out <= FIRST_GROUP)
-        out = group_port(table, FIRST_GROUP - out, frame, length);
+        out = group_port(table, FIRST_GROUP - out, frame, length, &sprayed);
     if (out < 0 || out == port)
         return FORWARD_ASK;
     if (!queue_has_room(queue, 1, length))
         return FORWARD_NO_ROOM;
+    if (sprayed)
+        ++*sprayed;
     memcpy(queue_tail(queue), frame, (size_t)length);
     queue_push(queue, out, length);
     return FORWARDED;

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from switch_nodes.forwarding.flows import SprayedCounts
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure
@@ -66,7 +67,7 @@ class MacStruct(ctypes.Structure):
     """struct mac_table"""
 
     _fields_ = [
-        *((name, _POINTER) for name in ("mac", "port", "group_start", "group_port")),
+        *((name, _POINTER) for name in ("mac", "port", "group_start", "group_port", "sprayed")),
         ("salt", ctypes.c_uint64),
         ("bits", _I32),
         ("unused", _I32),
@@ -77,8 +78,13 @@ class StaticMacs:
     """The static forwarding entries as an open-addressing table, at most half full, and the groups behind it."""
 
     def __init__(
-        self, static: Mapping[bytes, int], groups: Mapping[bytes, tuple[int, ...]] | None = None, salt: int = 0
+        self,
+        static: Mapping[bytes, int],
+        groups: Mapping[bytes, tuple[int, ...]] | None = None,
+        salt: int = 0,
+        sprayed: SprayedCounts | None = None,
     ) -> None:
+        """`sprayed`: as `MacTable.sprayed`, the same memory."""
         equal = tuple((groups or {}).values())
         macs = {**static, **{mac: _FIRST_GROUP - index for index, mac in enumerate(groups or ())}}
         self._group_start = np.array([0, *accumulate(map(len, equal))], np.int32)
@@ -93,7 +99,9 @@ class StaticMacs:
                 at = (at + 1) % len(self._mac)
             self._mac[at], self._port[at] = key, port
         arrays = (self._mac, self._port, self._group_start, self._group_port)
-        self.struct = MacStruct(*(array.ctypes.data for array in arrays), salt, bits, 0)
+        self._sprayed = sprayed
+        counts = None if sprayed is None else sprayed.ctypes.data
+        self.struct = MacStruct(*(array.ctypes.data for array in arrays), counts, salt, bits, 0)
         self.pointer = ctypes.addressof(self.struct)
 
 

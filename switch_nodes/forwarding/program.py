@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding.flows import choose_port
+from switch_nodes.forwarding.flows import choose_port, spray_port, sprayed_counts
 from switch_nodes.program import ProgramBase
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
@@ -36,6 +36,8 @@ class MacTable:
         self.groups = dict(config.groups)
         self.flood_ports = tuple(range(config.ports)) if config.flood_ports is None else config.flood_ports
         self.learnt: dict[bytes, int] = {}
+        self.sprayed = sprayed_counts() if config.spray else None
+        """None: all frames of a flow take one port of a group"""
         for what, port in _port_uses(config):
             if not 0 <= port < config.ports:
                 raise ScenarioError(
@@ -64,7 +66,11 @@ class MacTable:
         if port is not None:
             return port
         equal = self.groups.get(destination)
-        return self.learnt.get(destination) if equal is None else choose_port(equal, frame, self.salt)
+        if equal is None:
+            return self.learnt.get(destination)
+        if self.sprayed is None:
+            return choose_port(equal, frame, self.salt)
+        return spray_port(equal, frame, self.salt, self.sprayed)
 
 
 def _port_uses(config: SwitchConfig) -> Iterator[tuple[str, int]]:

@@ -15,7 +15,6 @@ enum { /* ina_header.INA_LAYOUT */
     INA_MESSAGE = 8, INA_PACKETS = 12, INA_HEADER_BYTES = 16
 };
 enum { RETH_LENGTH = EXT_AT + 12 };
-enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
 enum { WHY_DONE, WHY_PYTHON, WHY_ROOM, WHY_LOG };                               /* fast._Why */
 
 /* program.py: reclaim and clear */

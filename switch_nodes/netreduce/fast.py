@@ -18,7 +18,7 @@ from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
-from workloads.machine import FrameBatch
+from workloads.machine import Event, FrameBatch
 from workloads.native.layout import check_structure
 
 __all__ = ["FastNetReduceProgram"]
@@ -91,7 +91,7 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
         super().__init__(config)
         _check(library)
         self._queue = FrameQueue(library)
-        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt)
+        self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt, self.macs.sprayed)
         self._absorb = library.netreduce_absorb
         self._tallies = (_I64 * len(_COUNTED))()
         self._log = np.zeros((_LOG_ROWS, _LOG_FIELDS), np.int64)
@@ -158,17 +158,19 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
         used = self._struct.log_used
         if used:
             self._struct.log_used = 0
-            for kind, index, rank, message, offset in self._log[:used].tolist():
-                self._tell_logged(kind, self._fast_rings[index], rank, message, offset)
+            for entry in self._log[:used].tolist():
+                self.tell(self.logged(*entry))
 
-    def _tell_logged(self, kind: int, ring: Ring, rank: int, message: int, offset: int) -> None:
+    def logged(self, kind: int, index: int, rank: int, message: int, offset: int) -> Event:
+        """The event that an entry of the log stands for. That of a message's completion (`_Log.AGGREGATED`) looks at
+        the message, so ask before a later one takes its place."""
+        ring = self._fast_rings[index]
         if kind == _Log.DUPLICATE:
-            self.tell(PacketIgnored(ring.id, ring.ranks[rank], ring.message_id(message), offset, _DUPLICATE))
-        elif kind == _Log.REPLAYED:
-            self.tell(ResultReplayed(ring.id, ring.ranks[rank], ring.message_id(message), offset))
-        else:
-            entered = tuple(ring.entered[message % ring.banks].tolist())
-            self.tell(MessageAggregated(ring.id, ring.message_id(message), ring.packets_of(message), entered))
+            return PacketIgnored(ring.id, ring.ranks[rank], ring.message_id(message), offset, _DUPLICATE)
+        if kind == _Log.REPLAYED:
+            return ResultReplayed(ring.id, ring.ranks[rank], ring.message_id(message), offset)
+        entered = tuple(ring.entered[message % ring.banks].tolist())
+        return MessageAggregated(ring.id, ring.message_id(message), ring.packets_of(message), entered)
 
     def _ring_struct(self, ring: Ring) -> RingStruct:
         edge = np.array([int.from_bytes(source + destination, "big") for source, destination in ring.edges], np.uint64)

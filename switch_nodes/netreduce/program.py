@@ -242,6 +242,10 @@ class NetReduceProgram(SlotActions):
         ring, message = edge.ring, message if message < 0 else edge.ring.message_id(message)
         self.tell(PacketIgnored(ring.id, ring.ranks[edge.rank], message, offset, reason))
 
+    @property
+    def slots_in_use(self) -> int:
+        return sum(int(ring.cursor[Cursor.OCCUPIED]) for ring in self.rings.values())
+
     def finish(self, now: int) -> None:
         for ring in self.rings.values():
             self._tell_slots(ring)

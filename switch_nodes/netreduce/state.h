@@ -12,6 +12,7 @@ enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
 enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
 enum { DATA_IN, RESULTS_OUT, SENT_UP, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
+enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
 
 struct netreduce_ring {
     int64_t *tag;

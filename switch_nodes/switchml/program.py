@@ -236,6 +236,10 @@ class SwitchMlProgram(ForwardProgram):
             self._tell_end(pool)
         return pool is not None
 
+    @property
+    def slots_in_use(self) -> int:
+        return sum(pool.occupied for pool in self.pools.values())
+
     def finish(self, now: int) -> None:
         for pool in self.pools.values():
             self._tell_end(pool)

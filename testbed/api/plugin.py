@@ -58,12 +58,13 @@ def ina_run(request: pytest.FixtureRequest, tmp_path: Any) -> Run:
 def _asked(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
     marker = request.node.get_closest_marker(_MARKER)
     if marker is None:
-        raise pytest.UsageError(f'{request.node.nodeid}: ina_run needs a marker, as @pytest.mark.ina("rack-lossy")')
+        pytest.fail(f'{request.node.nodeid}: ina_run needs a marker, as @pytest.mark.ina("rack-lossy")', pytrace=False)
     unknown = sorted(set(marker.kwargs) - set(_ARGUMENTS))
     if len(marker.args) != 1 or unknown:
         found = f"unknown {', '.join(unknown)}" if unknown else f"{len(marker.args)} arguments"
-        raise pytest.UsageError(
+        pytest.fail(
             f"{request.node.nodeid}: @pytest.mark.ina: {found}; allowed: a scenario, then {', '.join(_ARGUMENTS)} by "
-            "name"
+            "name",
+            pytrace=False,
         )
     return marker.args[0], dict(marker.kwargs)

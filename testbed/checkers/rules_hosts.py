@@ -36,7 +36,7 @@ class ConnectionRules:
         in_order: bool,
         sees_sender: bool = True,
     ) -> None:
-        """`in_order`: no fault of the scenario reorders or repeats packets before they enter the switch. `sees_sender`:
+        """`in_order`: nothing reorders or repeats answers before they enter the switch. `sees_sender`:
         the sender hangs on this switch, so that all it sends is seen; without it `sent` and `answer_left` say nothing.
         """
         self._sees_sender = sees_sender

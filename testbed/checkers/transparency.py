@@ -116,15 +116,17 @@ class _CaptureJudge:
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
             for requests, seat in self._seats.items():
                 worker = seat.ring.members[seat.rank]
-                if not here & {worker.name, seat.ring.names[seat.after]}:
+                receiver = seat.ring.names[seat.after]
+                if not here & {worker.name, receiver}:
                     continue
-                kind = IrnConnectionRules if worker.to_successor.recovery == "irn" else ConnectionRules
+                kind = IrnConnectionRules if worker.to_successor.speaks_irn else ConnectionRules
                 rules = kind(
                     violations,
                     first_psn=worker.to_successor.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
                     window_packets=_window_packets(worker),
-                    in_order=in_order,
+                    # Where the network sprays, answers keep their order only to the switch that their host hangs on.
+                    in_order=in_order and (scenario.topology.multipath == "flow" or receiver in here),
                     sees_sender=worker.name in here,
                 )
                 self._by_requests[requests] = self._by_answers[seat.ring.answers(seat.rank)] = rules
@@ -246,7 +248,7 @@ def _window_packets(worker: WorkerConfig) -> int:
     """Most packets that a sender may have unacknowledged. N messages with credit by acknowledgements, 2N by the limit
     of the send queue without; a ring all-reduce is held by the queue pair alone."""
     collective, queue_pair = worker.collective, worker.to_successor.window_packets
-    if worker.to_successor.recovery == "irn":
+    if worker.to_successor.speaks_irn:
         queue_pair = min(queue_pair, worker.to_successor.irn.cap_packets)
     if not ring_kind(collective.kind).in_messages:
         return queue_pair

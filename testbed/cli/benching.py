@@ -22,12 +22,16 @@ examples:
   ./tb bench ina --quick --jobs 1
   ./tb bench ina --csv ina.csv            again: goes on after an interruption, or prints the table
   sudo ./tb bench ina --emulated          a few points in both worlds, medians of 3 repeats
+  sudo ./tb bench peers --csv peers.csv   gloo, OpenMPI, ring, NetReduce on the same links
+  sudo ./tb bench peers --quick --plot peers.svg
+  ./tb bench loss --quick                 JCT over loss, by protocol and loss recovery; goes on after an interruption
+  sudo ./tb bench loss --emulated
   ./tb bench grid                         routes on the network beside their plan
   sudo ./tb bench grid --emulated --slower 3
   ./tb bench grid --plan-only sensitivity
   ./tb bench grid --plan-only scale,growth --seeds 10
 """
-    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, grid, hierarchical, ina")
+    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, grid, hierarchical, ina, loss, peers")
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
     parser.add_argument(
         "--emulated", dest="world", action="store_const", const="emulated", help="the same as --world emulated"
@@ -43,28 +47,32 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--dilation", type=parse_dilation, metavar="K|auto",
-        help="allreduce: real seconds of an emulated one (default: auto, as many as this machine needs)",
+        help="allreduce, peers: real seconds of an emulated one (default: auto, as many as this machine needs)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
-    parser.add_argument("--quick", action="store_true", help="ina: fewer points")
+    parser.add_argument("--quick", action="store_true", help="ina, loss, peers: fewer points")
     parser.add_argument(
         "--jobs",
         type=_whole(999),
         metavar="N",
-        help="ina: runs at the same time (default: one per core; --emulated: one, and no more)",
+        help="ina, loss: runs at the same time (default: one per core; --emulated: one, and no more)",
     )
     parser.add_argument(
         "--seeds", type=_whole(999), metavar="N",
-        help="ina: runs of each point (default: 2 or 3, --emulated: 1); grid --plan-only scale: draws of each row "
+        help="ina, loss: runs of each point (default: ina 2 or 3, --emulated: 1; loss 5, --emulated, --quick: 3); "
+             "grid --plan-only scale: draws of each row "
              "(default: 10)",
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=Path, metavar="FILE",
-        help="ina: also write every run as a line of FILE, as soon as it is done; runs that are there are not done "
-             "again",
+        help="ina, loss, peers: also write every run as a line of FILE; ina: as soon as it is done, and runs that are "
+             "there are not done again; loss, peers: a new file",
     )  # fmt: skip
     parser.add_argument(
-        "--repeats", type=_whole(99), metavar="N", help="ina --emulated: runs of each point and seed (default: 3)"
+        "--plot", type=Path, metavar="FILE", help="peers: where the plot is written (default: runs/bench-peers.svg)"
+    )
+    parser.add_argument(
+        "--repeats", type=_whole(99), metavar="N", help="ina --emulated, peers: runs of each point (default: 3)"
     )
 
 
@@ -76,15 +84,17 @@ def run_bench(args: argparse.Namespace) -> int:
     world = bench.bench_world(args.name, args.world)
     if world == "emulated":
         require_root(f"bench {args.name}")
-    options = bench.BenchOptions(args.quick, args.jobs, args.seeds, args.csv, args.slower, args.repeats, args.dilation)
+    options = bench.BenchOptions(
+        args.quick, args.jobs, args.seeds, args.csv, args.slower, args.repeats, args.dilation, args.plot
+    )
     return bench.run_bench(args.name, as_json=args.json, world=world, options=options)
 
 
 def _bench_plans(args: argparse.Namespace) -> int:
-    if args.name != "grid":
-        raise ScenarioError(
-            "only the bench grid makes plans", file="tb bench", key="--plan-only", found=f"'{args.name}'"
-        )
+    from testbed import bench
+
+    bench.bench_world(args.name)
+    bench.require_plans(args.name)
     if args.world is not None:
         raise ScenarioError("plans are made in no world", file="tb bench", key="--world", allowed="without --plan-only")
     from testbed.bench.gridplans import run_plans
@@ -96,6 +106,7 @@ def _bench_plans(args: argparse.Namespace) -> int:
         "--repeats": args.repeats,
         "--slower": args.slower != 1,
         "--dilation": args.dilation,
+        "--plot": args.plot,
     }
     for flag in (flag for flag, value in given.items() if value):
         raise ScenarioError(

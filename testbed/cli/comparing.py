@@ -32,11 +32,11 @@ examples:
 def run_compare(args: argparse.Namespace) -> int:
     from testbed.comparison.model import compare_runs
     from testbed.comparison.text import comparison_json, comparison_page, comparison_text
-    from workloads.trusted import write_file
+    from workloads.trusted import write_named
 
     found = compare_runs(args.run_dirs)
     if args.html is not None:
-        write_file(args.html, comparison_page(found))
+        write_named(args.html, comparison_page(found), key="--html")
     if args.json:
         print(comparison_json(found), end="")
         return 0

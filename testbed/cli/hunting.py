@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.cli.parsing import INTERRUPTED
 from testbed.terminal.stream import complain, prose_columns
 
 __all__ = ["configure_hunt", "run_hunt"]
 
 _MOST_SCHEDULES, _MOST_JOBS = 10**9, 256
-_INTERRUPTED = 130
 
 
 def configure_hunt(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,7 @@ exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (th
 examples:
   ./tb hunt --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2
+  ./tb hunt --fabric --schedules 100000 --jobs 2 --set transport.recovery=irn
   ./tb hunt --program esa --schedules 100000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
@@ -46,7 +47,8 @@ examples:
     parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME",
+        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME and "
+             "transport.recovery=gbn, irn or irn-rack (default: drawn)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
     parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")
@@ -66,7 +68,7 @@ def run_hunt(args: argparse.Namespace) -> int:
         end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, anew: None)
     except KeyboardInterrupt:
         complain(f"tb: interrupted; the same command goes on where {hunt.folder} stands")
-        return _INTERRUPTED
+        return INTERRUPTED
     finally:
         progress.close()
     if console.verbosity >= 0:

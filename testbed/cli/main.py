@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from testbed.cli.parsing import USAGE, command_index, make_parser
+from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
 from testbed.kernel.room import lack_of, require_memory
 from testbed.terminal.stream import complain
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
@@ -27,7 +27,7 @@ _SUPPLY = {
     "yaml": "pip install PyYAML",
 }
 """package -> how it is had, where `pip install PACKAGE` is not the way"""
-_INTERNAL, _INTERRUPTED, _PIPE_CLOSED = 70, 130, 141
+_INTERNAL, _PIPE_CLOSED = 70, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
     except KeyboardInterrupt:
         complain("tb: interrupted")
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; nothing can be told any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

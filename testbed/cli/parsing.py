@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 from testbed import __version__
 from testbed.cli.commands import COMMANDS
-from testbed.terminal.folding import paragraphs
+from testbed.terminal.folding import fold, paragraphs
 from testbed.terminal.stream import complain, prose_columns
 
-__all__ = ["USAGE", "Parser", "add_global_options", "command_index", "full_parser", "make_parser"]
+__all__ = ["INTERRUPTED", "USAGE", "Parser", "add_global_options", "command_index", "full_parser", "make_parser"]
 
-USAGE = 64
+USAGE, INTERRUPTED = 64, 130
 
 _EPILOG = """\
 exit codes: 0 pass, 1 fail, 2 unknown, 3 this machine lacks something (root included), 64 usage or invalid scenario,
@@ -35,6 +35,9 @@ class _Help(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=prose_columns(sys.stdout))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return fold(" ".join(text.split()), width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(f"{indent}{line}" for line in paragraphs(text, width - len(indent)))

@@ -224,6 +224,9 @@ def configure_demo(parser: argparse.ArgumentParser) -> None:
 examples:
   sudo ./tb demo
   sudo ./tb demo --hosts 8 --loss 3% --seed 7
+
+At its end it runs the same job in virtual time, with IRN and with go-back-N, and says what the latter would have cost;
+not with --quiet or --no-twin.
 """
     parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
     parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
@@ -238,7 +241,14 @@ def run_demo(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     changes = [f"topology.hosts={args.hosts}", f"faults.lossy-links.rate={args.loss!r}"]
-    return _run(dilated(load_scenario("demo", changes, args.seed), args.dilation, "tb demo"), args)
+    scenario = load_scenario("demo", changes, args.seed)
+    code = _run(dilated(scenario, args.dilation, "tb demo"), args)
+    console = Console.of(args)
+    if args.twin and console.verbosity >= 0:
+        from testbed.runs.recoveries import cost_of
+
+        say(cost_of(scenario).told(), stream=console.stream)
+    return code
 
 
 def configure_replay(parser: argparse.ArgumentParser) -> None:

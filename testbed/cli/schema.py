@@ -18,8 +18,7 @@ An editor with YAML support then completes and explains keys of a scenario file 
 
 
 def run_schema(args: argparse.Namespace) -> int:
-    from testbed.reading.jsonschema import json_schema
-    from testbed.scenario.model import Scenario
+    from testbed.scenario.schema import scenario_schema
 
-    print(json.dumps(json_schema(Scenario, "A scenario of ina-testbed"), indent=2, ensure_ascii=False))
+    print(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
     return 0

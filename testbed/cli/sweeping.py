@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.parsing import INTERRUPTED
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.statusline import StatusLine
-from testbed.terminal.stream import columns, shown_path
+from testbed.terminal.stream import columns, complain, shown_path
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -92,13 +93,17 @@ def run_sweep(args: argparse.Namespace) -> int:
     words = SweepWords(args.axes, args.protocols, args.seeds, args.worlds, args.overrides, args.figures)
     sweep = load_sweep(args.targets, words, args.model)
     folder = args.out or Path("runs") / "sweeps" / sweep.name
-    if isinstance(sweep, ScenarioSweep):
-        return _sweep_scenarios(sweep, folder, args)
-    if args.matrix:
+    if args.matrix and not isinstance(sweep, ScenarioSweep):
         raise ScenarioError(
             "means nothing for a sweep of models", file="tb sweep", key="--matrix", allowed="with scenarios"
         )
-    return _sweep_models(sweep, folder, args)
+    try:
+        if isinstance(sweep, ScenarioSweep):
+            return _sweep_scenarios(sweep, folder, args)
+        return _sweep_models(sweep, folder, args)
+    except KeyboardInterrupt:
+        complain(f"tb: interrupted; the same command goes on where {shown_path(folder)} stands")
+        return INTERRUPTED
 
 
 def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ programs) run one after the other.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import shlex
 import subprocess
@@ -47,6 +48,14 @@ def configure_test(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pytest_args", nargs="*", metavar="PYTEST_ARG", help="handed to pytest as they are")
 
 
+def left_out() -> list[str]:
+    """What no test here can have tried, whichever were asked for."""
+    if importlib.util.find_spec("torch") is not None:
+        return []
+    why = "TB_NO_TORCH is set" if os.environ.get("TB_NO_TORCH") else "./tb said why when it began"
+    return [f"the backend of torch.distributed: PyTorch is not installed ({why})"]
+
+
 def run_test(args: argparse.Namespace) -> int:
     if not (_TOP / "tests").is_dir():
         raise HostCapabilityError(
@@ -59,5 +68,7 @@ def run_test(args: argparse.Namespace) -> int:
         status = subprocess.run([sys.executable, "-P", "-m", *step], cwd=_TOP, check=False).returncode
         if status:
             failed.append(f"{step[0] if step[0] != 'ruff' else ' '.join(step[:2])} (exit {status})")
+    for line in left_out():
+        print(f"== left out: {line}", flush=True)
     print(f"== {'failed: ' + ', '.join(failed) if failed else 'all passed'}", flush=True)
     return 1 if failed else 0

@@ -4,6 +4,7 @@ that come by themselves."""
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _DOWN_S = 120.0
 def configure_train(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
-  ./tb train rack-lossy --world simulated -- python playbooks/training/mlp.py
+  ./tb train rack-lossy --world simulated -- playbooks/training/mlp.py
   ./tb train switchml --world simulated --set topology.hosts=8 -- playbooks/training/mlp.py --steps 50
 """
     _add_options(parser)
@@ -128,6 +129,7 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
     world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))
     if scenario.world == "emulated":
         require_root(f"{verb} {args.scenario}", simulated_helps=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # with everything removed, as on Ctrl-C
     result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code

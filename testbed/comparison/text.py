@@ -79,7 +79,9 @@ def comparison_page(found: Comparison) -> str:
         )
     parts.append("</table></div>")
     for title, rows, shown in _sections(found):
-        parts.append(f'<h2>{escape(title.capitalize())}</h2><div class="wide"><table><tr><th></th>{letters}</tr>')
+        parts.append(
+            f'<h2>{escape(title[0].upper() + title[1:])}</h2><div class="wide"><table><tr><th></th>{letters}</tr>'
+        )
         for row in rows:
             kind = "" if row.differs else ' class="same"'
             cells = "".join(f'<td class="{escape(text)}">{escape(text)}</td>' for text in shown(row))

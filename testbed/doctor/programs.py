@@ -84,6 +84,8 @@ PROGRAMS: tuple[Program, ...] = (
     Program("sshd", "openssh-server", Origin.SET_UP, "hosts of the emulated lab"),
     Program("tcpdump", "tcpdump", Origin.SET_UP, "a second reader of captures"),
     Program("tshark", "tshark", Origin.SET_UP, "`tb dissector --install`; what it shows of captures"),
+    Program("chromium", "chromium", Origin.USER, "the test that looks at pages in a browser"),
+    Program("chromedriver", "chromium-driver", Origin.USER, "the same test"),
     Program("qemu-system-x86_64", "qemu-system-x86", Origin.INTEROP, "guests with soft RoCE"),
     Program("ibv_rc_pingpong", "ibverbs-utils", Origin.INTEROP, "a peer of stock programs"),
     Program("ib_send_bw", "perftest", Origin.INTEROP, "a peer of stock programs"),
@@ -91,9 +93,13 @@ PROGRAMS: tuple[Program, ...] = (
     Program("debootstrap", "debootstrap", Origin.CI, "the bare root"),
     Program("git", "git", Origin.CI, "the clone in the bare root"),
     Program("cpio", "cpio", Origin.USER, "a second reader of initial file systems; its test skips without it"),
+    Program("fc-list", "fontconfig", Origin.USER, "fonts of plots: matplotlib looks into folders without it"),
+    Program("perf", "linux-perf", Origin.USER, "a profile of the data plane, by hand"),
     Program("nft", "nftables", Origin.USER, "a row of tb doctor"),
     Program("setcap", "libcap2-bin", Origin.USER, "a Python with the right to packet sockets, on hosts of a lab"),
     Program("sudo", "sudo", Origin.USER, "who is not root"),
+    Program("mpicc", "openmpi-bin", Origin.USER, "`tb bench peers`, which goes on without it"),
+    Program("mpirun", "openmpi-bin", Origin.USER, "`tb bench peers`, which goes on without it"),
 )
 
 LIBRARIES: dict[str, str] = {

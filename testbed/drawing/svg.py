@@ -27,11 +27,14 @@ COLOURS = {
 _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40
 _BOW = 46
 """how high a link within a row passes over the nodes between its ends"""
+_LEAST_SCALE = 0.65
+"""of what a window is too narrow for: smaller, nobody could read it"""
 _STYLE = (
-    "text{font-family:sans-serif;font-size:13px;text-anchor:middle;fill:#111827}"
-    ".title{font-size:16px;font-weight:bold;text-anchor:start}.band{font-size:12px;text-anchor:start;fill:#4b5563}"
-    ".detail{font-size:11px;fill:#4b5563}text.odd{font-size:11px;fill:#b91c1c;paint-order:stroke;stroke:#fff;stroke-width:4px}"
-    "path{fill:none;stroke:#9ca3af;stroke-width:1.5}path.odd{stroke:#dc2626}rect{stroke-width:1.5}"
+    ".topo text{font-family:sans-serif;font-size:13px;text-anchor:middle;fill:#111827}"
+    ".topo .title{font-size:16px;font-weight:bold;text-anchor:start}"
+    ".topo .band{font-size:12px;text-anchor:start;fill:#4b5563}.topo .detail{font-size:11px;fill:#4b5563}"
+    ".topo text.odd{font-size:11px;fill:#b91c1c;paint-order:stroke;stroke:#fff;stroke-width:4px}"
+    ".topo path{fill:none;stroke:#9ca3af;stroke-width:1.5}.topo path.odd{stroke:#dc2626}.topo rect{stroke-width:1.5}"
 )
 
 
@@ -45,9 +48,10 @@ def draw_svg(picture: Picture) -> str:
     width = max(least, _LEFT + max(x for x, _ in spots.values()) + NODE_WIDTH / 2 + _RIGHT)
     height = _TOP + bottom + NODE_HEIGHT / 2 + _BOTTOM
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    fit = f"max-width:100%;min-width:{_LEAST_SCALE * width:.0f}px;height:auto"
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="topo" {size} style="{fit}">',
             f"<title>{escape(picture.title)}</title>",
             f"<style>{_STYLE}</style>",
             '<rect width="100%" height="100%" fill="#ffffff"/>',

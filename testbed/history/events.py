@@ -18,6 +18,7 @@ __all__ = [
     "MachineMeasured",
     "NodeExited",
     "NodeStarted",
+    "QueuesSampled",
     "ShapingMeasured",
     "TcpFlowMeasured",
     "TimeLimitReached",
@@ -85,6 +86,16 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuesSampled(Event):
+    """How many frames wait at the ports of switches, at one moment."""
+
+    every_ns: int
+    """about as far apart as the looks are by now"""
+    waiting: dict[str, int]
+    """by `LINK DIRECTION`, those where some wait"""
 
 
 @dataclass(frozen=True, slots=True)

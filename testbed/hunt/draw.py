@@ -46,15 +46,22 @@ _LATE = 0.12
 """share of those whose receives may be posted late, so that senders meet RNR NAKs"""
 _IRN = 0.3
 """share of those whose hosts use IRN"""
+_PLAIN_IRN = 0.6
+"""of those, without RACK"""
 _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
 
 
 def draw_schedule(
-    seed: int, number: int, base: Scenario | None = None, program: str = "netreduce", kind: str = RACK
+    seed: int,
+    number: int,
+    base: Scenario | None = None,
+    program: str = "netreduce",
+    kind: str = RACK,
+    recovery: str = "",
 ) -> Schedule:
     """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults
     left out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and
-    `program` runs on the switches."""
+    `program` runs on the switches. `recovery`: of all drawn rings, in place of the drawn one."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
@@ -62,7 +69,7 @@ def draw_schedule(
     if hunted is not None:
         scenario = by_name(hunted.hunt.draw)(draw, hunted, base, program, traced=traced, seed=run_seed)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
-    scenario = _calm(draw, program, kind) if base is None else replace(base, faults=())
+    scenario = _calm(draw, program, kind, recovery) if base is None else replace(base, faults=())
     scenario = replace(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
     )
@@ -79,19 +86,19 @@ def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
 
 
-def _calm(draw: Random, program: str, kind: str) -> Scenario:
+def _calm(draw: Random, program: str, kind: str, recovery: str) -> Scenario:
     if kind == FABRIC:
-        return _calm_fabric(draw, program)
+        return _calm_fabric(draw, program, recovery)
     hosts = _weighted(draw, {2: 26, 3: 26, 4: 20, 5: 10, 6: 7, 7: 5, 8: 6})
     mtu = _weighted(draw, _MTUS)
     most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
     job = _job(draw, max(2, most // hosts), mtu, kind)
     shape = _shape(draw, mtu)
     overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
-    return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job)
+    return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job, recovery)
 
 
-def _calm_fabric(draw: Random, program: str) -> Scenario:
+def _calm_fabric(draw: Random, program: str, recovery: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     shape = _shape(draw, mtu)
     topology = draw_fabric(draw, shape)
@@ -104,16 +111,18 @@ def _calm_fabric(draw: Random, program: str) -> Scenario:
         "int32" if job.dtype == "int32sat" else job.dtype,
         "received" if job.credit == "acked" else job.credit,
     )
-    return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit))
+    return _assembled(draw, program, topology, shape, mtu, replace(job, dtype=dtype, credit=credit), recovery)
 
 
-def _assembled(draw: Random, program: str, topology: Topology, shape: LinkShape, mtu: int, job: Job) -> Scenario:
+def _assembled(
+    draw: Random, program: str, topology: Topology, shape: LinkShape, mtu: int, job: Job, recovery: str
+) -> Scenario:
     hosts = len(topology.hosts)
     return Scenario(
         name="hunt",
         topology=topology,
         link=shape,
-        transport=_transport(draw, mtu),
+        transport=_transport(draw, mtu, recovery),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
         job=replace(job, straggler=Straggler(draw.randrange(hosts), 1)) if draw.random() < 0.08 else job,
         time_limit_ns=_TIME_LIMIT_NS,
@@ -141,15 +150,17 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     )
 
 
-def _with_recovery(transport: Transport) -> Transport:
-    """IRN for a part of all schedules. Drawn from what is drawn already, so that nothing else of a schedule depends on
-    it."""
-    if Random(repr(transport)).random() >= _IRN:
+def _with_recovery(transport: Transport, recovery: str) -> Transport:
+    """IRN for a part of all schedules, for some of them with RACK, unless the recovery is fixed. Drawn from what is
+    drawn already, so that nothing else of a schedule depends on it."""
+    share = Random(repr(transport)).random() / _IRN
+    drawn = recovery or ("gbn" if share >= 1 else "irn" if share < _PLAIN_IRN else "irn-rack")
+    if drawn == "gbn":
         return transport
-    return replace(transport, recovery="irn", verb="write", receive_late_ns=0)
+    return replace(transport, recovery=drawn, verb="write", receive_late_ns=0)
 
 
-def _transport(draw: Random, mtu: int) -> Transport:
+def _transport(draw: Random, mtu: int, recovery: str) -> Transport:
     near_wrap = PSN_MODULUS - draw.randrange(1, 40)
     late = draw.random() < _LATE
     drawn = Transport(
@@ -162,7 +173,7 @@ def _transport(draw: Random, mtu: int) -> Transport:
         start_psn=_weighted(draw, {near_wrap: 60, None: 20, 0: 10, (1 << 23) - draw.randrange(20): 10}),
         receive_late_ns=1 if late else 0,
     )
-    return _with_recovery(drawn)
+    return _with_recovery(drawn, recovery)
 
 
 def _shape(draw: Random, mtu: int) -> LinkShape:

@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from testbed.hunt.draw_link import other_shape
@@ -14,6 +15,7 @@ __all__ = ["FABRIC", "RACK", "draw_fabric", "plain_fabric", "smaller_fabrics"]
 RACK, FABRIC = "rack", "fabric"
 """what is drawn: one switch, or leaves and spines"""
 _MOST_HOSTS = 8
+_SPRAYED = 0.4
 
 
 def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
@@ -29,26 +31,46 @@ def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
     plain = spine_leaf(counts, spines, shape, uplink)
     if draw.random() < 0.2:
         link = draw.choice(plain.links)
-        return spine_leaf(counts, spines, shape, uplink, {link.name: other_shape(draw, link.shape)})
-    return plain
+        plain = spine_leaf(counts, spines, shape, uplink, {link.name: other_shape(draw, link.shape)})
+    return _sprayed(plain) if spines > 1 else plain
+
+
+def _sprayed(topology: Topology) -> Topology:
+    """A part of all fabrics sprays, with one way that is longer than the others, by anything from a packet to many
+    round trips. Drawn from what is drawn already, so that nothing else of a schedule depends on it."""
+    draw = Random(repr(topology))
+    if draw.random() >= _SPRAYED:
+        return topology
+    far = draw.choice([link.name for link in topology.links if link.b.startswith("spine")])
+    delay_ns = draw.choice((0, 100_000, 1_000_000, 5_000_000))
+    links = tuple(
+        replace(link, shape=replace(link.shape, delay_ns=link.shape.delay_ns + delay_ns)) if link.name == far else link
+        for link in topology.links
+    )
+    return replace(topology, links=links, multipath="spray")
 
 
 def smaller_fabrics(topology: Topology, shape: LinkShape) -> Iterator[Topology]:
-    """One rack, one spine or one host less; single links lose what makes them differ."""
+    """One rack, one spine or one host less; single links lose what makes them differ; at last none sprays."""
     counts, spines, uplink = _shape_of(topology)
+    smaller: list[tuple[list[int], int]] = []
     if len(counts) > 2:
-        yield from (spine_leaf(counts[:at] + counts[at + 1 :], spines, shape, uplink) for at in range(len(counts)))
+        smaller += [(counts[:at] + counts[at + 1 :], spines) for at in range(len(counts))]
     if spines > 1:
-        yield spine_leaf(counts, spines - 1, shape, uplink)
+        smaller.append((counts, spines - 1))
     for at, count in enumerate(counts):
         if count > 1:
-            yield spine_leaf([*counts[:at], count - 1, *counts[at + 1 :]], spines, shape, uplink)
+            smaller.append(([*counts[:at], count - 1, *counts[at + 1 :]], spines))
+    for fewer, tops in smaller:
+        yield replace(spine_leaf(fewer, tops, shape, uplink), multipath=topology.multipath)
+    if topology.multipath != "flow":
+        yield replace(topology, multipath="flow")
 
 
 def plain_fabric(topology: Topology, shape: LinkShape) -> Topology | None:
     """The same with links that are all alike; None when they are."""
     counts, spines, _ = _shape_of(topology)
-    plain = spine_leaf(counts, spines, shape)
+    plain = replace(spine_leaf(counts, spines, shape), multipath=topology.multipath)
     return plain if plain != topology else None
 
 

@@ -46,7 +46,7 @@ class EndpointWatch:
             tell(rule, f"{config.name}, QP {qp.qpn:#x}: {what}")
 
         pairs: list[_Pair | IrnPair] = [
-            IrnPair(qp, told) if qp.recovery == "irn" else _Pair(qp, told) for qp in config.queue_pairs
+            IrnPair(qp, told) if qp.speaks_irn else _Pair(qp, told) for qp in config.queue_pairs
         ]
         self._by_number = {pair.config.qpn: pair for pair in pairs}
         self._incoming = {(pair.peer, pair.own, pair.config.qpn): pair for pair in pairs}

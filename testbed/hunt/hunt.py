@@ -27,6 +27,7 @@ from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.names import RECOVERIES
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
@@ -38,6 +39,7 @@ from workloads.rc.recovery import rto_ns
 __all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
 
 _NETREDUCE = "netreduce"
+_RECOVERY_KEY = "transport.recovery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,19 @@ def prepare(
     scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
 ) -> Hunt:
     """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
+    recovery = ""
     if scenario is None:
-        overrides, kind = _without_collective(overrides, kind)
+        drawn, kind = _without_collective(overrides, kind)
+        drawn, recovery = _without_recovery(drawn, kind)
         hunted = hunted_of(kind)
-        program, base = _program_of(overrides, _NETREDUCE if hunted is None else hunted.program), None
-        kept = f"{_NETREDUCE} {kind}" if hunted is None else _own_name(kind) if is_own_code(kind) else kind
+        program, base = _program_of(drawn, _NETREDUCE if hunted is None else hunted.program), None
+        kept = (
+            f"{_NETREDUCE} {kind} {recovery}".strip()
+            if hunted is None
+            else _own_name(kind)
+            if is_own_code(kind)
+            else kind
+        )
     elif hunted_of(kind) is not None:
         raise ScenarioError(
             "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
@@ -139,7 +149,7 @@ def prepare(
     except Ended as end:
         raise ended_process(program, end.status) from end
     print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0").hexdigest()
-    prey = Prey(seed, schedules, base, program, kind)
+    prey = Prey(seed, schedules, base, program, kind, recovery)
     prey.schedule(0)
     arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
     own = f"-{_own_name(program)}" if is_own_program(program) else ""
@@ -195,6 +205,23 @@ def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str
     return rest, kind
 
 
+def _without_recovery(overrides: list[str], kind: str) -> tuple[list[str], str]:
+    """The recovery of all rings, where it is fixed; else empty. Raises ScenarioError."""
+    rest, recovery = [], ""
+    for override in overrides:
+        key, _, value = override.partition("=")
+        if key.strip() != _RECOVERY_KEY:
+            rest.append(override)
+            continue
+        recovery = value.strip()
+        if kind not in (RACK, FABRIC) or recovery not in RECOVERIES:
+            raise ScenarioError(
+                "no schedule is drawn for that recovery", file="--set", key=_RECOVERY_KEY, found=repr(recovery),
+                allowed=f"{', '.join(RECOVERIES)}, where rings of NetReduce are drawn",
+            )  # fmt: skip
+    return rest, recovery
+
+
 def _program_of(overrides: list[str], program: str) -> str:
     stock = program
     for override in overrides:
@@ -202,7 +229,8 @@ def _program_of(overrides: list[str], program: str) -> str:
         if key.strip() != PROGRAM_KEY:
             raise ScenarioError(
                 "a hunt without a scenario draws everything but code of your own", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or give a SCENARIO",
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, {_RECOVERY_KEY}=RECOVERY, or "
+                "give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
     if program != stock and not is_own_program(program):

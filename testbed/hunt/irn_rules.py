@@ -7,7 +7,8 @@ simpler queue pair that works with plain sets.
 - `acks_are_believed`: what was answered to have arrived is not sent again.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
-  but once, until a timer is over.
+  but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
+  Under `irn-rack`: or something that left after its last copy arrived.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
   when more than N were in flight.
 """
@@ -53,7 +54,8 @@ class IrnPair:
         self.config, self._tell = config, tell
         self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
         self.failed = False
-        self._sender, self._receiver = _Sender(self), _Receiver(self)
+        kind = _RackSender if config.recovery == "irn-rack" else _Sender
+        self._sender, self._receiver = kind(self), _Receiver(self)
 
     def tell(self, rule: str, what: str) -> None:
         self._tell(self.config, rule, what)
@@ -101,9 +103,11 @@ class _Sender:
         self._fired: int | None = None
         """its timer was over then, and nothing was sent again since"""
         self._gap_told = False
-        """an answer since the last progress showed a gap"""
+        """an answer showed a gap since the last progress, or since the one before while packets behind it are here"""
         self._round, self._again = 0, dict[int, int]()
-        """how often a timer had something sent again; in which round each PSN was sent again last"""
+        """how often a timer sent something again or a recovery ended; in which round each PSN was sent again last"""
+        self._recover_to: int | None = None
+        """a recovery goes on until more than this is acknowledged"""
 
     def woke(self, now: int) -> None:
         many = self._end - self._oldest > self._irn.few_packets
@@ -117,13 +121,20 @@ class _Sender:
             return
         if (syndrome == _ACK) != (answered < expected):
             return
-        if expected > self._oldest:
-            self._oldest, self._since, self._fired, self._gap_told = expected, now, None, False
+        progress = expected > self._oldest
+        if progress:
+            self._oldest, self._since, self._fired = expected, now, None
             self._again = {psn: round_ for psn, round_ in self._again.items() if psn >= expected}
+            if self._recover_to is not None and expected > self._recover_to:
+                self._recover_to = None
+                self._round += 1
+        before = {psn for psn in self._arrived if psn > self._oldest}
+        if progress:  # a gap above the one that was filled: what lacks there was known to lack
+            self._gap_told &= bool(before)
         if syndrome == Nak.PSN_SEQUENCE:
-            self._arrived.add(answered)
+            before.add(answered)
             self._gap_told |= expected == self._oldest
-        self._arrived = {psn for psn in self._arrived if psn > self._oldest}
+        self._arrived = {psn for psn in before if psn > self._oldest}
 
     def sent(self, psn: int, now: int) -> None:
         at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
@@ -157,6 +168,44 @@ class _Sender:
             self._fired = None
             self._round += 1
         self._again[at] = self._round
+        if at == self._oldest:
+            self._recover_to = self._end - 1
+
+
+class _RackSender(_Sender):
+    """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
+
+    def __init__(self, pair: IrnPair) -> None:
+        super().__init__(pair)
+        self._copies: dict[int, list[int]] = {}
+        """by PSN: places of its copies among all that left"""
+        self._places = 0
+        self._newest = -1
+        """the latest place of a packet that an answer named"""
+
+    def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
+        at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
+        self._newest = max(self._newest, *self._copies.get(at, (-1,)))
+        super().heard(syndrome, cumulative, selective, now)
+        self._copies = {psn: places for psn, places in self._copies.items() if psn >= self._oldest}
+
+    def sent(self, psn: int, now: int) -> None:
+        super().sent(psn, now)
+        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        self._places += 1
+        self._copies.setdefault(at, []).append(self._places)
+
+    def _repeats(self, at: int, psn: int) -> None:
+        if max(self._copies.get(at, (0,))) < self._newest:
+            return
+        if at != self._oldest:
+            self._pair.tell(
+                "holes_alone_again", f"sends PSN {psn} again, and nothing that left after it is known to have arrived"
+            )
+        elif self._fired is None:
+            self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+        else:
+            self._since, self._fired = self._fired, None
 
 
 class _Receiver:

@@ -17,7 +17,7 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
-from testbed.hunt.fate import excused, may_fail
+from testbed.hunt.expected import excused, may_fail
 from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule

@@ -71,7 +71,7 @@ def _late(draw: Random, scenario: Scenario) -> Scenario:
     timer = draw.choice(timers)
     if len(scenario.topology.switches) > 1:
         late = min(late, _MOST_WAITS * RNR_TIMER_NS[timer])
-    if scenario.transport.recovery == "irn":
+    if scenario.transport.speaks_irn:
         return scenario
     transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=timer)
     return replace(scenario, transport=transport)

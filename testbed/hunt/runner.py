@@ -43,6 +43,8 @@ class Prey:
     program: str = "netreduce"
     kind: str = RACK
     """of hunt: of topology, or the name of a datagram protocol; with a base, that one's"""
+    recovery: str = ""
+    """of all rings; empty: it is drawn"""
 
     @property
     def hunted(self) -> str:
@@ -50,7 +52,7 @@ class Prey:
         return self.kind if self.base is None else kind_of_scenario(self.base)
 
     def schedule(self, number: int) -> Schedule:
-        return draw_schedule(self.seed, number, self.base, self.program, self.kind)
+        return draw_schedule(self.seed, number, self.base, self.program, self.kind, self.recovery)
 
 
 @dataclass(frozen=True, slots=True)

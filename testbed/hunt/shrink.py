@@ -14,7 +14,7 @@ from typing import Any
 
 from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric
-from testbed.hunt.fate import may_fail, unsurvivable
+from testbed.hunt.expected import may_fail, unsurvivable
 from testbed.hunt.protocols import by_name, hunted_in
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario

@@ -156,8 +156,9 @@ def _plainer_switch(scenario: Scenario) -> Iterator[Scenario]:
 
 def _plainer_routing(routing: Routing, scenario: Scenario) -> Iterator[Routing]:
     plain = Routing(routing.servers)
-    if routing.planner != _PLAIN_PLANNER:
-        yield replace(routing, planner=_PLAIN_PLANNER)
+    plainer = replace(routing, planner=_PLAIN_PLANNER)
+    if routing != plainer:
+        yield plainer
     if routing.mode != plain.mode:
         yield replace(routing, mode=plain.mode, pace=plain.pace)
     elif routing.pace != plain.pace:

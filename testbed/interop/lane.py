@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 from testbed.history import Record, sort_history, write_history
 from testbed.interop.boot import BootedGuest
+from testbed.interop.busy_timeouts import doublings, patient
 from testbed.interop.casehost import open_case, run_case
 from testbed.interop.cases import Case
 from testbed.interop.judging import CaseOutcome, judge_case
-from testbed.interop.patience import doublings, patient
 from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer

@@ -39,33 +39,51 @@ class PassedOn:
         self._is_ready = mmap.mmap(-1, 1)
         """shared with the child: a word through the pipe would be heard later than it was said"""
         self._sent: set[int] = set()
+        self._child: int | None = None
+        self._too_early: list[int] = []
+        """came when the child was ready and its number not known yet"""
+        self._before: dict[signal.Signals, Any] = {}
 
     def ready(self) -> None:
         """In the child: its handlers stand."""
         self._is_ready[0] = 1
 
     @contextlib.contextmanager
-    def to(self, child: int) -> Iterator[None]:
-        before = {number: signal.getsignal(number) for number in self.numbers}
+    def caught(self) -> Iterator[None]:
+        """From before the fork on: a mask alone would leave them to other threads of ours."""
+        self._before = {number: signal.getsignal(number) for number in self.numbers}
+        for number in self.numbers:
+            signal.signal(number, self._handle)
+        try:
+            yield
+        finally:
+            self.restore()
 
-        def handle(number: int, frame: Any) -> None:
-            if self._is_ready[0]:
-                self._sent.add(number)
-                os.kill(child, number)
-                return
-            handler = before[signal.Signals(number)]
+    def restore(self) -> None:
+        """As they were before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def to(self, child: int) -> None:
+        self._child = child
+        while self._too_early:
+            self._pass_on(self._too_early.pop(0), child)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if not self._is_ready[0]:
+            handler = self._before[signal.Signals(number)]
             if callable(handler):
                 handler(number, frame)
             elif handler is not signal.SIG_IGN:
                 self.die_of(number)
+        elif self._child is None:
+            self._too_early.append(number)
+        else:
+            self._pass_on(number, self._child)
 
-        for number in self.numbers:
-            signal.signal(number, handle)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _pass_on(self, number: int, child: int) -> None:
+        self._sent.add(number)
+        os.kill(child, number)
 
     def ended(self, status: int) -> bool:
         """Whether the child died of a signal that we gave it, past its handlers."""
@@ -90,25 +108,8 @@ def run_apart(
         return work(hear)
     sys.stdout.flush()
     sys.stderr.flush()
-    parent, (source, sink) = os.getpid(), os.pipe()
-    # Python swallows what a handler raises while it forks.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals.numbers if signals else ())
-    child = os.fork()
-    if not child:
-        os.close(source)
-        _answer(work, parent, sink, mask)
-    os.close(sink)
-    status: int | None = None
-    try:
-        with os.fdopen(source, "rb", 1 << 20) as answers, signals.to(child) if signals else contextlib.nullcontext():
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            kind, value = _read(answers, hear)
-    except BaseException:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        raise
-    finally:
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with signals.caught() if signals else contextlib.nullcontext():
+        kind, value, status = _run(work, hear, signals)
     if kind is None:
         if signals and signals.ended(status):
             signals.die_of(-status)
@@ -123,6 +124,35 @@ def run_apart(
         raise InternalError(value)
     result: _T = value
     return result
+
+
+def _run(
+    work: Callable[[Callable[[Any], None]], Any], hear: Callable[[Any], None], signals: PassedOn | None
+) -> tuple[int | None, Any, int]:
+    """(kind of the last word, the word, status of the child)"""
+    parent, (source, sink) = os.getpid(), os.pipe()
+    # Python swallows what a handler raises while it forks.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals.numbers if signals else ())
+    child = os.fork()
+    if not child:
+        os.close(source)
+        if signals:
+            signals.restore()
+        _answer(work, parent, sink, mask)
+    os.close(sink)
+    try:
+        with os.fdopen(source, "rb", 1 << 20) as answers:
+            if signals:
+                signals.to(child)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            kind, value = _read(answers, hear)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return kind, value, status
 
 
 def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, Any]:

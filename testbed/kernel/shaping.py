@@ -12,11 +12,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BURST_NS", "QdiscReading", "burst_bytes", "change_rate", "read_qdisc", "read_qdiscs", "shape"]
+__all__ = [
+    "BURST_NS",
+    "CLASS",
+    "LEAF",
+    "QdiscReading",
+    "burst_bytes",
+    "change_rate",
+    "read_qdisc",
+    "read_qdiscs",
+    "shape",
+]
 
 _ROOT = 0x1_0000
-_CLASS = 0x1_0010
-_LEAF = 0x10_0000
+CLASS = 0x1_0010
+LEAF = 0x10_0000
 _QUANTUM = 60_000
 _BURST = 65_536
 BURST_NS = 20_000_000
@@ -49,14 +59,14 @@ def _class_options(rate_bps: int, mtu: int, burst_ns: int) -> dict[str, int]:
 
 def shape(netlink: Any, index: int, *, rate_bps: int, queue_packets: int, mtu: int, burst_ns: int = BURST_NS) -> None:
     """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. Raises NetlinkError."""
-    netlink.tc("add", "htb", index, _ROOT, default=_CLASS & 0xFFFF)
-    netlink.tc("add-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu, burst_ns))
-    netlink.tc("add", "pfifo", index, _LEAF, parent=_CLASS, limit=queue_packets)
+    netlink.tc("add", "htb", index, _ROOT, default=CLASS & 0xFFFF)
+    netlink.tc("add-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst_ns))
+    netlink.tc("add", "pfifo", index, LEAF, parent=CLASS, limit=queue_packets)
 
 
 def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int, burst_ns: int = BURST_NS) -> None:
     """What waits in the queue stays there. Raises NetlinkError."""
-    netlink.tc("change-class", "htb", index, _CLASS, **_class_options(rate_bps, mtu, burst_ns))
+    netlink.tc("change-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst_ns))
 
 
 def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
@@ -70,7 +80,7 @@ def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]
     queues = {
         message["index"]: message
         for message in netlink.get_qdiscs()
-        if message["handle"] == _LEAF and message["parent"] == _CLASS and message.get_attr("TCA_KIND") == "pfifo"
+        if message["handle"] == LEAF and message["parent"] == CLASS and message.get_attr("TCA_KIND") == "pfifo"
     }
     readings = {}
     for index in indices:
@@ -90,6 +100,6 @@ def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]
 
 def _read_class(netlink: Any, index: int) -> Any:
     for message in netlink.get_classes(index=index):
-        if message["handle"] == _CLASS and message.get_attr("TCA_KIND") == "htb":
+        if message["handle"] == CLASS and message.get_attr("TCA_KIND") == "htb":
             return message
     return None

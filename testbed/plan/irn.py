@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.kinds import sums
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
-from topologies import Link, Node, Topology
+from topologies import Node, Topology
 from topologies.routing import next_hops
 from workloads.config import IrnConfig
 
@@ -43,20 +43,15 @@ def irn_config(scenario: Scenario) -> IrnConfig:
 
 def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0) -> int:
     """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it,
-    over empty queues. Each node on the way takes `wake_ns` to act."""
-    way = _way(topology, own, peer)
+    over empty queues, by the slowest of the shortest ways. Each node on the way takes `wake_ns` to act."""
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
-    return sum(2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps for link in way)
+    hops = next_hops(topology)
 
-
-def _way(topology: Topology, own: Node, peer: Node) -> list[Link]:
-    """The links of a shortest path between two hosts."""
-    hops, links = next_hops(topology), []
-    (_, link, _), here = next(iter(topology.ports(own.name))), own.name
-    while True:
-        links.append(link)
-        here = link.b if link.a == here else link.a
-        if here == peer.name:
-            return links
-        port = hops[here, peer.name][0]
+    def rest(here: str, port: int) -> int:
+        """From the link at a port of a node to the peer, and back."""
         link = next(found for number, found, _ in topology.ports(here) if number == port)
+        there = link.b if link.a == here else link.a
+        here_ns = 2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps
+        return here_ns + (0 if there == peer.name else max(rest(there, further) for further in hops[there, peer.name]))
+
+    return rest(own.name, next(iter(topology.ports(own.name)))[0])

@@ -53,7 +53,7 @@ def queue_pair(
         ack_every=transport.ack_every,
         trace=scenario.trace,
         dcqcn=_dcqcn(scenario, own),
-        recovery="gbn" if irn is None else "irn",
+        recovery="gbn" if irn is None else transport.recovery,
         irn=irn or IrnConfig(),
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.forwarding.flows import choose_port
@@ -16,7 +16,7 @@ from workloads.collectives.kinds import ring_kind
 from workloads.config import HostConfig, WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
-__all__ = ["ELEMENT_BYTES", "LinkUse", "data_flows", "data_volumes", "flow_path", "overbooked"]
+__all__ = ["ELEMENT_BYTES", "LinkUse", "data_flows", "data_volumes", "flow_paths", "overbooked"]
 
 ELEMENT_BYTES = 4
 """of every dtype that there is"""
@@ -25,23 +25,28 @@ LinkUse = tuple[str, Direction]
 """(link, direction)"""
 
 
-def flow_path(
+def flow_paths(
     plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT, root: int = 0
-) -> tuple[LinkUse, ...]:
+) -> Iterator[tuple[LinkUse, ...]]:
     """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where
-    its flow is led there. Ends early at a switch that has no entry for it, and where it would go in circles. `dport`:
-    of its UDP packets (of TCP nobody knows the source port, so that among equal paths any may be the right one).
-    `root`: the spine that a leaf takes for what it sums."""
+    its flow is led there. Several where switches spray, all taken as often. One ends early at a switch that has no
+    entry for the flow, and where it would go in circles. `dport`: of its UDP packets (of TCP nobody knows the source
+    port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
     frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
     frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
-    path: list[LinkUse] = []
-    here, out, passed = source, 0, set[tuple[str, int]]()
-    while (link := exits.get((here, out))) is not None:
+
+    def onwards(
+        here: str, out: int, path: tuple[LinkUse, ...], passed: frozenset[tuple[str, int]]
+    ) -> Iterator[tuple[LinkUse, ...]]:
+        link = exits.get((here, out))
+        if link is None:
+            yield path
+            return
         direction = Direction.UP if link.a == here else Direction.DOWN
-        path.append((link.name, direction))
+        path = (*path, (link.name, direction))
         here = link.b if direction is Direction.UP else link.a
         came = link.b_port if direction is Direction.UP else link.a_port
         config = configs.get(here)
@@ -49,14 +54,16 @@ def flow_path(
         # another.
         visit = here, came if config is not None and config.steering is not None else -1
         if config is None or visit in passed:
-            break
-        passed.add(visit)
+            yield path
+            return
         links = _boundary(config, envelope)
-        port = _exit(config, came, frame, envelope.dst_mac) if links is None else links.uplinks[root]
-        if port is None:
-            break
-        out = port
-    return tuple(path)
+        ports = _exits_of(config, came, frame, envelope.dst_mac) if links is None else (links.uplinks[root],)
+        if not ports:
+            yield path
+        for port in ports:
+            yield from onwards(here, port, path, passed | {visit})
+
+    return onwards(source, 0, (), frozenset())
 
 
 def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
@@ -67,15 +74,18 @@ def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
     return None
 
 
-def _exit(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> int | None:
-    """By which port a switch sends a frame that came in by `came` for host `mac`."""
+def _exits_of(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> Sequence[int]:
+    """By which port (where it sprays, ports) a switch sends a frame that came in by `came` for host `mac`; empty:
+    nobody knows."""
     if config.steering is not None:
         rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
         if rule is None or FLOOD in rule.outputs or not rule.outputs:
-            return None
-        return choose_port(rule.outputs, frame, config.flow_salt)
+            return ()
+        return (choose_port(rule.outputs, frame, config.flow_salt),)
     ports = dict(config.groups).get(mac)
-    return dict(config.macs).get(mac) if ports is None else choose_port(ports, frame, config.flow_salt)
+    if ports is None:
+        return [port for known, port in config.macs if known == mac]
+    return ports if config.spray else (choose_port(ports, frame, config.flow_salt),)
 
 
 def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
@@ -143,9 +153,9 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
         for use in {use for path in paths for use in path}:
             phase[use] += rate
     for flow in plan.background:
-        path = flow_path(plan, flow.source, flow.config.envelope, flow.config.dport)
-        rate = topology.link(path[0][0]).shape.rate_bps if path else 0
-        for use in path:
+        paths = list(flow_paths(plan, flow.source, flow.config.envelope, flow.config.dport))
+        rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
+        for use in {use for path in paths for use in path}:
             for phase in coming.values():
                 phase[use] += min(rate, flow.config.rate_bps or rate)
     return frozenset(
@@ -156,7 +166,7 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
 def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:
     """All that the packets of one connection take."""
     roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
-    return [flow_path(plan, source, envelope, root=root) for root in range(max(roots, default=1))]
+    return [path for root in range(max(roots, default=1)) for path in flow_paths(plan, source, envelope, root=root)]
 
 
 def _senders(plan: Plan) -> Iterator[tuple[str, HostConfig, Envelope]]:

@@ -36,7 +36,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
     arithmetic = ArithmeticSpec(job.op, job.dtype)
-    irn = irn_config(scenario) if transport.recovery == "irn" else None
+    irn = irn_config(scenario) if transport.speaks_irn else None
     # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
     data_dscp = DATA_DSCP if any(map(sums, protocol_of(job.collective).programs)) else 0
 

@@ -28,6 +28,7 @@ def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[Switc
     sums_rings = sums(scenario.switch.program) and traits_of(scenario.job.collective).reliable
     alone, beside = len(topology.switches) == 1, attachment(topology)
     fabric = _fabric_rings(scenario, arithmetic) if sums_rings and not alone and beside is None else {}
+    sprays = topology.multipath == "spray"
     ways, trees = next_hops(topology), spanning_ports(topology)
     configs = []
     for switch in topology.switches:
@@ -39,7 +40,8 @@ def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[Switc
             ports=len(list(topology.ports(switch.name))),
             macs=tuple((host.mac, ports[0]) for host, ports in towards.items() if len(ports) == 1),
             groups=tuple((host.mac, ports) for host, ports in towards.items() if len(ports) > 1),
-            flow_salt=salt_of(switch.name),
+            flow_salt=salt_of(switch.name, scenario.seed if sprays else 0),
+            spray=sprays,
             flood_ports=None if alone else trees[switch.name],
             rings=rings,
             release=scenario.switch.release,
@@ -91,6 +93,6 @@ def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node,
         scenario.job.window_messages,
         scenario.transport.path_mtu,
         receive_vas=tuple(receive_va(rank) for rank in range(len(scenario.ranks)))
-        if scenario.transport.recovery == "irn"
+        if scenario.transport.speaks_irn
         else (),
     )

@@ -7,6 +7,7 @@ from testbed.checkers.orders import in_rank_order
 from testbed.plan.ring import plan_ring
 from testbed.scenario.checks import check_fabric
 from testbed.scenario.protocol import Protocol, Traits
+from workloads.config import IRN_RECOVERIES
 
 __all__ = ["PROTOCOL"]
 
@@ -15,7 +16,9 @@ PROTOCOL = Protocol(
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
     plan=plan_ring,
     programs=("netreduce", "fpga"),
-    traits=Traits(reliable=True, recoveries=("gbn", "irn"), in_messages=True, may_fall_back=True, told_share=0.06),
+    traits=Traits(
+        reliable=True, recoveries=("gbn", *IRN_RECOVERIES), in_messages=True, may_fall_back=True, told_share=0.06
+    ),
     checks=(check_fabric,),
     order=in_rank_order,
 )

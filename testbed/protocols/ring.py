@@ -6,6 +6,7 @@ from testbed.checkers.orders import in_ring_order
 from testbed.plan.model import Plan
 from testbed.plan.ring import plan_ring
 from testbed.scenario.protocol import Protocol, Traits
+from workloads.config import IRN_RECOVERIES
 
 __all__ = ["PROTOCOL"]
 
@@ -22,8 +23,10 @@ PROTOCOL = Protocol(
     plan=plan_ring,
     traits=Traits(
         reliable=True,
-        recoveries=("gbn", "irn"),
+        recoveries=("gbn", *IRN_RECOVERIES),
         told_share=0.25,
+        as_fallback="each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce "
+        "only)",
         why_no_clamping="a ring adds step by step and would clamp early",
     ),
     order=in_ring_order,

@@ -32,8 +32,11 @@ def _docs(section: type) -> dict[str, str]:
 
 
 def doc_of(section: type, key: KeyOf) -> str:
-    """Markdown, on one line; empty where nothing stands below the field."""
-    return key.doc if key.doc is not None else _docs(section).get(key.field, "")
+    """Markdown, on one line: whose key it is, then what stands below the field, if anything does."""
+    text = key.doc if key.doc is not None else _docs(section).get(key.field, "")
+    if key.only is None:
+        return text
+    return f"({key.only.shown or ', '.join(f'`{name}`' for name in key.only.names())}) {text}"
 
 
 def plain_text(markdown: str) -> str:

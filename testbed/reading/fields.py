@@ -21,6 +21,7 @@ from testbed.reading.quantities import (
     ScaledRateKey,
     ScaledSizeKey,
     SizeKey,
+    SpanKey,
 )
 from topologies import DIRECTIONS, Direction
 
@@ -45,6 +46,7 @@ __all__ = [
     "ServersKey",
     "SizeKey",
     "SomeNamesKey",
+    "SpanKey",
     "TextKey",
     "WordKey",
     "choice",

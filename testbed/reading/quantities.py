@@ -31,6 +31,7 @@ __all__ = [
     "ScaledRateKey",
     "ScaledSizeKey",
     "SizeKey",
+    "SpanKey",
 ]
 
 Format = Callable[[Any], Any]
@@ -68,19 +69,33 @@ def _scaled_or(
     parse: Callable[[object], Any], format_: Format, suffix: str, told: Mapping[str, Any], most: int, bound: str
 ) -> Plain:
     """A quantity above 0, or `scaled`, which becomes None."""
+    return _word_or("scaled", parse, format_, suffix, told, 1, most, bound)
+
+
+def _word_or(
+    word: str,
+    parse: Callable[[object], Any],
+    format_: Format,
+    suffix: str,
+    told: Mapping[str, Any],
+    least: int,
+    most: int,
+    bound: str,
+) -> Plain:
+    """A quantity in whole units from `least` to `most`, or `word`, which becomes None."""
 
     def check(value: object) -> Any:
-        if value == "scaled":
+        if value == word:
             return None
         try:
             number = parse(value)
         except UnitError as error:
-            raise refuse(error.problem, f"scaled, or {error.allowed}", error.hint) from None
-        if not 0 < number <= most:
-            raise refuse("out of range", f"scaled, or {bound}")
+            raise refuse(error.problem, f"{word}, or {error.allowed}", error.hint) from None
+        if not least <= number <= most:
+            raise refuse("out of range", f"{word}, or {bound}")
         return number
 
-    return Plain(check, format_, told, suffix, "scaled")
+    return Plain(check, format_, told, suffix, word)
 
 
 _HOUR = 3_600_000_000_000
@@ -106,6 +121,19 @@ LimitKey: TypeAlias = Annotated[
     int,
     _unit(
         parse_duration, format_duration, "_ns", _TIME, above_zero=True, most=_HOUR, bound="more than 0, at most 60min"
+    ),
+]
+SpanKey: TypeAlias = Annotated[
+    int | None,
+    _word_or(
+        "auto",
+        parse_duration,
+        format_duration,
+        "_ns",
+        {"anyOf": [{"const": "auto"}, _TIME]},
+        0,
+        _HOUR,
+        "0 to 60min",
     ),
 ]
 BandwidthKey: TypeAlias = Annotated[

@@ -22,7 +22,7 @@ A section whose file had problems is not whole: it holds the keys that were good
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -39,6 +39,7 @@ __all__ = [
     "Key",
     "KeyOf",
     "NotKnown",
+    "Only",
     "Section",
     "SectionType",
     "as_far_as_known",
@@ -88,6 +89,20 @@ class Also:
     doc: str
 
 
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Beside the type of a field: a key that some files alone may hold, as another section of theirs says.
+
+    `names`: of the choices there that have the key. `lacks`: what is told of any other one, `{}` being its name.
+    `holds`: whether a choice has it, by what is known of the choice. `shown`: how the documentation calls those that
+    have it."""
+
+    names: Callable[[], Collection[str]]
+    lacks: str
+    holds: Callable[[Any], object]
+    shown: str = ""
+
+
 ABSENT: Any = object()
 """the default of such a key: without it, the other one counts"""
 NO_KEY = object()
@@ -111,6 +126,8 @@ class KeyOf:
     """None: it stands below the field"""
     filled: bool = False
     first: bool = False
+    only: Only | None = None
+    """None: every file may hold it"""
 
 
 class _NotGiven:
@@ -163,11 +180,12 @@ def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
     plain = note.name or name.removesuffix(kind.suffix)
     usual = MISSING if note.required else default
     allowed = note.allowed or kind.allowed
+    only = next((item for item in notes if isinstance(item, Only)), None)
     first = KeyOf(
-        name, plain, kind, usual, note.flat, note.needs, allowed, note.shown, note.doc, note.filled, note.first
+        name, plain, kind, usual, note.flat, note.needs, allowed, note.shown, note.doc, note.filled, note.first, only
     )
     others = [item for item in notes if isinstance(item, Also)]
-    return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc) for item in others)]
+    return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc, only=only) for item in others)]
 
 
 def _type_of(hint: Any) -> tuple[KeyType | None, tuple[Any, ...]]:

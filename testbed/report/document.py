@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
+from testbed import __version__
 from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
 from testbed.checkers.registry import Skipped
 from testbed.checkers.twins import Figures, Twin, deviation
@@ -127,7 +128,7 @@ def document(
         },
         "dilation": dilation,
         "twin": twin,
-        "environment": dict(environment),
+        "environment": {"version": __version__, **environment},
     }
     finite: dict[str, Any] = _finite(result)
     return finite

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 from testbed.faults.healing import windows_of
 from testbed.history import Record
@@ -15,26 +17,42 @@ from testbed.report.timeline import build_timeline, timeline_svg
 from testbed.scenario.model import Scenario
 from workloads.events import PhaseStarted
 
-__all__ = ["html_report", "unfinished_report"]
+__all__ = ["About", "html_report", "unfinished_report"]
 
 _CSS = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-h1{font-size:1.3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem}p{margin:.15rem 0}.label{display:inline-block;font-weight:600}
-.pass .label,.verdict.pass{color:#176f2c}.fail .label,.verdict.fail{color:#b3151b}.unknown .label,.unknown,.verdict.unknown{color:#8a5a00}
+h1{font-size:1.3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem}p{margin:.15rem 0}.labelled{display:flex;flex-wrap:wrap}.label{font-weight:600;margin-right:1ch}
+.labelled .text{flex:1 1 18rem}.pass .label,.verdict.pass{color:#176f2c}.fail .label,.verdict.fail{color:#b3151b}.unknown .label,.unknown,.verdict.unknown{color:#8a5a00}
 .skipped,.dim{color:#5c6670}.verdict{font-size:1.2rem;font-weight:700;border:2px solid;border-radius:6px;padding:.5rem 1rem;margin:1rem 0}
-svg{width:100%;height:auto;border:1px solid #d5dae0;border-radius:6px}code{background:#f1f3f5;padding:.1rem .3rem}
-.wide{overflow-x:auto}table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top}
-@media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}svg{border-color:#3a4046;background:#e6e9ec}code{background:#272c31}
+code{background:#f1f3f5;padding:.1rem .3rem;overflow-wrap:anywhere}a{color:#0b57b0}
+.wide{overflow-x:auto}.wide svg{display:block;border:1px solid #d5dae0;border-radius:6px;box-sizing:border-box}.wide td{white-space:nowrap}
+.tall svg{width:100%;min-width:60rem;height:auto}
+table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top;overflow-wrap:anywhere}td:first-child{white-space:nowrap}
+@media(max-width:40rem){p{margin-left:0!important}.label{min-width:0!important}.labelled .text{flex-basis:100%}}
+@media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}.wide svg{border-color:#3a4046}code{background:#272c31}a{color:#7db7ff}
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
 """  # noqa: E501
 _MOST_BYTES = 2_000_000
 """of the timeline: a larger one is not opened in good time"""
 
 
-def html_report(result: dict[str, Any], history: Sequence[Record], scenario: Scenario | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a page tells of its run beside what the run found."""
+
+    when: str
+    """it began"""
+    captures: tuple[str, ...] = ()
+    """files, as the page links to them"""
+
+
+def html_report(
+    result: dict[str, Any], history: Sequence[Record], scenario: Scenario | None = None, about: About | None = None
+) -> str:
     """`result`: the document of result.json. `scenario`: where it is known, its network is drawn."""
     title = f"{result['scenario']}, {result['world']}, seed {result['seed']}: {result['verdict']}"
     body = [f'<div class="verdict {result["verdict"]}">{_verdict_text(result)}</div>']
+    body.append(_about(about, result["environment"].get("version", "")))
     for line in summary_lines(result):
         if not line.label.startswith("Verdict: "):
             body.append(_paragraph(line))
@@ -48,12 +66,27 @@ def html_report(result: dict[str, Any], history: Sequence[Record], scenario: Sce
         + plots_html(history, result["faults"], hello=scenario is None or scenario.job.hello)
         + ("" if scenario is None else network_html(scenario, history))
         + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
+        + _captures(about)
         + f"<h2>Replay</h2>\n<p><code>{escape(result['replay'])}</code></p>\n"
         + (f"<h2>Environment</h2>\n<table>{environment}</table>\n" if environment else ""),
     )
 
 
-def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str) -> str:
+def _about(about: About | None, version: str = "") -> str:
+    if about is None:
+        return ""
+    by = f", by ina-testbed {version}" if version else ""
+    return f'<p class="dim">It began {escape(about.when + by)}.</p>'
+
+
+def _captures(about: About | None) -> str:
+    if about is None or not about.captures:
+        return ""
+    links = ", ".join(f'<a href="{quote(path)}">{escape(path)}</a>' for path in about.captures)
+    return f"<h2>Captures</h2>\n<p>{links}</p>\n"
+
+
+def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str, about: About | None = None) -> str:
     """Of a run that was killed, or still goes on: what it told until then. It has no verdict."""
     title = f"{scenario.name}, {scenario.world}, seed {scenario.seed}: did not end"
     last = max((record.t for record in history), default=0) / 1e9
@@ -66,9 +99,9 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
         title,
         f"<h1>{escape(title)}</h1>\n"
         '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
-        f"<p>{escape(told)}</p>\n{plots_html(history, windows, hello=scenario.job.hello)}"
+        f"<p>{escape(told)}</p>\n{_about(about)}{plots_html(history, windows, hello=scenario.job.hello)}"
         f"{network_html(scenario, history)}"
-        f"<h2>Timeline</h2>\n{_timeline(history)}\n<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
+        f"<h2>Timeline</h2>\n{_timeline(history)}\n{_captures(about)}<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
     )
 
 
@@ -91,10 +124,13 @@ def _paragraph(line: Line) -> str:
     if line.style in ("title", "head"):
         tag = "h1" if line.style == "title" else "h2"
         return f"<{tag}>{escape(line.text)}</{tag}>"
-    label = (
-        f'<span class="label" style="min-width:{line.label_width}ch">{escape(line.label)}</span> ' if line.label else ""
+    if not line.label:
+        return f'<p class="{line.style}" style="margin-left:{line.indent}ch">{escape(line.text)}</p>'
+    return (
+        f'<p class="labelled {line.style}" style="margin-left:{line.indent}ch"><span class="label" '
+        f'style="min-width:{line.label_width}ch">{escape(line.label)}</span>'
+        f'<span class="text">{escape(line.text)}</span></p>'
     )
-    return f'<p class="{line.style}" style="margin-left:{line.indent}ch">{label}{escape(line.text)}</p>'
 
 
 def _timeline(history: Sequence[Record]) -> str:
@@ -103,4 +139,4 @@ def _timeline(history: Sequence[Record]) -> str:
     drawing = timeline_svg(build_timeline(history))
     if len(drawing) > _MOST_BYTES:
         return "<p>Too much for this page: <code>tb timeline RUN_DIR --format svg --out FILE</code> draws it.</p>"
-    return drawing
+    return f'<div class="wide tall">{drawing}</div>'

@@ -29,7 +29,7 @@ def network_html(scenario: Scenario, history: Sequence[Record]) -> str:
         lost = sum(count for (target, _), count in struck.items() if target == link.name)
         lines.append(replace(line, usual=not lost, label=f"{lost:,} struck" if lost else line.label))
     drawing = draw_svg(replace(picture, lines=tuple(lines)))
-    return f"<h2>Network</h2>\n{drawing}\n{_table(history, struck)}\n"
+    return f'<h2>Network</h2>\n<div class="wide">{drawing}</div>\n{_table(history, struck)}\n'
 
 
 def _table(history: Sequence[Record], struck: Counter[tuple[str, str]]) -> str:

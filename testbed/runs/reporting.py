@@ -6,31 +6,40 @@ from pathlib import Path
 
 from testbed.history import Record
 from testbed.report.html import html_report, unfinished_report
+from testbed.runs.about import about
 from testbed.runs.kepthistory import load_history
 from testbed.runs.run import read_result
 from testbed.scenario import load_scenario
 from testbed.terminal.stream import shown_path
 from workloads.errors import ScenarioError
-from workloads.trusted import write_file
+from workloads.trusted import write_file, write_named
 
 __all__ = ["write_report"]
 
 
 def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
     """-> (the page, whether the run had ended). `file`: instead of report.html in the run directory. Raises
-    ScenarioError when the directory is none of a run, or something in it is damaged."""
+    ScenarioError when the directory is none of a run, something in it is damaged, or `file` cannot be written."""
     path, scenario_file = file or run_dir / "report.html", run_dir / "scenario.yaml"
     if not scenario_file.is_file():
         raise ScenarioError(
             "not a run directory", file=str(run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
         )
     scenario = load_scenario(str(scenario_file))
+    told = about(run_dir, path.parent)
     if (run_dir / "result.json").is_file():
-        write_file(path, html_report(read_result(run_dir), load_history(run_dir).records, scenario))
+        _write(file, path, html_report(read_result(run_dir), load_history(run_dir).records, scenario, told))
         return path, True
     replay = f"tb run {shown_path(run_dir)}/scenario.yaml"
-    write_file(path, unfinished_report(scenario, _told(run_dir), replay))
+    _write(file, path, unfinished_report(scenario, _told(run_dir), replay, told))
     return path, False
+
+
+def _write(file: Path | None, path: Path, page: str) -> None:
+    if file is None:
+        write_file(path, page)
+    else:
+        write_named(file, page, key="--out")
 
 
 def _told(run_dir: Path) -> list[Record]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.captures.capture import split_by_link
+from testbed.captures.capture import MemoryTap, split_by_link
 from testbed.checkers import CheckContext, Checker
 from testbed.checkers.own import load_checker
 from testbed.estimate import require_memory
@@ -24,12 +24,14 @@ from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
+from testbed.runs.about import about
 from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_program import code_words, with_stock_code
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_program import code_words, is_own_program, with_stock_code
 from testbed.terminal.stream import shown_path
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -71,10 +73,10 @@ def _emulated() -> World:
     return EmulatedWorld()
 
 
-def _simulated() -> World:
+def _simulated(taps: Mapping[str, MemoryTap] | None = None) -> World:
     from testbed.worlds.simulated import SimulatedWorld
 
-    return SimulatedWorld()
+    return SimulatedWorld(taps)
 
 
 def _lab() -> World:
@@ -158,9 +160,22 @@ def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
             return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
         plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
         require_memory(plan)
-        facts = create_world(scenario.world).run(plan, Path(folder), records.append)
-        context = CheckContext(facts.plan or plan, sort_history(records), facts.captures)
+        # Nobody reads these captures but the checkers: files would be written, and read, for nothing.
+        taps = _memory_taps(plan)
+        facts = _simulated(taps).run(plan, Path(folder), records.append)
+        captures = facts.captures if taps is None else tuple(taps.values())
+        context = CheckContext(facts.plan or plan, sort_history(records), captures)
         return judge(context, facts, world=scenario.world, replay=replay)
+
+
+def _memory_taps(plan: Plan) -> dict[str, MemoryTap] | None:
+    """None: captures are files, since a program of the user's own runs in another process."""
+    scenario = plan.scenario
+    if is_own_program(scenario.switch.program) or is_own_code(scenario.job.collective):
+        return None
+    names = [config.name for config in plan.switches] if scenario.capture else []
+    links = {name: [link.name for _, link, _ in sorted(scenario.topology.ports(name))] for name in names}
+    return {name: MemoryTap(name, links[name]) for name in names}
 
 
 def _run_in(
@@ -203,8 +218,8 @@ def _run_in(
     )  # fmt: skip
     write_file(run_dir / "result.json", to_json(document))
     write_file(run_dir / "junit.xml", junit_xml(document, took_s))
-    write_file(run_dir / "report.html", html_report(document, history, plan.scenario))
     kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
+    write_file(run_dir / "report.html", html_report(document, history, plan.scenario, about(run_dir)))
     return RunResult(document, history, run_dir, kept, took_s)
 
 

@@ -1,7 +1,8 @@
-"""Collectives on a rack by name, at the level of messages or of flows."""
+"""Models of collectives on a rack by name, at the level of messages or of flows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.scale import rack_flows, schedules
@@ -12,8 +13,6 @@ from testbed.scale.trains import Framing
 from workloads.errors import InternalError
 
 __all__ = ["RACK_COLLECTIVES", "RackPoint", "flow_level", "message_level"]
-
-RACK_COLLECTIVES = ("netreduce", "ring", "halving_doubling", "tree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +27,85 @@ class RackPoint:
     path_mtu: int = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class _Model:
+    name: str
+    messages: Callable[[RackPoint], Outcome]
+    flows: Callable[[RackPoint], Outcome]
+
+
+def _links(point: RackPoint) -> list[RackLink]:
+    return [_link(point)] * point.hosts
+
+
+def _link(point: RackPoint) -> RackLink:
+    return RackLink(point.rate_bps, point.delay_ns)
+
+
+def _framing(point: RackPoint) -> Framing:
+    return Framing(point.path_mtu)
+
+
+def _netreduce_messages(point: RackPoint) -> Outcome:
+    return netreduce_on_rack(
+        _links(point),
+        point.size_bytes,
+        framing=_framing(point),
+        message_packets=point.message_packets,
+        window_messages=point.window_messages,
+    )
+
+
+def _ring_messages(point: RackPoint) -> Outcome:
+    cut = point.hosts, point.size_bytes, point.message_packets, point.path_mtu
+    window = schedules.ring_window(*cut, point.window_messages)
+    return run_messages(schedules.ring(*cut), rack_path(_links(point)), _framing(point), window_messages=window)
+
+
+def _windowed_flows(flows: Callable[..., Outcome]) -> Callable[[RackPoint], Outcome]:
+    """Of a model that knows messages and their window."""
+    return lambda point: flows(
+        point.hosts, point.size_bytes, _link(point), _framing(point), point.message_packets, point.window_messages
+    )
+
+
+def _halving_doubling_messages(point: RackPoint) -> Outcome:
+    messages = schedules.halving_doubling(point.hosts, point.size_bytes)
+    return run_messages(messages, rack_path(_links(point)), _framing(point))
+
+
+def _tree_messages(point: RackPoint) -> Outcome:
+    messages = schedules.binomial_tree(point.hosts, point.size_bytes)
+    return run_messages(messages, rack_path(_links(point)), _framing(point))
+
+
+def _plain_flows(flows: Callable[..., Outcome]) -> Callable[[RackPoint], Outcome]:
+    return lambda point: flows(point.hosts, point.size_bytes, _link(point), _framing(point))
+
+
+_MODELS = {
+    model.name: model
+    for model in (
+        _Model("netreduce", _netreduce_messages, _windowed_flows(rack_flows.netreduce_flows)),
+        _Model("ring", _ring_messages, _windowed_flows(rack_flows.ring_flows)),
+        _Model("halving_doubling", _halving_doubling_messages, _plain_flows(rack_flows.halving_doubling_flows)),
+        _Model("tree", _tree_messages, _plain_flows(rack_flows.binomial_tree_flows)),
+    )
+}
+RACK_COLLECTIVES = tuple(_MODELS)
+
+
 def message_level(collective: str, point: RackPoint) -> Outcome:
     """Raises ScenarioError when the collective cannot do that number of hosts."""
-    links = [RackLink(point.rate_bps, point.delay_ns)] * point.hosts
-    framing, cut, mtu = Framing(point.path_mtu), point.message_packets, point.path_mtu
-    if collective == "netreduce":
-        return netreduce_on_rack(
-            links, point.size_bytes, framing=framing, message_packets=cut, window_messages=point.window_messages
-        )
-    if collective == "ring":
-        window = schedules.ring_window(point.hosts, point.size_bytes, cut, mtu, point.window_messages)
-        messages = schedules.ring(point.hosts, point.size_bytes, cut, mtu)
-        return run_messages(messages, rack_path(links), framing, window_messages=window)
-    if collective == "halving_doubling":
-        return run_messages(schedules.halving_doubling(point.hosts, point.size_bytes), rack_path(links), framing)
-    if collective == "tree":
-        return run_messages(schedules.binomial_tree(point.hosts, point.size_bytes), rack_path(links), framing)
-    raise InternalError(f"no collective {collective!r} on a rack")
+    return _model(collective).messages(point)
 
 
 def flow_level(collective: str, point: RackPoint) -> Outcome:
     """Raises ScenarioError when the collective cannot do that number of hosts."""
-    link, framing = RackLink(point.rate_bps, point.delay_ns), Framing(point.path_mtu)
-    if collective == "netreduce":
-        return rack_flows.netreduce_flows(
-            point.hosts, point.size_bytes, link, framing, point.message_packets, point.window_messages
-        )
-    if collective == "ring":
-        return rack_flows.ring_flows(
-            point.hosts, point.size_bytes, link, framing, point.message_packets, point.window_messages
-        )
-    if collective == "halving_doubling":
-        return rack_flows.halving_doubling_flows(point.hosts, point.size_bytes, link, framing)
-    if collective == "tree":
-        return rack_flows.binomial_tree_flows(point.hosts, point.size_bytes, link, framing)
-    raise InternalError(f"no collective {collective!r} on a rack")
+    return _model(collective).flows(point)
+
+
+def _model(collective: str) -> _Model:
+    if collective not in _MODELS:
+        raise InternalError(f"no collective {collective!r} on a rack")
+    return _MODELS[collective]

@@ -1,8 +1,9 @@
-"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole] [--keep]
+"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole | --train] [--keep]
 
 Makes a root by debootstrap, clones the committed HEAD of this checkout into it, and runs there, in namespaces of its
 own, `./tb demo`, then the tests that start other programs (marker `programs`), without a network. So a program, a
-package or a file that nobody declared is missing there, whatever else lies on this machine.
+package or a file that nobody declared is missing there, whatever else lies on this machine. `--train` runs the first
+training of the README in place of those tests; the times that both commands take are told.
 
 Needs root, `unshare`, git and the network. The root and all that is downloaded are kept in the user's cache folder.
 """
@@ -26,6 +27,8 @@ _TOP = Path(__file__).resolve().parents[2]
 _HOME = "/srv/ina-testbed"
 """of the clone, in the root"""
 _LOG = "/var/log/programs-started"
+TRAIN = ["./tb", "train", "rack-lossy", "--", "playbooks/training/mlp.py"]
+"""the README's first training"""
 _PYTEST = [".venv/bin/python", "-P", "-m", "pytest", "-m", "programs"]
 _BASE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
@@ -33,12 +36,13 @@ _BASE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.bareroot", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--whole", action="store_true", help="run the whole of `./tb test` there")
+    parser.add_argument("--train", action="store_true", help="train there, with PyTorch as ./tb installs it")
     parser.add_argument("--keep", action="store_true", help="keep the run's root, to look at it")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     try:
-        _stage(whole=args.whole, keep=args.keep)
+        _stage(whole=args.whole, train=args.train, keep=args.keep)
     except StageError as error:
         print(f"bare root: {error}", file=sys.stderr)
         return 1
@@ -48,7 +52,7 @@ def main() -> int:
     return 0
 
 
-def _stage(*, whole: bool, keep: bool) -> None:
+def _stage(*, whole: bool, train: bool, keep: bool) -> None:
     if os.geteuid() != 0:
         raise StageError("needs root, for mounts and namespaces")
     for program in ("unshare", "mount", "git"):
@@ -67,6 +71,8 @@ def _stage(*, whole: bool, keep: bool) -> None:
             _step(root, binds, ["./tb", "demo"], {})
             if whole:
                 _step(root, binds, ["./tb", "test"], {})
+            elif train:
+                _step(root, binds, TRAIN, {})
             else:
                 _check_programs(root, binds)
         finally:

@@ -82,3 +82,10 @@ class TestStep:
     def test_a_step_that_fails_fails_the_stage(self, root: Path) -> None:
         with pytest.raises(StageError, match="ended with exit status 7 on a bare bookworm"):
             self.run(root, "exit 7")
+
+
+def test_the_training_is_that_of_the_readme() -> None:
+    lines = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8").splitlines()
+    told = [line.partition("#")[0].split() for line in lines]
+    assert told.count(["sudo", *stage.TRAIN]) == 1
+    assert ["sudo", "./tb", "demo"] in told

@@ -21,7 +21,10 @@ DIFFERENTIAL = (
     "tests/workloads/native/test_layout.py",
     "tests/workloads/native/test_roce_header.py",
     "tests/workloads/rc/test_fast.py",
+    "tests/workloads/rc/test_fast_layout.py",
     "tests/workloads/rc/test_held.py",
+    "tests/workloads/rc/test_irn_fast.py",
+    "tests/workloads/rc/test_irn_trace.py",
     "tests/switch_nodes/dataplane/test_packet_io.py",
     "tests/switch_nodes/dataplane/test_sockets.py",
     "tests/switch_nodes/forwarding/test_fast.py",
@@ -32,6 +35,7 @@ DIFFERENTIAL = (
     "tests/testbed/faults/test_decide.py",
     "tests/testbed/faults/test_late.py",
     "tests/testbed/faults/test_screen.py",
+    "tests/testbed/worlds/simulated/native/test_agenda.py",
     "tests/testbed/worlds/simulated/native/test_loop.py",
 )
 """tests that hold the C core and the Python reference to the same bytes"""

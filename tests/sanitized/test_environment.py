@@ -45,7 +45,8 @@ def test_libraries_without_sanitizers_are_refused() -> None:
 def test_every_test_that_needs_the_c_core_is_run() -> None:
     """Tests of what happens without a library, and of the account of that, are not."""
     without = {
-        "tests/support/native.py", "tests/support/batches.py", "tests/conftest.py", "tests/test_broken_c.py",
+        "tests/support/native.py", "tests/support/agendas.py", "tests/support/irn_sides.py",
+        "tests/support/batches.py", "tests/conftest.py", "tests/test_broken_c.py",
         "tests/workloads/native/test_account.py", "tests/workloads/native/test_build.py",
         "tests/switch_nodes/dataplane/conftest.py",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""More programs, servers and workers of datagram protocols that are wrong in one way each, for the hunter."""
+"""More programs, servers and workers of ATP and ESA that are wrong in one way each, for the hunter."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent
-from switch_nodes.switchml.program import Contribution, SwitchMlProgram
-from switch_nodes.switchml.tables import SlotEvent as PoolEvent
-from switch_nodes.switchml.tables import SlotState as PoolState
 from tests.support.aggregator_mutants import Mutant
 from workloads.atp import AtpWorker
 from workloads.server.block import Block
 from workloads.server.job import JobServer
 from workloads.server.tables import BlockEvent
-from workloads.switchml import SwitchMlWorker
 from workloads.wire.aggregation import DatagramFlag
 
 __all__ = [
@@ -28,8 +24,6 @@ __all__ = [
     "MORE_AGGREGATOR_WORKERS",
     "MORE_NOT_HUNTED",
     "MORE_SERVERS",
-    "MORE_SWITCHML",
-    "MORE_SWITCHML_WORKERS",
 ]  # fmt: skip
 
 
@@ -337,116 +331,6 @@ MORE_AGGREGATOR_WORKERS: tuple[Callable[[AtpWorker], None], ...] = (
     exponents_unchecked, overflow_unheard, one_more_than_the_window,
 )  # fmt: skip
 
-
-# SwitchML.
-
-
-class NewestForgotten(SwitchMlProgram):
-    """An old copy is told by the version that its worker used last only."""
-
-    def is_older(self, block: int, newest: int) -> bool:
-        return newest >= 0 and newest - block == 1
-
-
-class OlderOrEqual(SwitchMlProgram):
-    """A repetition is taken for an old copy."""
-
-    def is_older(self, block: int, newest: int) -> bool:
-        return super().is_older(block, newest) or block == newest
-
-
-class MovesAllOn(SwitchMlProgram):
-    """The first worker that goes on frees the other version for all."""
-
-    def move_on(self, c: Contribution) -> None:
-        other = c.pool.seen[1 - c.version][c.cell]
-        super().move_on(c)
-        if other >> c.rank & 1 and c.pool.seen[1 - c.version][c.cell]:
-            c.pool.occupy(-1, self._now)
-            c.pool.seen[1 - c.version][c.cell] = 0
-
-
-class ReplaysTheOtherVersion(SwitchMlProgram):
-    def replay(self, c: Contribution) -> None:
-        other = c._replace(version=1 - c.version)
-        same = c.pool.length[0][c.cell] == c.pool.length[1][c.cell]
-        super().replay(other if same else c)
-
-
-class LengthOfTheFirst(SwitchMlProgram):
-    """A slot keeps the length of the first block that it served."""
-
-    def store(self, c: Contribution) -> None:
-        before = c.pool.length[c.version][c.cell]
-        super().store(c)
-        if before:
-            c.pool.length[c.version][c.cell] = before
-
-
-class ExponentsGrow(SwitchMlProgram):
-    """A slot keeps the largest exponents that it ever saw."""
-
-    def store(self, c: Contribution) -> None:
-        before = c.pool.exponents[c.version][c.cell]
-        super().store(c)
-        now = c.pool.exponents[c.version][c.cell]
-        c.pool.exponents[c.version][c.cell] = max(before[0], now[0]), max(before[1], now[1])
-
-
-class CompletesByCount(SwitchMlProgram):
-    """A version is complete when as many came as there are workers, whoever they were."""
-
-    def slot_event(self, c: Contribution) -> PoolEvent:
-        event, pool = super().slot_event(c), c.pool
-        inside = pool.inside[c.version][c.cell] if pool.seen[c.version][c.cell] else 0
-        if event is PoolEvent.REPEAT and pool.state(c.version, c.cell) is PoolState.FILLING:
-            return PoolEvent.COMPLETING if inside + 1 == pool.size else PoolEvent.NEW
-        return event
-
-
-class SaturatingPool(SwitchMlProgram):
-    """Elements stop at the ends of int32."""
-
-    def store(self, c: Contribution) -> None:
-        first = self.is_first(c)
-        length = c.datagram.header.nelem
-        before = c.pool.values[c.version, c.cell, :length].astype(np.int64)
-        super().store(c)
-        if not first:
-            exact = before + np.frombuffer(c.datagram.payload, ">i4")
-            c.pool.values[c.version, c.cell, :length] = np.clip(exact, -(1 << 31), (1 << 31) - 1)
-
-
-MORE_SWITCHML: tuple[type[SwitchMlProgram], ...] = (
-    NewestForgotten, OlderOrEqual, MovesAllOn, ReplaysTheOtherVersion, LengthOfTheFirst, ExponentsGrow,
-    CompletesByCount,
-    SaturatingPool,
-)  # fmt: skip
-
-
-def window_one_larger(worker: SwitchMlWorker) -> None:
-    """The packet that follows a result is the one behind the next."""
-    window: Any = worker._window
-    place = window.place
-    window.place = lambda packet: (place(packet)[0], packet // (window.window + 1) % 2)
-
-
-def version_by_packet(worker: SwitchMlWorker) -> None:
-    """Versions take turns from packet to packet."""
-    window: Any = worker._window
-    place = window.place
-    window.place = lambda packet: (place(packet)[0], packet % 2)
-
-
-def never_sends_again(worker: SwitchMlWorker) -> None:
-    window: Any = worker._window
-    window.expire = lambda now: 0
-    window.get_timer = lambda: None
-
-
-MORE_SWITCHML_WORKERS: tuple[Callable[[SwitchMlWorker], None], ...] = (
-    window_one_larger, version_by_packet, never_sends_again,
-)  # fmt: skip
 
 MORE_NOT_HUNTED: dict[Mutant, str] = {
     CopiesLeaveThePriority: "equivalent: a worker gives all copies of a packet one priority (`Pressure` keeps it by "

@@ -16,10 +16,9 @@ from tests.support.datagram_more_mutants import (
     MORE_AGGREGATOR_WORKERS,
     MORE_AGGREGATORS,
     MORE_SERVERS,
-    MORE_SWITCHML,
-    MORE_SWITCHML_WORKERS,
 )
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
+from tests.support.switchml_more_mutants import MORE_SWITCHML, MORE_SWITCHML_WORKERS
 from workloads.atp import AtpWorker
 from workloads.config import HostConfig
 from workloads.server import ServerConfig

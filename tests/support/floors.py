@@ -12,7 +12,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("api",),
-    ("hunt", "bench", "sweeps", "train"),
+    ("hunt", "bench", "train"),
+    ("sweeps",),
     ("scale", "comparison"),
     ("runs",),
     ("estimate",),

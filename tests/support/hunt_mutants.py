@@ -18,13 +18,14 @@ from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
 from tests.support.irn_mutants import IRN_ENDPOINT_MUTANTS, IRN_NOT_HUNTED, IRN_SWITCH_MUTANTS
 from tests.support.netreduce_more_mutants import MORE_MUTANTS, MORE_NOT_HUNTED
+from tests.support.order_mutants import ORDER_MUTANTS, RACK_MUTANTS
 from workloads.config import WorkerConfig
 from workloads.rc.go_back_n import GoBackN
 from workloads.rc.responder import Responder
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
 
-__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "PLANTED"]
+__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "ORDER_PLANTED", "PLANTED"]
 
 NOT_HUNTED = {
     programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
@@ -208,6 +209,12 @@ IRN_PLANTED: dict[str, Machines] = {
     **{change.__name__: _worker(change) for change in IRN_ENDPOINT_MUTANTS if change not in IRN_NOT_HUNTED},
 }
 """those of IRN, whose schedules are a part of all"""
+
+ORDER_PLANTED: dict[str, Machines] = {
+    **{program.__name__: Machines(create=program) for program in ORDER_MUTANTS},
+    **{change.__name__: _worker(change) for change in RACK_MUTANTS},
+}
+"""those that take order of arrival for order of sending, for hunts over fabrics, a part of which sprays"""
 
 FABRIC_PLANTED: dict[str, Machines] = {
     program.__name__: Machines(create=program)

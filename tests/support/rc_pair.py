@@ -7,6 +7,7 @@ requests with PSN 5. `pair.run()` goes on until nothing is on the wire and no ti
 from __future__ import annotations
 
 import heapq
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,27 @@ RKEY, BASE_VA = 0x77, 0x10_0000
 QPN = {"a": 0x11, "b": 0x22}
 WRAP_PSN = 0xFFFFFC
 START_PSNS = (0, WRAP_PSN)
+
+
+def arriving(frames: Sequence[bytes], loss: float, draw: random.Random) -> list[bytes]:
+    """What a wire makes of them: lost, damaged, doubled, cut short, each with that probability or a part of it, and at
+    times in another order."""
+    arrived: list[bytes] = []
+    for frame in frames:
+        if draw.random() < loss:
+            continue
+        if draw.random() < loss:
+            bad = bytearray(frame)
+            bad[draw.randrange(len(bad))] ^= 1 << draw.randrange(8)
+            frame = bytes(bad)
+        arrived.append(frame)
+        if draw.random() < loss:
+            arrived.insert(draw.randrange(len(arrived)), frame)
+        if draw.random() < loss / 4:
+            arrived.append(frame[: draw.randrange(len(frame))])
+    if loss and draw.random() < 0.3:
+        draw.shuffle(arrived)
+    return arrived
 
 
 @dataclass(frozen=True)
@@ -113,7 +135,7 @@ class RcPair:
     def post_receives(self, count: int, size: int = 1 << 13, first: int = 0) -> None:
         for wr_id in range(first, first + count):
             self._buffers[wr_id] = bytearray(b"\xee" * size)
-            memory = None if self.config["b"].recovery == "irn" else memoryview(self._buffers[wr_id])
+            memory = None if self.config["b"].speaks_irn else memoryview(self._buffers[wr_id])
             self.ends["b"].post_receive(QPN["b"], ReceiveRequest(wr_id, memory))
 
     def send(self, *segments: bytes, wr_id: int = 0, imm: int | None = None) -> None:
@@ -252,3 +274,15 @@ def ipv6(config: QpConfig) -> QpConfig:
 def pattern(size: int, salt: int = 0) -> bytes:
     """Bytes in which a packet out of place is seen."""
     return bytes((i * 131 + (i >> 8) * 17 + salt * 59) & 0xFF for i in range(size))
+
+
+def several_configs(count: int, psn: int, v6: bool = False, **settings: Any) -> tuple[list[QpConfig], list[QpConfig]]:
+    """Of `count` connections between the same two endpoints: (A's, B's)."""
+    a, b = pair_configs(psn=psn, path_mtu=MTU, **settings)
+    if v6:
+        e = ipv6(a).envelope
+        a, b = ipv6(a), replace(b, envelope=replace(b.envelope, src_ip=e.dst_ip, dst_ip=e.src_ip))
+    return (
+        [replace(a, qpn=10 + number, peer_qpn=20 + number) for number in range(count)],
+        [replace(b, qpn=20 + number, peer_qpn=10 + number) for number in range(count)],
+    )

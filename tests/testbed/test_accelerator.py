@@ -28,11 +28,12 @@ from testbed.figures.metrics import bound_bps, metrics
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import data_flows, flow_path
+from testbed.plan.paths import data_flows
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation, simulate
 from tests.support.emulated import needs_root
+from tests.support.flow_path import flow_path
 from tests.support.records import a_record, event_with
 from tests.support.references import contributions, flat_fold, ring_fold, sha256
 from tests.support.simulation import digests, expected_digests, of, rack_plan

@@ -91,7 +91,7 @@ class NetReduceCollective(RankOfRing):
             self._slot_count = self._hellos + len(self._pieces) * min(iterations, config.size)
         self._places = self._slot_count
         """distinct places in the successor's memory, by message; 0: each message has one of its own"""
-        if config.kind == "netreduce" and worker.to_successor.recovery == "irn":
+        if config.kind == "netreduce" and worker.to_successor.speaks_irn:
             self._places = 0
         super().__init__(
             ReceiveSlots(

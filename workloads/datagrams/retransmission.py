@@ -74,11 +74,14 @@ class BackoffTimer:
     def _longest(self) -> int:
         return min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns) << self._backoff
 
-    def expired(self, now: int) -> None:
-        """Packets waited in vain: twice as long from now on, but once for all that left before."""
-        if now >= self._hold_until:
-            self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
-            self._hold_until = now + self._longest()
+    def expired(self, now: int) -> bool:
+        """Packets waited in vain: twice as long from now on, but once for all that left before. Whether it was the
+        first of these."""
+        if now < self._hold_until:
+            return False
+        self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
+        self._hold_until = now + self._longest()
+        return True
 
     def measure(self, took_ns: int) -> None:
         """Of a packet that left once only: of others nobody knows which copy was answered (Karn and Partridge,

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from switch_nodes.events import ConnectionStepped, MessageAggregated
+from switch_nodes.netreduce.tables import ConnectionState
 from testbed.history import Record
 from testbed.history.events import NodeStarted
 from workloads.events import MessagePosted, NakSent, QpFailed, QpStepped, RcStatistics, Retransmission, RnrNakSent
 
 __all__ = ["Names", "find_names"]
 
+_IN_RING = ConnectionState.RING.name.lower()
 _OWN_FAULT = "LOC_"
 """QpFailed.status of a responder begins so"""
 
@@ -54,7 +56,7 @@ def find_names(history: Sequence[Record]) -> Names:
             qpn.setdefault((record.node, side), event.qpn)
         elif isinstance(event, QpStepped):
             qpn.setdefault((record.node, "to" if event.side == "requester" else "from"), event.qpn)
-        elif isinstance(event, ConnectionStepped) and event.next == "ring":
+        elif isinstance(event, ConnectionStepped) and event.next == _IN_RING:
             ranks[event.qpn] = event.rank
         elif isinstance(event, MessagePosted):
             roles.setdefault(record.node, "host")

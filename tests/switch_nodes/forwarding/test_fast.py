@@ -61,14 +61,17 @@ def ip_frame(draw: random.Random) -> bytes:
     return packet[: draw.randrange(2, len(packet))] if draw.random() < 0.2 else packet
 
 
+@pytest.mark.parametrize("spray", [False, True])
 @pytest.mark.parametrize("salt", [0, 0xDEADBEEF, (1 << 64) - 1])
-def test_groups(salt: int) -> None:
+def test_groups(salt: int, spray: bool) -> None:
     assert LIBRARY is not None
     draw = random.Random(salt)
     macs = [bytes((2, *draw.randbytes(5))) for _ in range(24)]
     groups = tuple((mac, tuple(draw.sample(range(8), draw.randrange(1, 6)))) for mac in macs[:16])
     static = tuple((mac, draw.randrange(8)) for mac in macs[16:])
-    config = SwitchConfig("s1", "forward", 8, static, groups=groups, flow_salt=salt, flood_ports=(0, 1, 2, 5))
+    config = SwitchConfig(
+        "s1", "forward", 8, static, groups=groups, flow_salt=salt, flood_ports=(0, 1, 2, 5), spray=spray
+    )
     reference, fast = ForwardProgram(config), FastForwardProgram(config, LIBRARY)
     for _ in range(40):
         batch, out = FrameBatch.of(64, 200), FrameBatch.of(400, 200)
@@ -83,10 +86,11 @@ def test_groups(salt: int) -> None:
     assert fast.counters == reference.counters
 
 
-def test_flows_of_ipv4_take_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spray", [False, True])
+def test_flows_of_ipv4_take_no_python(spray: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert LIBRARY is not None
     a, b = b"\2host1", b"\2host2"
-    fast = FastForwardProgram(SwitchConfig("s1", "forward", 3, ((a, 0),), groups=((b, (1, 2)),)), LIBRARY)
+    fast = FastForwardProgram(SwitchConfig("s1", "forward", 3, ((a, 0),), groups=((b, (1, 2)),), spray=spray), LIBRARY)
     monkeypatch.setattr(fast, "receive_frame", None)
     batch = FrameBatch.of(64, 200)
     for _ in range(64):

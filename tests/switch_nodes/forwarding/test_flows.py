@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from switch_nodes.forwarding.flows import choose_port, flow_hash, salt_of
+from switch_nodes.forwarding.flows import choose_port, flow_hash, salt_of, spray_port, sprayed_counts
 
 MACS = bytes.fromhex("02494e410002 02494e410001".replace(" ", ""))
 
@@ -71,3 +71,41 @@ def test_cut_frames_have_a_hash(size: int) -> None:
 
 def test_salts_follow_names() -> None:
     assert salt_of("leaf1") == salt_of("leaf1") != salt_of("leaf2")
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_spraying_spreads_the_frames_of_one_flow_evenly(count: int) -> None:
+    counts = sprayed_counts()
+    taken = Counter(spray_port(range(count), ipv4(1, 2), 3, counts) for _ in range(2000))
+    assert all(abs(taken[port] - 2000 / count) < 110 for port in range(count))  # 5 sigma
+
+
+def test_the_nth_frame_of_a_flow_goes_the_same_way_whatever_comes_between() -> None:
+    frame, other = ipv4(1, 2), ipv4(3, 4)
+    assert flow_hash(frame, 5) % 256 != flow_hash(other, 5) % 256
+    alone, between = sprayed_counts(), sprayed_counts()
+    expected = [spray_port(range(4), frame, 5, alone) for _ in range(50)]
+    found = []
+    for _ in range(50):
+        spray_port(range(4), other, 5, between)
+        found.append(spray_port(range(4), frame, 5, between))
+    assert found == expected
+
+
+def test_another_seed_sprays_otherwise() -> None:
+    """And one flow's choice, which knows no seed, stays."""
+    ways = [
+        tuple(spray_port((0, 1), ipv4(1, 2), salt_of("leaf1", seed), counts) for _ in range(64))
+        for seed in range(1, 9)
+        for counts in [sprayed_counts()]
+    ]
+    assert len(set(ways)) == len(ways)
+    assert salt_of("leaf1") == salt_of("leaf1", 0) < 1 << 32
+    assert salt_of("leaf1", (1 << 64) - 1) < 1 << 64
+
+
+def test_counts_start_anew_behind_2_to_the_32() -> None:
+    counts = sprayed_counts()
+    counts[:] = 0xFFFFFFFF
+    spray_port((0, 1), ipv4(1, 2), 7, counts)
+    assert sorted(set(counts.tolist())) == [0, 0xFFFFFFFF]

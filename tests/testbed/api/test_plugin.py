@@ -73,6 +73,7 @@ def test_what_is_wrong_with_a_marker_is_said(tmp_path: Path, line: str, message:
     done = run_pytest(tmp_path, f"import pytest\n\n{line}\ndef test_it(ina_run):\n    pass\n")
     assert done.returncode == 1
     assert message in done.stdout
+    assert "plugin.py" not in done.stdout  # a mistake of the test, and no traceback of ours
 
 
 def test_what_the_machine_lacks_is_a_skip_with_its_reason(tmp_path: Path) -> None:

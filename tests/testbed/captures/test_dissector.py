@@ -13,6 +13,8 @@ from testbed.captures.dissector import dissector
 from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
+from testbed.scenario.names import RECOVERIES
+from testbed.scenario.protocol import protocol_names
 from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
 from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
@@ -21,6 +23,8 @@ _SHORTER = {
     "grid": (),
     "rack-lossy": ("job.size=400kB",),
     "irn-lossy": ("job.size=100kB",),
+    "congested": ("job.size=100kB", "topology.link.ecn_threshold=5"),
+    "spine-leaf-lossy": ("job.size=100kB",),
     "rack-send": ("job.size=400kB",),
 }
 pytestmark = pytest.mark.programs
@@ -93,18 +97,28 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
         }
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    ["rack-lossy", "irn-lossy", "rack-send", "hierarchical", "switchml", "switchml-uc", "atp", "esa", "grid", "ring"],
-)
+_EVERY = (
+    "rack-lossy", "irn-lossy", "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
+    "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
+)  # fmt: skip
+_GRADIENTS_ALONE = ("ring", "irn-rack-ring-sprayed", "hierarchical", "hierarchical-tencent")
+
+
+@pytest.mark.parametrize("scenario", _EVERY)
 def test_nothing_is_malformed_and_no_payload_of_ours_is_left_as_bytes(
     scenario: str, script: Path, tmp_path: Path
 ) -> None:
     capture = capture_of(scenario, tmp_path, *_SHORTER.get(scenario, ("job.size=40kB",)))
     # A ring, also one inside a machine, sends gradients alone: nothing in a packet says that they are elements.
-    left = "" if scenario in ("ring", "hierarchical") else "data || "
+    left = "" if scenario in _GRADIENTS_ALONE else "data || "
     assert tshark(script, capture, "-Y", f"{left}_ws.malformed || _ws.lua.error") == ""
     assert tshark(script, capture, "-c", "1") != ""
+
+
+def test_every_protocol_is_among_those() -> None:
+    scenarios = [load_scenario(name) for name in _EVERY]
+    assert {scenario.job.collective for scenario in scenarios} == set(protocol_names())
+    assert {scenario.transport.recovery for scenario in scenarios} == set(RECOVERIES)
 
 
 def test_elements_are_shown_in_their_own_type_and_byte_order(script: Path, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from testbed.faults.model import Duplicate, Loss
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import flow_path
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Transport
+from tests.support.flow_path import flow_path
 from tests.support.judged import Frames, good_capture, good_history, small_plan
 from tests.support.records import held
 from topologies import Direction, LinkShape, spine_leaf

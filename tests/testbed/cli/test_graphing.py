@@ -65,8 +65,8 @@ def test_topologies_are_listed_with_their_keys(capsys: pytest.CaptureFixture[str
     assert rows == {
         "rack": "hosts, link, links",
         "rack_accelerator": "hosts, accelerator_ports, link, accelerator_link, links",
-        "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, link, uplink, links",
-        "fat_tree": "k, link, uplink, core, links",
+        "spine_leaf": "leaves, spines, hosts_per_leaf, oversubscription, multipath, link, uplink, links",
+        "fat_tree": "k, multipath, link, uplink, core, links",
         "machines": "machines, workers_per_machine, link, uplink, links",
         "grid_triangle": "link, server_link, links",
         "custom": "nodes, links, link",

@@ -1,4 +1,4 @@
-"""Node configurations, and one node under a data plane that stands in for the real one."""
+"""One node under a data plane that stands in for the real one."""
 
 from __future__ import annotations
 
@@ -14,127 +14,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from switch_nodes.config import RingConfig, RingMember, SwitchConfig
+from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.cli import main
-from testbed.plan.nodeconfig import parse_node_config
 from tests.support.fake_modules import install_fake
-from workloads.config import ArithmeticSpec, WorkerConfig
-from workloads.errors import ScenarioError
+from tests.support.nodetexts import SWITCH_TEXT, WORKER_TEXT
 from workloads.machine import Event
-
-_SWITCH = """\
-name: s1
-macs: [["02:49:4e:41:00:01", 0], ["02:49:4e:41:00:02", 1]]
-rings:
-  - ring_id: 1
-    members: [{rank: 0, ip: 10.77.0.2, port: 0}, {rank: 1, ip: 10.77.0.3, port: 1}]
-    arithmetic: {op: sum, dtype: int32}
-    window_messages: 4
-release: asap
-"""
-
-_QP = """\
-  qpn: 256
-  peer_qpn: 257
-  first_psn: 0
-  peer_first_psn: 5
-  envelope: {src_mac: "02:49:4e:41:00:01", dst_mac: "02:49:4e:41:00:02", src_ip: 10.77.0.2, dst_ip: 10.77.0.3}
-"""
-_WORKER = f"""\
-name: h1
-to_successor:
-{_QP}from_predecessor:
-{_QP}collective: {{kind: netreduce, ring_id: 1, rank: 0, size: 2}}
-workload: {{kind: synthetic, seed: 1, elements: 100, iterations: 1}}
-"""
 
 
 @pytest.fixture(autouse=True)
 def as_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-
-
-def test_a_switch_is_told_everything_from_a_file():
-    config = parse_node_config(_SWITCH, "s1.yaml", SwitchConfig, {"program": "netreduce", "ports": 2})
-    members = (RingMember(0, bytes((10, 77, 0, 2)), 0), RingMember(1, bytes((10, 77, 0, 3)), 1))
-    assert config == SwitchConfig(
-        name="s1",
-        program="netreduce",
-        ports=2,
-        macs=((bytes.fromhex("02494e410001"), 0), (bytes.fromhex("02494e410002"), 1)),
-        rings=(RingConfig(1, members, ArithmeticSpec("sum", "int32"), window_messages=4),),
-        release="asap",
-    )
-
-
-def test_json_is_read_as_well():
-    config = parse_node_config(json.dumps({"name": "s2"}), "s2.json", SwitchConfig, {"program": "x", "ports": 1})
-    assert config == SwitchConfig("s2", "x", 1)
-
-
-def test_a_worker_is_told_everything_from_a_file():
-    config = parse_node_config(_WORKER, "h1.yaml", WorkerConfig)
-    assert config.to_successor.peer_first_psn == 5
-    assert config.to_successor.envelope.dst_ip == bytes((10, 77, 0, 3))
-    assert config.collective.window_messages == 2
-    assert config.workload.elements == 100
-
-
-def test_a_worker_may_have_phases():
-    pair = "".join(f"{name}:\n{_QP}" for name in ("to_successor", "from_predecessor"))
-    phase = (
-        pair
-        + "collective: {kind: all_gather, ring_id: 2, rank: 0, size: 2, phase: last}\nfirst_element: 4\nelements: 8"
-    )
-    text = _WORKER + "phases:\n- " + phase.replace("\n", "\n  ")
-    (found,) = parse_node_config(text, "h1.yaml", WorkerConfig).phases
-    assert (found.collective.kind, found.collective.phase, found.first_element, found.elements) == (
-        "all_gather",
-        "last",
-        4,
-        8,
-    )
-    assert found.to_successor.qpn == 256
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        (("release: asap", "release: fast"), "s1.yaml:8: release: unknown value; found 'fast'; allowed: order, asap"),
-        (("release: asap", "ports: 2"), ("s1.yaml:8: ports: given on the command line; allowed: name, macs, rings, "
-                                        "release, gate, trace, groups, flow_salt, flood_ports, hairpin, steering, "
-                                        "carrier, jobs, memory, knobs, grid")),
-        (("release: asap", "relase: asap"), ("s1.yaml:8: relase: unknown key; allowed: name, macs, rings, release, "
-                                            "gate, trace, groups, flow_salt, flood_ports, hairpin, steering, carrier, "
-                                            "jobs, memory, knobs, grid; did you mean 'release'?")),
-        (("name: s1\n", ""), "s1.yaml:1: name: is missing"),
-        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: 10.77.0"), ("s1.yaml:5: rings[0].members[0].ip: no IP address; found "
-                                                             "'10.77.0'; allowed: an IP address as 10.77.0.2")),
-        (("rank: 0, ip: 10.77.0.2", "rank: 0, ip: \"02:49:4e:41:00:01\""),
-            ("s1.yaml:5: rings[0].members[0].ip: no IP address; found '02:49:4e:41:00:01'; allowed: an IP address as "
-            "10.77.0.2")),
-        (("\"02:49:4e:41:00:02\"", "10.77.0.2"), ("s1.yaml:2: macs[1][0]: no MAC; found '10.77.0.2'; allowed: a MAC as "
-                                                 "02:49:4e:41:00:01")),
-        (("release: asap", "knobs: {age: foo}"), ("s1.yaml:8: knobs.age: unknown value; found 'foo'; allowed: none, "
-                                                 "minus1, shift1")),
-        (("window_messages: 4", "window_messages: -4"), ("s1.yaml:7: rings[0].window_messages: not a whole number; "
-                                                        "found -4; allowed: a whole number from 0")),
-        (("dtype: int32", "dtype: int33"), ("s1.yaml:6: rings[0].arithmetic.dtype: unknown value; found 'int33'; "
-                                           "allowed: float32, int32, int32sat; did you mean 'int32'?")),
-        (("  - ring_id: 1", "  - ring_id: true"), ("s1.yaml:4: rings[0].ring_id: not a whole number; found true; "
-                                                  "allowed: a whole number from 0")),
-        (("rings:\n", "rings: 5\nx:\n"), ("s1.yaml:3: rings: not a list; found 5; allowed: a list\ns1.yaml:4: x: "
-                                         "unknown key; allowed: name, macs, rings, release, gate, trace, groups, "
-                                         "flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, "
-                                         "grid")),
-    ],
-)  # fmt: skip
-def test_mistakes_are_told_like_those_of_a_scenario(change, text):
-    with pytest.raises(ScenarioError) as caught:
-        parse_node_config(_SWITCH.replace(*change), "s1.yaml", SwitchConfig, {"program": "netreduce", "ports": 2})
-    assert str(caught.value) == text
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +193,7 @@ def test_the_help_lists_every_key_of_the_file(capsys):
 
 
 def test_a_worker_captures_only_where_nobody_else_can_change_it(plane, tmp_path, capsys):
-    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    (tmp_path / "h1.yaml").write_text(WORKER_TEXT, encoding="utf-8")
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
@@ -318,7 +209,7 @@ def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):
     it."""
     install_fake(monkeypatch, "switch_nodes.registry", create_program=NetReduceProgram)
     path = tmp_path / "s1.yaml"
-    path.write_text(_SWITCH, encoding="utf-8")
+    path.write_text(SWITCH_TEXT, encoding="utf-8")
     last = max(acts) + 2
 
     def wake(machine, at):
@@ -332,7 +223,7 @@ def _switch_that_is_told(plane, monkeypatch, tmp_path, acts):
 
 
 def _hang_up(path, change=("", "")):
-    path.write_text(_SWITCH.replace(*change), encoding="utf-8")
+    path.write_text(SWITCH_TEXT.replace(*change), encoding="utf-8")
     os.kill(os.getpid(), signal.SIGHUP)
 
 
@@ -363,8 +254,8 @@ def test_sighup_installs_the_rings_that_the_file_names_then(plane, monkeypatch, 
                                              "['0a4d0002', '0a4d0002']; allowed: one each")),
         (("port: 1}", "port: 2}"), "{file}:3: rings: no such port; found 2; allowed: 0 to 1 (one per --port)"),
         (("rings:", "rungs:"), ("{file}:3: rungs: unknown key; allowed: name, macs, rings, release, gate, trace, "
-                               "groups, flow_salt, flood_ports, hairpin, steering, carrier, jobs, memory, knobs, grid; "
-                               "did you mean 'rings'?")),
+                               "groups, flow_salt, spray, flood_ports, hairpin, steering, carrier, jobs, "
+                               "memory, knobs, grid; did you mean 'rings'?")),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_told_and_the_switch_goes_on(plane, monkeypatch, tmp_path, capsys, change, text):
@@ -403,7 +294,7 @@ def test_a_missing_interface_is_told(plane, capsys):
 
 def test_all_ports_that_are_not_there_are_told(plane, tmp_path, capsys):
     path = tmp_path / "s1.yaml"
-    path.write_text(f"{_SWITCH}flood_ports: [4, 0, 4]\n", encoding="utf-8")
+    path.write_text(f"{SWITCH_TEXT}flood_ports: [4, 0, 4]\n", encoding="utf-8")
     assert main(["switch", "--program", "netreduce", "--port", "a", "--config", str(path)]) == 64
     assert [line.split(": ", 2)[2] for line in capsys.readouterr().err.splitlines()] == [
         f"{key}: no such port; found {port}; allowed: 0 to 0 (one per --port)"
@@ -413,7 +304,7 @@ def test_all_ports_that_are_not_there_are_told(plane, tmp_path, capsys):
 
 @pytest.mark.parametrize(("outcome", "code"), [("finished", 0), ("failed", 1)])
 def test_a_worker_ends_with_its_job(plane, tmp_path, capsys, outcome, code):
-    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    (tmp_path / "h1.yaml").write_text(WORKER_TEXT, encoding="utf-8")
     plane.wake = staticmethod(lambda machine, at: setattr(machine, outcome, True) if at == 4 else None)
     words = ["worker", "--config", str(tmp_path / "h1.yaml"), "--port", "eth0", "--linger", "0ms"]
     assert main(words) == code
@@ -423,6 +314,6 @@ def test_a_worker_ends_with_its_job(plane, tmp_path, capsys, outcome, code):
 
 
 def test_a_worker_stopped_early_has_not_passed(plane, tmp_path):
-    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    (tmp_path / "h1.yaml").write_text(WORKER_TEXT, encoding="utf-8")
     plane.wake = staticmethod(lambda machine, at: os.kill(os.getpid(), signal.SIGTERM) if at == 2 else None)
     assert main(["worker", "--config", str(tmp_path / "h1.yaml"), "--port", "eth0"]) == 1

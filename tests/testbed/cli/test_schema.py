@@ -11,14 +11,14 @@ import yaml
 
 from testbed.cli.main import main
 from testbed.faults.kinds import FAULT_KINDS
-from testbed.reading.jsonschema import json_schema
 from testbed.reading.sections import names_of
 from testbed.scenario import builtin_names, dump_scenario, load_scenario
 from testbed.scenario.model import Scenario
+from testbed.scenario.schema import scenario_schema
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 
 _TOP = Path(__file__).resolve().parents[3]
-_SCHEMA = json_schema(Scenario, "x")
+_SCHEMA = scenario_schema()
 _VALIDATOR = jsonschema.Draft202012Validator(_SCHEMA)
 
 
@@ -45,7 +45,9 @@ def test_built_ins_hold_to_it_as_written_and_resolved(name):
         ({"topology": {"kind": "rack", "hots": 4}}, ["topology"]),
         ({"topology": {"kind": "rack", "hosts": 4, "link": {"mtu": 10}}}, ["topology"]),
         ({"transport": {"verb": "read"}}, ["transport", "verb"]),
-        ({"job": {"layers": [{"layer": "a"}]}}, ["job", "layers", 0]),
+        ({"job": {"collective": "atp", "layers": [{"layer": "a"}]}}, ["job", "layers", 0]),
+        ({"job": {"layers": [{"layer": "a", "elements": 4}]}}, ["job"]),
+        ({"transport": {"rto": "10ms"}}, ["transport"]),
         ({"faults": [{"kind": "loss"}]}, ["faults", 0]),
         ({"faults": [{"kind": "pause", "node": "s1"}]}, ["faults", 0]),
         ({"background": [{"kind": "udp", "from": "h1"}]}, ["background", 0]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
-from testbed.cli.testing import steps
+from testbed.cli import testing
+from testbed.cli.testing import left_out, steps
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -30,3 +31,14 @@ def test_the_marks_are_those_that_tests_have():
 
 def test_arguments_go_to_one_pytest_as_they_are():
     assert steps(["-k", "requester", "-x"])[3:] == [["pytest", "-k", "requester", "-x"]]
+
+
+def test_what_cannot_be_tested_without_torch_is_told(monkeypatch):
+    monkeypatch.setattr(testing.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("TB_NO_TORCH", "1")
+    told = "the backend of torch.distributed: PyTorch is not installed"
+    assert left_out() == [f"{told} (TB_NO_TORCH is set)"]
+    monkeypatch.delenv("TB_NO_TORCH")
+    assert left_out() == [f"{told} (./tb said why when it began)"]
+    monkeypatch.setattr(testing.importlib.util, "find_spec", lambda name: name)
+    assert left_out() == []

@@ -11,6 +11,7 @@ from testbed.cli import main
 from testbed.cli.verbsnode import run_device_worker, true_names
 from testbed.history import make_record
 from tests.support.fake_nics import Fabric
+from tests.support.nodetexts import WORKER_TEXT
 from tests.support.simulation import digests, expected_digests, rack_plan
 from workloads.config import ArithmeticSpec
 from workloads.gradients import create_source
@@ -101,9 +102,7 @@ def test_a_rank_on_our_own_endpoint_publishes_its_planned_names(tmp_path):
 
 
 def test_a_device_needs_a_folder(tmp_path, capsys):
-    from tests.testbed.cli.test_nodes import _WORKER
-
-    (tmp_path / "h1.yaml").write_text(_WORKER, encoding="utf-8")
+    (tmp_path / "h1.yaml").write_text(WORKER_TEXT, encoding="utf-8")
     assert main(["worker", "--config", str(tmp_path / "h1.yaml"), "--device", "rxe0"]) == 64
     assert "tb worker: --exchange: is missing; allowed: a folder, with --device" in capsys.readouterr().err
 

@@ -81,6 +81,17 @@ def test_from_python(runs: list[Path]) -> None:
     assert [row.name for row in found.keys] == ["topology.link.rate"]
 
 
+def test_a_page_that_cannot_be_written_is_the_users_to_mend(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "absent" / "page.html"
+    assert main(["compare", *map(str, runs[:2]), "--html", str(there)]) == 64
+    assert capsys.readouterr().err == (
+        f"tb: {there}: --html: cannot be written; found No such file or directory; allowed: a file in a folder that is "
+        "there\n"
+    )
+
+
 def test_what_cannot_be_compared_is_said(runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(runs[0])]) == 64
     assert (

@@ -139,7 +139,12 @@ def test_counts():
         tell("TrainingProgress", iteration=1, loss=1.0, accuracy=0.5),
     ]
     values = metrics(CheckContext(context.plan, history))
-    assert values["retransmissions"] == {"packets": 4, "of_packets_sent": 33, "by_cause": {"nak": 2, "timeout": 1}}
+    assert values["retransmissions"] == {
+        "packets": 4,
+        "of_packets_sent": 33,
+        "spurious": 2,
+        "by_cause": {"nak": 2, "timeout": 1},
+    }
     assert (values["naks"], values["timeouts"], values["rnr_naks"]) == (1, 1, 1)
     assert (values["replayed_results"], values["inferred_messages"]) == (1, 1)
     assert values["ignored_packets"] == {"duplicate": 2}

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import testbed as tb
+from switch_nodes.events import SwitchSampled
 from testbed.faults.events import FaultStruck
 from testbed.figures.over_time import OverTime, over_time
 from testbed.history import Record, make_record, of_kind
+from testbed.history.events import QueuesSampled
 from workloads.events import CollectiveStarted, MessageAcked, MessagePosted, MessageReceived, Retransmission
 
 
@@ -45,6 +47,40 @@ def test_goodput_adds_up_to_the_gradient(lossy: tb.Run) -> None:
     assert sorted(received) == ["h1", "h2", "h3", "h4"]
     for line in received.values():
         assert sum(line) * found.interval_ns / 1e9 / 8 == pytest.approx(200_000)
+
+
+def test_looks_are_lines_at_most_per_interval_and_stay_until_the_next_look() -> None:
+    end = 1500
+    history = [
+        record(5, QueuesSampled(5, {"a up": 3}), "world"),
+        record(8, QueuesSampled(5, {"a up": 7, "b up": 1}), "world"),
+        record(30, QueuesSampled(10, {"b up": 2}), "world"),
+        record(5, SwitchSampled(4, {"a up": 10}), "s1"),
+        record(30, SwitchSampled(0, {"a up": 15}), "s1"),
+        record(30, SwitchSampled(6, {}), "s2"),
+        record(end, SwitchSampled(0, {"a up": 2}), "s1"),
+    ]
+    found = over_time(history)
+    assert found is not None
+    assert (found.interval_ns, found.sampled_ns) == (10, (5, 10))
+    waiting = found.of("frames waiting in queues")
+    assert waiting["a up"][:4] == (7, 7, 7, 0)
+    assert waiting["b up"][:5] == (1, 1, 1, 2, 2)
+    assert waiting["b up"][-1] == 2
+    slots = found.of("slots in use")
+    assert slots["s1"][:5] == (4, 4, 4, 0, 0)
+    assert slots["s2"][2:5] == (0, 6, 6)
+    marked = found.of("packets marked (CE)")["a up"]
+    assert (marked[0], marked[3], marked[-1], sum(marked)) == (10, 5, 2, 17)
+
+
+def test_a_run_has_them(lossy: tb.Run) -> None:
+    found = lossy.over_time
+    assert found is not None
+    assert found.sampled_ns
+    most = {name: max(line) for name, line in found.of("frames waiting in queues").items()}
+    assert most == {name: lossy.figures[f"sampled.most_waiting.{name}"] for name in most}
+    assert max(found.of("slots in use")["s1"]) == lossy.figures["sampled.most_slots.s1"]
 
 
 def record(t: int, event: object, node: str = "h1") -> Record:

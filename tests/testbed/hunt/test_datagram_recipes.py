@@ -9,7 +9,7 @@ import pytest
 from testbed.faults.healing import heals_at
 from testbed.faults.model import Kill
 from testbed.hunt.datagram_recipes import datagram_recipes
-from testbed.hunt.fate import excused
+from testbed.hunt.expected import excused
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import must_end_ns
 from testbed.plan import make_plan

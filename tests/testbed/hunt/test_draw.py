@@ -120,3 +120,16 @@ def test_without_a_hello_nobody_forges_plain_messages_on_their_way_to_the_switch
     assert _fits(base, forged)
     assert not _fits(replace(base, job=replace(base.job, hello=False)), forged)
     assert not _fits(replace(base, faults=(Loss("l", ("h1-s1",)),)), forged)
+
+
+@pytest.mark.parametrize("kind", ["rack", "fabric"])
+@pytest.mark.parametrize("recovery", ["gbn", "irn"])
+def test_the_recovery_may_be_fixed_and_changes_nothing_else(recovery: str, kind: str) -> None:
+    for number in range(40):
+        drawn = draw_schedule(5, number, kind=kind).scenario
+        fixed = draw_schedule(5, number, kind=kind, recovery=recovery).scenario
+        assert fixed.transport.recovery == recovery
+        if drawn.transport.recovery == recovery:
+            assert fixed == drawn
+        assert fixed.seed == drawn.seed
+        assert number % TRACE_EVERY == 0 or fixed.topology == drawn.topology, "unless a recipe wants another"

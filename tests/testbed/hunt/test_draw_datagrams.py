@@ -9,7 +9,7 @@ import pytest
 from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.model import Kill, NodeFault, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
-from testbed.hunt.fate import excused, may_fail, unsurvivable
+from testbed.hunt.expected import excused, may_fail, unsurvivable
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, window_of
 from testbed.plan import make_plan

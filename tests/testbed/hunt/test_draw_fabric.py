@@ -34,6 +34,26 @@ def test_racks_are_uneven_and_spines_one_to_three():
     assert any(len({link.shape for link in scenario.topology.links}) > 1 for scenario in MANY)
 
 
+def test_a_part_of_those_with_several_spines_sprays_over_ways_of_unequal_length():
+    sprayed = [scenario for scenario in MANY if scenario.topology.multipath == "spray"]
+    assert 80 < len(sprayed) < 300
+    assert all(len(racks_of(each.topology, each.topology.hosts).spines) > 1 for each in sprayed)
+    delays = {
+        max(uplinks) - min(uplinks)
+        for each in sprayed
+        for uplinks in [[link.shape.delay_ns for link in each.topology.links if link.b.startswith("spine")]]
+    }
+    assert {0, 100_000, 1_000_000, 5_000_000} <= delays
+    assert {each.transport.recovery for each in sprayed} == {"gbn", "irn", "irn-rack"}
+
+
+def test_a_smaller_fabric_sprays_still_and_at_last_does_not():
+    topology = replace(spine_leaf([2, 1, 1], 2, SHAPE), multipath="spray")
+    smaller = list(smaller_fabrics(topology, SHAPE))
+    assert {each.multipath for each in smaller[:-1]} == {"spray"}
+    assert smaller[-1] == replace(topology, multipath="flow")
+
+
 def test_what_fabrics_refuse_is_not_drawn():
     assert {scenario.job.dtype for scenario in MANY} == {"float32", "int32"}
     assert {scenario.job.credit for scenario in MANY} == {"both", "received"}

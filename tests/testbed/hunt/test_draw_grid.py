@@ -9,7 +9,7 @@ import pytest
 from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.model import Kill, LinkDown, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
-from testbed.hunt.fate import excused, may_fail, unsurvivable
+from testbed.hunt.expected import excused, may_fail, unsurvivable
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import copies_of, window_of
 from testbed.hunt.survival_grid import must_end_ns

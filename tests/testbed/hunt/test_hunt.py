@@ -14,11 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.hunt import prepare
-from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
 from testbed.runs.codeversion import code_version
@@ -144,7 +142,6 @@ def test_kill_9_loses_nothing_that_was_done(tmp_path):
     assert {chunk["count"] for chunk in done} == {CHUNK}
 
 
-@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
     out = tmp_path / "h"
     words = [sys.executable, "-m", "testbed", "hunt", "--schedules", "100000", "--out", str(out)]
@@ -173,7 +170,10 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
                                                        "them or more; found 2;")),
         (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
         (["--set", "job.size=4"], ("a hunt without a scenario draws everything but code of your own; found "
-                                  "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME")),
+                                  "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME, "
+                                  "transport.recovery=RECOVERY, or give a SCENARIO")),
+        (["--set", "transport.recovery=sack"], "no schedule is drawn for that recovery; found 'sack'; allowed: gbn"),
+        (["--program", "atp", "--set", "transport.recovery=irn"], "no schedule is drawn for that recovery; found 'irn"),
         (["--set", "switch.program=forward"], ("a hunt needs a program that sums; found 'forward'; allowed: netreduce, "
                                               "or PATH.py:CLASS")),
         (["rack", "--fabric"], ("--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a "
@@ -284,70 +284,6 @@ def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
     assert head.pop("kind") == "rack"
     (out / "hunt.json").write_text(json.dumps(head))
     assert hunt("--schedules", 3, "--out", out, "-q") == 0
-
-
-def test_schedules_of_switchml_tell_the_steps_of_its_slots(tmp_path, capsys):
-    out = tmp_path / "h"
-    assert hunt("--program", "switchml", "--schedules", 64, "--out", out, "--json") == 0
-    captured = capsys.readouterr()
-    document = json.loads(captured.out)
-    assert document["hunt"] == "Hunt in switchml"
-    assert document["transitions"]["held"] == len(SLOT_TABLE) == 14
-    assert document["transitions"]["of"] == "switchml"
-    assert document["transitions"]["taken"] > 5
-    assert set(document["coverage"]["drawn"]) >= {"jobs", "workers of a job", "memory", "window", "blocks"}
-    assert "retries" not in document["coverage"]["drawn"]
-    assert hunt("--schedules", 64, "--out", out) == 64
-    assert "another hunt: its kind differs; found 'switchml' there, 'rack' now" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("program", ["atp", "esa"])
-def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, program):
-    assert hunt("--program", program, "--schedules", 24, "--out", tmp_path / "h", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    taken = {name.split()[0] for name in document["coverage"]["transitions"]}
-    assert taken == {"slot", "block"}
-    assert set(document["coverage"]["transitions"]) <= set(PROTOCOLS[program].steps)
-    assert {"servers", "levels", "AIMD", "reclaim"} <= set(document["coverage"]["drawn"])
-
-
-def test_steps_of_grid_are_told_with_its_plans(tmp_path, capsys):
-    assert hunt("--program", "grid", "--schedules", 60, "--out", tmp_path / "h", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    coverage = document["coverage"]
-    assert {name.split()[0] for name in coverage["transitions"]} == {"slot", "block"}
-    assert set(coverage["transitions"]) <= set(PROTOCOLS["grid"].steps)
-    assert not document["transitions"]["taken_though_impossible"]
-    assert {"planner", "mode", "network", "on collision"} <= set(coverage["drawn"])
-    assert set(coverage["drawn"]["network"]) == {"rack", "spine_leaf", "triangle"}
-
-
-def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
-    assert hunt("grid", "--set", "job.size=8kB", "--schedules", 4, "--out", tmp_path / "h", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["transitions"]["of"] == "grid"
-    assert document["coverage"]["drawn"]["planner"] == {"grid": 4}
-
-
-def test_grid_survives_two_hundred_schedules():
-    found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
-    assert found.failure is None, (found.number, found.failure)
-    assert len(found.coverage.struck) == 10
-
-
-def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
-    assert hunt("switchml-two-jobs", "--set", "job.size=8kB", "--schedules", 10, "--out", tmp_path / "h", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["transitions"]["of"] == "switchml"
-    assert document["coverage"]["drawn"]["jobs"] == {"2": 10}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("program", PROTOCOLS)
-def test_datagram_protocols_survive_six_hundred_schedules(program):
-    found = run_hunt(Prey(20, 600, program=program, kind=program), min(2, os.cpu_count() or 1), Store())
-    assert found.failure is None, (found.number, found.failure)
-    assert len(found.coverage.struck) == 10
 
 
 @pytest.mark.slow

@@ -79,6 +79,42 @@ def test_an_honest_recovery_breaks_nothing(bench: Bench) -> None:
     assert bench.broken == []
 
 
+def test_a_hole_that_was_known_stays_one_when_the_one_in_front_of_it_is_filled(bench: Bench) -> None:
+    """Its turn comes when it is the oldest itself."""
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 2)
+    bench.sends(0)
+    bench.hears(ACK, 1, 0)
+    bench.sends(1)
+    assert bench.broken == []
+    bench.sends(1)
+    assert bench.broken == ["timers_wait"]
+
+
+def test_what_lacks_behind_the_end_of_a_recovery_may_be_sent_again_in_the_next(bench: Bench) -> None:
+    """Packet 4 left after the recovery began, and is a hole in it already."""
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0, 4, 5)
+    bench.hears(NAK, 0, 5)
+    bench.sends(2, 3, 4)
+    bench.hears(ACK, 4, 0)
+    bench.hears(NAK, 4, 5)
+    bench.sends(4)
+    assert bench.broken == []
+    bench.sends(4)
+    assert bench.broken == ["timers_wait"]
+
+
+def test_nothing_is_known_to_lack_when_all_that_arrived_is_acknowledged(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0)
+    bench.hears(ACK, 2, 0)
+    bench.sends(2)
+    assert bench.broken == ["timers_wait"]
+
+
 def test_an_honest_receiver_breaks_nothing(bench: Bench) -> None:
     bench.gets(0)
     bench.gets(2, ends=True)

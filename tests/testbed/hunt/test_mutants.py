@@ -12,7 +12,7 @@ from testbed.hunt.state import Store
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, ORDER_PLANTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
 
@@ -109,3 +109,16 @@ def test_a_planted_bug_of_irn_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=IRN_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure
+
+
+QUICK_ORDER = ("LaterMessageClosesTheEarlier", "RackTimersAtOnce")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK_ORDER else [pytest.mark.minutes]) for name in ORDER_PLANTED]
+)
+def test_a_planted_bug_that_assumes_order_is_found(name):
+    found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=ORDER_PLANTED[name])
+    assert found.failure is not None
+    # A packet without a header of its own cannot leave.
+    assert found.failure.check in CHECKS | ({CRASH} if name == "LeafTakesValuesInOrder" else set()), found.failure

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.model import Delay, Drop, Duplicate, Kill, Loss, Match, Pause, RateChange, Reorder, Window
-from testbed.hunt.fate import excused, may_fail, unsurvivable
+from testbed.hunt.expected import excused, may_fail, unsurvivable
 from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, travel_ns, window_of
 from testbed.plan import make_plan
 from testbed.scenario.job import Straggler

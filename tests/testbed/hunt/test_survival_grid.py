@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, Window
-from testbed.hunt.fate import excused, may_fail, unsurvivable
+from testbed.hunt.expected import excused, may_fail, unsurvivable
 from testbed.hunt.survival_grid import must_end_ns, travel_ns, trouble_ns
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -90,24 +91,46 @@ def _interrupt_the_parent() -> None:
     time.sleep(60)
 
 
-def test_signals_are_passed_on_once_it_is_ready_for_them() -> None:
+def _take(signals: PassedOn) -> list[int]:
+    """Be ready for signals, send each to the parent, and wait for what comes back."""
     came: list[int] = []
+    for number in signals.numbers:
+        signal.signal(number, lambda number, _: came.append(number))
+    signals.ready()
+    for number in signals.numbers:
+        os.kill(os.getppid(), number)
+        deadline = time.monotonic() + 30
+        while number not in came and time.monotonic() < deadline:
+            time.sleep(0.001)
+    return came
+
+
+def test_signals_are_passed_on_once_it_is_ready_for_them() -> None:
     signals = PassedOn((signal.SIGINT, signal.SIGUSR1))
-
-    def work(tell: Callable[[Any], None]) -> list[int]:
-        for number in (signal.SIGINT, signal.SIGUSR1):
-            signal.signal(number, lambda number, _: came.append(number))
-        signals.ready()
-        for number in (signal.SIGINT, signal.SIGUSR1):
-            os.kill(os.getppid(), number)
-            deadline = time.monotonic() + 30
-            while number not in came and time.monotonic() < deadline:
-                time.sleep(0.001)
-        return came
-
     before = signal.getsignal(signal.SIGUSR1)
-    assert run_apart(work, signals=signals) == [signal.SIGINT, signal.SIGUSR1]
+    assert run_apart(lambda tell: _take(signals), signals=signals) == [signal.SIGINT, signal.SIGUSR1]
     assert signal.getsignal(signal.SIGUSR1) == before
+
+
+def test_a_signal_waits_until_the_number_of_the_child_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes right after the fork, and to another thread, which no mask of ours keeps it from."""
+    fork, over = os.fork, threading.Event()
+
+    def slow_fork() -> int:
+        child = fork()
+        if child:
+            time.sleep(0.2)
+        return child
+
+    monkeypatch.setattr(os, "fork", slow_fork)
+    other = threading.Thread(target=over.wait)
+    other.start()
+    signals = PassedOn((signal.SIGINT, signal.SIGUSR1))
+    try:
+        assert run_apart(lambda tell: _take(signals), signals=signals) == [signal.SIGINT, signal.SIGUSR1]
+    finally:
+        over.set()
+        other.join()
 
 
 def test_before_that_ctrl_c_ends_both() -> None:

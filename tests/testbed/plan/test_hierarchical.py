@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import flow_path
 from testbed.plan.rings import PlannedRing, planned_rings
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from tests.support.flow_path import flow_path
 from topologies import LinkShape, machines
 
 SHAPE = LinkShape()

@@ -7,7 +7,7 @@ import pytest
 from testbed.plan import make_plan
 from testbed.plan.irn import round_trip_ns
 from testbed.scenario import load_scenario
-from topologies import LinkShape, rack
+from topologies import LinkShape, rack, spine_leaf
 
 
 def test_a_round_trip_is_all_wires_there_and_back() -> None:
@@ -16,6 +16,13 @@ def test_a_round_trip_is_all_wires_there_and_back() -> None:
     # Two links each way: 1,000 bytes at 1 byte per us, 70 bytes back, 500 ns each time.
     assert round_trip_ns(topology, own, peer, 1000) == 2 * (1_000_000 + 70_000 + 2 * 500)
     assert round_trip_ns(topology, own, peer, 1000, 25) == 2 * (1_000_000 + 70_000 + 2 * 500) + 4 * 25
+
+
+def test_of_several_ways_the_slowest_counts() -> None:
+    slow, plain = LinkShape(8_000_000, delay_ns=90_000), LinkShape(8_000_000)
+    topology = spine_leaf([1, 1], 3, plain, overrides={"leaf2-spine2": slow})
+    own, peer = topology.hosts
+    assert round_trip_ns(topology, own, peer, 1000) == 4 * (1_000_000 + 70_000) + 2 * 90_000
 
 
 @pytest.mark.parametrize(("scenario", "in_order"), [("irn-lossy", False), ("irn-ring-lossy", True)])

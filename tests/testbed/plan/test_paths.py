@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import data_flows, flow_path, overbooked
+from testbed.plan.paths import data_flows, flow_paths, overbooked
 from testbed.scenario.model import Job, Scenario, SwitchOptions
+from tests.support.flow_path import flow_path
 from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
 
 SHAPE, UP, DOWN = LinkShape(), Direction.UP, Direction.DOWN
@@ -91,3 +92,20 @@ def test_the_phases_of_a_worker_do_not_add_up() -> None:
         ("m1-s1", UP), ("m1-s1", DOWN), ("m2-s1", UP), ("m2-s1", DOWN),
     }  # fmt: skip
     assert data_flows(make_plan(scenario))["h1-m1", UP] == 3
+
+
+@pytest.mark.parametrize(("topology", "ways"), [(spine_leaf([1, 1], 3, SHAPE), 3), (fat_tree(4, SHAPE), 4)])
+def test_a_sprayed_flow_takes_every_shortest_way(topology: Topology, ways: int) -> None:
+    plan = plan_of(replace(topology, multipath="spray"))
+    own, peer = plan.workers[0], plan.workers[-1]
+    paths = list(flow_paths(plan, own.name, own.from_predecessor.envelope))
+    assert len(set(paths)) == len(paths) == ways
+    assert {path[-1][0] for path in paths} == {f"{peer.name}-{'leaf2' if ways == 3 else 'edge8'}"}
+    one_way = plan_of(topology)
+    assert flow_path(one_way, own.name, one_way.workers[0].from_predecessor.envelope) in paths
+
+
+def test_sprayed_data_loads_all_spines_alike() -> None:
+    flows = data_flows(plan_of(replace(spine_leaf([2, 2], 2, SHAPE), multipath="spray")))
+    assert {flows[f"leaf1-spine{n}", UP] for n in (1, 2)} == {0.5}
+    assert {flows[f"leaf2-spine{n}", DOWN] for n in (1, 2)} == {0.5}

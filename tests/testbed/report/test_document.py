@@ -27,7 +27,7 @@ def test_passing_run(tmp_path, monkeypatch):
     assert {check["verdict"] for check in result["checks"]} == {"pass"}
     assert [fault["strikes"] for fault in result["faults"]] == [2, 1]
     assert result["fidelity"]["verdict"] == "pass"
-    assert result["environment"] == {"kernel": "6.1.0", "backend": "native", "code": "native"}
+    assert result["environment"] == {"version": "0.1.0", "kernel": "6.1.0", "backend": "native", "code": "native"}
 
 
 def test_failing_run(monkeypatch):

@@ -13,6 +13,7 @@ import testbed as tb
 from testbed.cli import main
 from testbed.report.network import network_html
 from testbed.scenario import load_scenario
+from tests.support.browser import browser, needs_browser
 from tests.support.records import a_record
 
 
@@ -41,12 +42,20 @@ class _Balance(HTMLParser):
 
 def test_the_page_has_plots_with_the_windows_of_faults(flap: tb.Run) -> None:
     page = flap.report.read_text(encoding="utf-8")
-    assert page.count('class="plot"') == 4
+    plots = page.count('class="plot"')
+    assert plots == 6
+    for title in ("gradient received", "frames waiting in queues", "slots in use"):
+        assert f"<b>{title}</b>" in page
     windows = flap.document["faults"][0]["active_s"]
-    assert page.count('class="window"') == 4 * len(
+    assert page.count('class="window"') == plots * len(
         [since for since, _ in windows if since < flap.figures["duration_s"]]
     )  # type: ignore[operator]
-    assert re.search(r"Counted every \d+m?s from the history of events; queue depths are not recorded\. Shaded: ", page)
+    assert re.search(
+        r"Counted every \d+m?s from the history of events\. "
+        r"Queues of switches, slots and marks were looked at every \d+",
+        page,
+    )
+    assert " Shaded: flap could strike." in page
     parser = _Balance()
     parser.feed(page)
     assert parser.open == []
@@ -57,8 +66,8 @@ def test_every_line_stays_inside_its_picture(flap: tb.Run) -> None:
     for points in re.findall(r'<polyline points="([^"]*)"', page.split("<h2>Network</h2>")[0]):
         for point in points.split():
             x, y = map(float, point.split(","))
-            assert 78 <= x <= 888
-            assert 24 <= y <= 160
+            assert 0 <= x <= 1000
+            assert 5 <= y <= 100
 
 
 def test_the_page_shows_what_each_link_carried_and_lost(flap: tb.Run) -> None:
@@ -82,6 +91,17 @@ def test_the_same_page_comes_from_the_directory(
     assert main(["report", str(flap.run_dir), "--out", str(tmp_path / "page.html")]) == 0
     assert capsys.readouterr().out == f"Report: {tmp_path}/page.html\n"
     assert (tmp_path / "page.html").read_bytes() == flap.report.read_bytes()
+
+
+def test_a_page_that_cannot_be_written_is_the_users_to_mend(
+    flap: tb.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "absent" / "page.html"
+    assert main(["report", str(flap.run_dir), "--out", str(there)]) == 64
+    assert capsys.readouterr().err == (
+        f"tb: {there}: --out: cannot be written; found No such file or directory; allowed: a file in a folder that is "
+        "there\n"
+    )
 
 
 def test_a_killed_run_has_a_page_of_what_it_told(
@@ -111,3 +131,48 @@ def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[st
         capsys.readouterr().err
         == f"tb: {tmp_path}: not a run directory; found no scenario.yaml in it; allowed: as runs/latest\n"
     )
+
+
+def test_the_page_says_when_which_version_and_what_was_captured(tmp_path: Path) -> None:
+    run = tb.run("corrupt-contribution", world="simulated", out=tmp_path / "a run")
+    page = run.report.read_text(encoding="utf-8")
+    assert re.search(r"It began \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, by ina-testbed " + re.escape(tb.__version__), page)
+    assert '<a href="s1.pcapng">s1.pcapng</a>' in page
+    assert main(["report", str(run.run_dir), "--out", str(tmp_path / "page.html")]) == 0
+    assert '<a href="a%20run/s1.pcapng">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_pictures_of_one_page_do_not_style_each_other(flap: tb.Run) -> None:
+    page = flap.report.read_text(encoding="utf-8")
+    styles = re.findall(r"<style>(.*?)</style>", page.split("</head>")[1])
+    assert len(styles) == 2
+    for style in styles:
+        for selector in re.findall(r"([^{}]+)\{", style):
+            assert all(each.startswith((".topo ", ".tl ")) for each in selector.split(",")), selector
+
+
+@needs_browser
+def test_a_browser_shows_the_page_whole_and_fetches_nothing(flap: tb.Run, tmp_path: Path) -> None:
+    compared = tmp_path / "compared.html"
+    assert main(["compare", str(flap.run_dir), str(flap.run_dir), "--html", str(compared)]) == 0
+    with browser() as window:
+        for page in (flap.report, compared):
+            for width in (1280, 400):
+                for dark in (False, True):
+                    seen = window.look(page, width, dark=dark)
+                    assert (seen.console, seen.fetched) == ([], [])
+                    assert seen.page_width <= width
+
+
+@needs_browser
+def test_the_browser_sees_what_a_page_must_not_do(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<body style="width:900px"><script>console.error("trouble")</script><img src="gone.png"></body>',
+        encoding="utf-8",
+    )
+    with browser() as window:
+        seen = window.look(page, 400)
+    assert any("trouble" in line for line in seen.console)
+    assert seen.fetched == [(tmp_path / "gone.png").as_uri()]
+    assert seen.page_width > 400

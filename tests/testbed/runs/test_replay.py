@@ -92,7 +92,7 @@ def damaged(finished: Path, folder: Path, file: str, content: bytes | None) -> P
                                   "0xff "
                                  "in position 0: invalid start byte")),
         ("result.json", None, ("{0}: this run did not end: it was killed, or still goes on, and there is no verdict to "
-                              "compare with; found scenario.yaml, 93 records of history (`tb timeline {0}` draws "
+                              "compare with; found scenario.yaml, {1} records of history (`tb timeline {0}` draws "
                               "them), no result.json; allowed: a run that ended; `tb run {0}/scenario.yaml` runs it "
                               "again")),
     ],
@@ -101,8 +101,9 @@ def test_a_damaged_run_directory_is_refused_before_anything_runs(
     finished: Path, tmp_path: Path, file: str, content: bytes | None, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = damaged(finished, tmp_path / "run", file, content), tmp_path / "out"
+    records = (finished / "history.jsonl").read_bytes().count(b"\n")
     assert main(["replay", str(folder), "--out", str(out)]) == 64
-    assert capsys.readouterr() == ("", f"tb: {text.format(folder)}\n")
+    assert capsys.readouterr() == ("", f"tb: {text.format(folder, records)}\n")
     assert not out.exists()
 
 

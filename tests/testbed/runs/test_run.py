@@ -60,7 +60,7 @@ def test_runs_of_one_second_get_directories_of_their_own_and_latest_points_at_th
     scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run.time, "strftime", lambda layout: "20300101-000000")
+    monkeypatch.setattr(run.time, "strftime", lambda layout, *when: "20300101-000000")
     first, second = (run_scenario(scenario).run_dir for _ in range(2))
     assert [first.name, second.name] == [f"20300101-000000-data-middle-lost-{scenario.seed}{end}" for end in ("", "-1")]
     assert (tmp_path / "runs" / "latest").resolve() == second

@@ -32,6 +32,7 @@ def test_lines_that_an_author_broke_are_joined_and_paragraphs_are_kept() -> None
     assert joined("one\ntwo\n\nexamples:\n  as it\n  stands\nthree\nfour\n") == [
         "one two", "", "examples:", "  as it", "  stands", "three four",
     ]  # fmt: skip
+    assert list(paragraphs("one two\nthree", 9)) == ["one two", "three"], "no hanging indent"
     assert list(paragraphs("one\ntwo", 100)) == ["one two"]
 
 

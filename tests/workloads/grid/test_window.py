@@ -74,6 +74,38 @@ def test_a_timeout_halves_it_too() -> None:
     assert (window.size, window.threshold) == (8, 8)
 
 
+def test_a_round_in_vain_after_that_halves_it_again() -> None:
+    """What waits has left when the window was larger: without this it would never shrink further."""
+    window, now, sizes = started(16), 0, []
+    take_all(window)
+    for _ in range(5):
+        now = window.get_timer() or now
+        window.expire(now)
+        sizes.append(window.size)
+        take_all(window, now)
+    assert sizes == [8, 4, 2, 1, 1]
+
+
+def test_what_timed_out_leaves_again_as_far_as_the_window_goes() -> None:
+    window = started(16)
+    take_all(window)
+    window.expire(1_000)
+    assert take_all(window, 1_000) == [(packet, "timeout") for packet in range(8)]
+    window.settle(0, 1_010, marked=False)
+    assert take_all(window, 1_010) == [(8, "timeout")]
+    assert not window.has_more(lambda packet: True)
+
+
+def test_what_a_node_asks_for_leaves_from_outside_the_window() -> None:
+    window = started(16)
+    take_all(window)
+    window.refuse(15)
+    window.ask_again(14, "nack")
+    window.ask_again(13, "gap")
+    assert take_all(window) == [(15, "rate"), (14, "nack")]
+    assert window.has_more(lambda packet: False) is False
+
+
 def test_what_was_turned_away_goes_the_same_way_again_but_not_for_ever() -> None:
     window = started()
     take_all(window)

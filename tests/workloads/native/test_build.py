@@ -169,9 +169,7 @@ def test_sums_round_as_numpy_does(source: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_a_compiler_and_what_it_started_end_with_the_build(
-    source: Path, tmp_path: Path, number: int, heeded_signals: None
-) -> None:
+def test_a_compiler_and_what_it_started_end_with_the_build(source: Path, tmp_path: Path, number: int) -> None:
     """A driver waits for its compiler proper, as gcc does."""
     compiler, pids = tmp_path / "slow-cc", tmp_path / "pids"
     compiler.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}.part\nmv {pids}.part {pids}\nwait\n")

@@ -1,5 +1,7 @@
 """Every collective of the backend, checked by two ranks; `fail:WHAT` makes one that ends in an error, and prints it."""
 
+import os
+import signal
 import sys
 import threading
 from datetime import timedelta
@@ -142,6 +144,18 @@ def fail(what):
             dist.recv(torch.ones(3))
 
 
+def survive(victim):
+    """What the others hear of a rank that is killed while they wait for it in a collective over the store, some of
+    them still in the one before."""
+    try:
+        dist.barrier()
+        if victim == RANK:
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.barrier()
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+
+
 def train_in_parallel():
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(100, 100))
     try:
@@ -165,6 +179,8 @@ def main():
                 print(f"{type(error).__name__}: {error}", flush=True)
         elif name == "ddp":
             train_in_parallel()
+        elif name == "killed":
+            survive(int(what))
         else:
             {"sums": check_sums, "store": check_store, "groups": check_groups, "overlap": check_overlap}[name]()
             print(f"{name} right", flush=True)

@@ -1,10 +1,13 @@
 """A training whose reference fits one process: a small network on data of its own, SGD, gradients from `ina` or from a
 fold.
 
-`--ddp`: DistributedDataParallel as in tutorials; else one all-reduce of the flat gradient, whose layout is known."""
+`--ddp`: DistributedDataParallel as in tutorials; else one all-reduce of the flat gradient, whose layout is known.
+The layout of the one bucket of DistributedDataParallel: parameters as the model lists them in the first step, then in
+the order in which the backward pass was done with them."""
 
 import argparse
 import hashlib
+import json
 
 import torch
 from torch import nn
@@ -26,18 +29,18 @@ def batches(rank):
         yield inputs, (inputs @ truth).argmax(1)
 
 
-def gradient(model, batch):
-    """Flat, shape (elements,), and the loss."""
+def gradient(parameters, model, batch):
+    """Flat, shape (elements,), one parameter behind the other, and the loss."""
     model.zero_grad()
     loss = nn.functional.cross_entropy(model(batch[0]), batch[1])
     loss.backward()
-    return torch.cat([parameter.grad.reshape(-1) for parameter in model.parameters()]), loss.item()
+    return torch.cat([parameter.grad.reshape(-1) for parameter in parameters]), loss.item()
 
 
-def put(model, flat):
+def put(parameters, flat):
     """A flat gradient into the parameters' own."""
     at = 0
-    for parameter in model.parameters():
+    for parameter in parameters:
         parameter.grad.copy_(flat[at : at + parameter.numel()].view_as(parameter))
         at += parameter.numel()
 
@@ -50,16 +53,21 @@ def digest(model):
     return hashlib.sha256(b"".join(bytes(memoryview(p.detach().numpy())) for p in model.parameters())).hexdigest()
 
 
-def reference(size, steps, fold):
+def reference(size, steps, fold, *, ddp=False):
     """(digest of the weights, losses of rank 0) of a training in one process; `fold`: the ranks' flat gradients ->
     their sum."""
-    model, streams, losses = make_model(), [batches(rank) for rank in range(size)], []
+    model, streams, losses, ready = make_model(), [batches(rank) for rank in range(size)], [], []
     optimizer = make_optimizer(model)
+    layout = list(model.parameters())
+    for parameter in layout:
+        parameter.register_post_accumulate_grad_hook(ready.append)
     for _ in range(steps):
-        flats = [gradient(model, next(stream)) for stream in streams]
+        flats = [gradient(layout, model, next(stream)) for stream in streams]
         losses.append(flats[0][1])
-        put(model, torch.from_numpy(fold([(flat * (1 / size)).numpy() for flat, _ in flats])))
+        put(layout, torch.from_numpy(fold([(flat * (1 / size)).numpy() for flat, _ in flats])))
         optimizer.step()
+        if ddp:
+            layout = ready[: len(layout)]
     return digest(model), losses
 
 
@@ -70,23 +78,30 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--ddp", action="store_true")
+    parser.add_argument("--bucket-mb", type=float, help="(default: one bucket for all)")
     options = parser.parse_args()
     dist.init_process_group("ina")
     rank, size = dist.get_rank(), dist.get_world_size()
-    model, stream = make_model(), batches(rank)
-    forward = DistributedDataParallel(model, bucket_cap_mb=0.002) if options.ddp else model
+    model, stream, losses = make_model(), batches(rank), []
+    forward = DistributedDataParallel(model, bucket_cap_mb=options.bucket_mb) if options.ddp else model
     optimizer = make_optimizer(model)
     for _ in range(options.steps):
         if options.ddp:
             inputs, labels = next(stream)
             optimizer.zero_grad()
-            nn.functional.cross_entropy(forward(inputs), labels).backward()
+            loss = nn.functional.cross_entropy(forward(inputs), labels)
+            loss.backward()
+            losses.append(loss.item())
         else:
-            flat, _ = gradient(model, next(stream))
+            parameters = list(model.parameters())
+            flat, loss = gradient(parameters, model, next(stream))
             flat *= 1 / size
             dist.all_reduce(flat)
-            put(model, flat)
+            put(parameters, flat)
+            losses.append(loss)
         optimizer.step()
+    if rank == 0:
+        print("losses", json.dumps(losses), flush=True)
     print("weights", digest(model), flush=True)
     dist.destroy_process_group()
 

@@ -83,6 +83,16 @@ def test_what_cannot_be_done_is_named(tmp_path, what, told):
     assert all(told in line for line in lines), lines
 
 
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_that_is_killed_is_the_reason_also_where_it_held_the_store(tmp_path, victim):
+    code, lines, checks, errors = run(tmp_path, f"killed:{victim}")
+    assert code == 1
+    told = f"rank {victim} ended: signal 9"
+    assert checks["training"][0] == "fail"
+    assert checks["training"][1].startswith(told)
+    assert lines == [f"NetworkFailed: {told}"], errors
+
+
 def test_a_dead_link_is_an_exception_in_the_backward_pass_of_data_parallel(tmp_path):
     """Not a hang, and not a process that dies without a traceback."""
     cut = "faults=[{kind: link_down, name: cut, links: [h2-s1], from: 1ms}]"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from testbed.interop.busy_timeouts import doublings, patient
 from testbed.interop.cases import CASES, case_scenario, choose_cases
-from testbed.interop.patience import doublings, patient
 from testbed.interop.peercases import PeerCase
 
 
