@@ -48,6 +48,7 @@ def compute_point(text: str, program: str) -> dict[str, Any]:
         "verdict": document["verdict"],
         "figures": flat_figures(document),
         "reason": _reason(document),
+        "untimed": _untimed(document),
         "wall_s": round(time.perf_counter() - began, 3),
         "document": document,
     }
@@ -60,6 +61,7 @@ def failed(status: str, reason: str, wall_s: float = 0.0) -> dict[str, Any]:
         "verdict": "",
         "figures": {},
         "reason": reason,
+        "untimed": "",
         "wall_s": round(wall_s, 3),
         "document": None,
     }
@@ -69,6 +71,12 @@ def _reason(document: dict[str, Any]) -> str:
     """Why the verdict is not pass."""
     bad = [check for check in document["checks"] if check["verdict"] == document["verdict"] != "pass"]
     return "; ".join(f"{check['name']}: {check['detail']}" for check in bad[:_SHOWN_CHECKS])
+
+
+def _untimed(document: dict[str, Any]) -> str:
+    """Why its figures of time cannot be told."""
+    fidelity = document["fidelity"]
+    return "" if fidelity["verdict"] == "pass" else str(fidelity["detail"])
 
 
 @contextmanager

@@ -103,6 +103,8 @@ class Outcome:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     reason: str = ""
     """of what is not done, and of a verdict that is not pass: which checks"""
+    untimed: str = ""
+    """of a run that is done and whose figures of time are unknown: why"""
     wall_s: float = 0.0
 
     @property

@@ -17,6 +17,7 @@ from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
 from testbed.sweeps.statistics import CONFIDENCE, Summary
 from testbed.sweeps.values import shown_value
+from testbed.terminal.folding import fold
 from testbed.terminal.stream import PROSE
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
@@ -52,7 +53,7 @@ def scenario_rows(finished: FinishedScenarios) -> list[dict[str, Any]]:
         told: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
         rows.append(
             labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict,
-                "reason": outcome.reason}
+                "reason": outcome.reason, "untimed": outcome.untimed}
             | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | told
         )  # fmt: skip
     return rows
@@ -78,7 +79,8 @@ def scenario_document(finished: FinishedScenarios) -> dict[str, Any]:
         ],
         "results": [
             {"labels": dict(point.labels), "seed": point.seed, "world": point.world, "status": outcome.status}
-            | {"verdict": outcome.verdict, "expect": point.expect, "reason": outcome.reason, "wall_s": outcome.wall_s}
+            | {"verdict": outcome.verdict, "expect": point.expect, "reason": outcome.reason}
+            | {"untimed": outcome.untimed, "wall_s": outcome.wall_s}
             | {"point": "" if point.problem else name, "figures": dict(outcome.figures)}
             for point, outcome, name in zip(finished.points, finished.outcomes, finished.names, strict=True)
         ],
@@ -136,6 +138,7 @@ def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterato
         yield ""
         yield from _figure_table(finished, groups, figure, width)
     yield from _untold(finished)
+    yield from _untimed(finished, width)
     yield from _reasons(groups)
 
 
@@ -150,6 +153,21 @@ def _untold(finished: FinishedScenarios) -> Iterator[str]:
         near = closest(figure, told)
         yield f"no run has a figure {figure!r}" + (f"; {near}" if near else "")
     yield f"figures of these runs: {', '.join(told)}"
+
+
+def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
+    """How many runs could not tell their times, which the tables leave out, and why the first of them could not."""
+    reasons = [outcome.untimed for outcome in finished.outcomes if outcome.untimed]
+    if not reasons:
+        return
+    runs = amount(len(finished.points), "run")
+    yield ""
+    yield from fold(
+        f"{len(reasons):,} of {runs} could not tell their times, and the tables leave those out; the first: "
+        f"{reasons[0]}. `--set dilation=auto` slows such runs down until this machine keeps up; `--world simulated` "
+        "needs no machine that does.",
+        width,
+    )
 
 
 def _verdicts(finished: FinishedScenarios) -> dict[str, int]:

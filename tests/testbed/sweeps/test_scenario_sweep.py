@@ -17,7 +17,7 @@ import pytest
 
 from testbed.runs import run as run_module
 from testbed.scenario import load_scenario
-from testbed.sweeps import ScenarioSweep, load_sweep, scenario_engine
+from testbed.sweeps import ScenarioSweep, compute, load_sweep, scenario_engine
 from testbed.sweeps.compute import compute_point
 from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import groups_of
@@ -114,6 +114,26 @@ def test_a_figure_that_no_run_has_is_named(finished: FinishedScenarios) -> None:
     lines = list(scenario_summary(asked))
     assert "no run has a figure 'jtc_s'; did you mean 'jct_s'?" in lines
     assert any(line.startswith("figures of these runs: ") and " jct_s, " in line for line in lines)
+
+
+def test_runs_that_could_not_tell_their_times_say_why(finished: FinishedScenarios) -> None:
+    assert not [line for line in scenario_summary(finished) if "could not tell" in line]
+    lags = [replace(outcome, untimed="the machine did not keep up: lags") for outcome in finished.outcomes[:2]]
+    slow = replace(finished, outcomes=(*lags, *finished.outcomes[2:]))
+    text = " ".join(scenario_summary(slow, 60))
+    assert "2 of 18 runs could not tell their times" in text
+    assert "the first: the machine did not keep up: lags. `--set dilation=auto`" in text
+    assert [result["untimed"] for result in scenario_document(slow)["results"]][:3] == [lags[0].untimed] * 2 + [""]
+
+
+def test_why_a_time_is_unknown_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = {"verdict": "pass", "checks": [], "metrics": {}, "fidelity": {"verdict": "unknown", "detail": "lags"}}
+    monkeypatch.setattr(compute, "judge_scenario", lambda scenario, replay: document)
+    monkeypatch.setattr(compute, "flat_figures", lambda document: {})
+    point, _ = make_points(sweep_of(seeds=2))
+    assert compute_point(point.text, "")["untimed"] == "lags"
+    document["fidelity"] = {"verdict": "pass", "detail": "virtual time"}
+    assert compute_point(point.text, "")["untimed"] == ""
 
 
 def test_files_hold_every_run(finished: FinishedScenarios) -> None:
