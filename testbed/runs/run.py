@@ -8,7 +8,8 @@ import secrets
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -292,12 +293,13 @@ def _scenario_text(scenario: Scenario) -> str:
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
-    """Raises ScenarioError for a folder that others could change, or that holds files already."""
+    """Raises ScenarioError for a folder that others could change, that cannot be made, or that holds files already."""
     if out is not None:
         require_trusted(out, file="--out")
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ScenarioError("is not an empty directory", file="--out", found=str(out), allowed="a new directory")
-        out.mkdir(parents=True, exist_ok=True)
+        with _unwritable_told(out, "--out"):
+            out.mkdir(parents=True, exist_ok=True)
         return out.resolve()
     runs = Path.cwd() / "runs"
     require_trusted(runs)
@@ -306,12 +308,25 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
         suffix = f"-{attempt}" if attempt else ""
         run_dir = runs / f"{stamp}-{scenario.name}-{scenario.seed}{suffix}"
         try:
-            run_dir.mkdir(parents=True)
+            with _unwritable_told(runs, str(runs)):
+                run_dir.mkdir(parents=True)
         except FileExistsError:
             continue
         _point_latest(runs, run_dir)
         return run_dir
     raise ScenarioError("holds a thousand runs of this second", file=str(runs))
+
+
+@contextmanager
+def _unwritable_told(folder: Path, where: str) -> Iterator[None]:
+    """Raises ScenarioError for a folder that cannot be made; FileExistsError stays what it is."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        problem = f"cannot be written: {error.strerror or error}"
+        raise ScenarioError(problem, file=where, found=str(folder)) from error
 
 
 def _point_latest(runs: Path, run_dir: Path) -> None:

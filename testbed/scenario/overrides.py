@@ -62,6 +62,7 @@ def _index(place: Any, here: KeyPath, part: str | int) -> str | int:
         if isinstance(part, int) and part < len(place):
             return part
         names = [str(item["name"]) for item in place if isinstance(item, dict) and "name" in item]
-        allowed = ", ".join([f"0 to {len(place) - 1}", *names]) if place else "nothing: the list is empty"
+        numbers = f"0 to {len(place) - 1}" if len(place) > 1 else "0"
+        allowed = ", ".join([numbers, *names]) if place else "nothing: the list is empty"
         raise ScenarioError("no such entry", file=SET_FILE, key=format_path(here), found=show(part), allowed=allowed)
     raise ScenarioError("has no keys", file=SET_FILE, key=format_path(here), found=show(place), allowed="a mapping")

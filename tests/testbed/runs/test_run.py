@@ -73,6 +73,17 @@ def test_a_directory_in_use_is_refused_and_left_alone(scenario: Any, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
+def test_a_directory_that_cannot_be_made_is_refused(
+    scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ScenarioError, match=r"--out: cannot be written: .*; found /proc/none/x"):
+        run_scenario(scenario, Path("/proc/none/x"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").write_text("in the way")
+    with pytest.raises(ScenarioError, match="runs: cannot be written: Not a directory; found "):
+        run_scenario(scenario)
+
+
 def test_what_was_recorded_before_a_world_broke_is_kept(
     scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
         ),
         (
             "faults[1].rate=2%",
-            "--set: faults: no such entry; found 1; allowed: 0 to 0, rain",
+            "--set: faults: no such entry; found 1; allowed: 0, rain",
         ),
         (
             "faults.rain.rate=200%",
