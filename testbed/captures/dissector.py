@@ -57,6 +57,9 @@ def dissector() -> str:
     return "\n".join(
         [
             "-- Dissectors of ina-testbed: NetReduce's INA header, aggregation datagrams. Made by `tb dissector`.",
+            "-- A second copy of it, as an option's beside the installed one, has nothing to add.",
+            "if _G.ina_testbed_is_loaded then return end",
+            "_G.ina_testbed_is_loaded = true",
             "",
             *_protocol("ina", "In-network aggregation (NetReduce)", INA_LAYOUT, _INA_WORDS),
             *_protocol("inadgram", "Aggregation datagram", AGGREGATION, _AGGREGATION_WORDS),
