@@ -55,7 +55,9 @@ def digest(model):
 
 def reference(size, steps, fold, *, ddp=False):
     """(digest of the weights, losses of rank 0) of a training in one process; `fold`: the ranks' flat gradients ->
-    their sum."""
+    their sum. It computes in one thread, as `tb train` lets each rank: on some processors the threads of a matrix
+    product decide how it rounds."""
+    torch.set_num_threads(1)
     model, streams, losses, ready = make_model(), [batches(rank) for rank in range(size)], [], []
     optimizer = make_optimizer(model)
     layout = list(model.parameters())
