@@ -5,6 +5,10 @@ ATP, ESA and ring; 2, 4 and 8 ranks; 0, 1 and 5 % of the packets lost on every l
 does, all ranks end with the same weights, and weights and losses are, bit for bit, those of one process that folds as
 the protocol does. Beside the loss stands by how much it ever is off the loss of float32 summed in rank order.
 
+Go-back-N gives up what it sent eight times in vain. With 5 % loss on each of the four links that a packet and its ACK
+pass, an attempt fails with probability 0.19, and eight in a row with 1.4e-6: of the 22,400 messages of a ring of eight,
+each of one packet, that comes about once in thirty trainings, and then says so. `--seed` draws other losses.
+
 Cells that passed are kept in `--out` and not run again; `--only TEXT` chooses by name. Ends with a table. Exits 1 when
 a cell does not pass.
 """
@@ -75,10 +79,12 @@ class Cell:
     loss_percent: int
     world: str = "simulated"
     steps: int = 200
+    seed: int = 1
 
     @property
     def name(self) -> str:
-        return f"{self.protocol}, {self.ranks} ranks, {self.loss_percent} %, {self.world}, {self.steps} steps"
+        seed = f", seed {self.seed}" if self.seed != 1 else ""
+        return f"{self.protocol}, {self.ranks} ranks, {self.loss_percent} %, {self.world}, {self.steps} steps{seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,7 @@ def command(cell: Cell, run_dir: Path) -> list[str]:
     changes = (f"topology.hosts={cell.ranks + protocol.servers}", f"faults={loss}", *protocol.changes)
     return [
         *(sys.executable, "-P", "-m", "testbed", "train", protocol.scenario, "--world", cell.world),
+        *("--seed", str(cell.seed)),
         *(word for change in changes for word in ("--set", change)),
         *("--out", str(run_dir), "--", str(program.__file__), "--ddp", "--steps", str(cell.steps)),
     ]
@@ -194,6 +201,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--world", choices=("simulated", "emulated"), default="simulated")
     parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1, help="decides which packets are lost")
     parser.add_argument("--only", default="", metavar="TEXT", help='in the name of a cell, as "ATP, 2 ranks"')
     parser.add_argument("--out", type=Path, default=ROOT / "runs" / "training-matrix", metavar="DIR")
     args = parser.parse_args()
@@ -203,7 +211,7 @@ def main() -> int:
         for ranks in RANKS
         for loss in LOSS_PERCENT
         for protocol in PROTOCOLS
-        if args.only in (cell := Cell(protocol, ranks, loss, args.world, args.steps)).name
+        if args.only in (cell := Cell(protocol, ranks, loss, args.world, args.steps, args.seed)).name
     ]
     file, rows = args.out / "rows.jsonl", []
     passed = kept(file)
