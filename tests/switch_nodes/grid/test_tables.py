@@ -61,8 +61,12 @@ def test_the_two_tables_differ_in_what_a_collision_does() -> None:
     assert {pair for pair in drop if drop[pair] != to_ps[pair]} == {(SlotState.FILLING, SlotEvent.OTHER)}
 
 
+def test_every_action_of_a_contribution_has_a_handler() -> None:
+    assert set(GridBench().program.handlers()) == set(SlotAction) - {SlotAction.FREE, SlotAction.STAY}
+
+
 def test_every_action_that_drops_has_a_reason() -> None:
-    dropping = {action for action in SlotAction if action.value.startswith(("drop", "turn"))}
+    dropping = {action for action in SlotAction if action.value.startswith("drop")}
     assert set(DROP_REASONS) == dropping
     assert set(DROP_REASONS.values()) <= set(GridProgram.counter_names)
 
