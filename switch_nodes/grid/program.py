@@ -25,7 +25,7 @@ from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotSt
 from switch_nodes.grid.tally import Tally
 from workloads.automaton import UNFORESEEN, words
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
-from workloads.grid.lanes import LaneTable
+from workloads.grid.node_shares import ShareTable
 from workloads.machine import Buffer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -139,7 +139,7 @@ class GridProgram(ForwardProgram):
         super().finish(now)
 
     def _obey(self, orders: GridOrders) -> None:
-        self._routes, self._lanes = RouteTable(orders.routes), LaneTable(orders.lanes)
+        self._routes, self._shares = RouteTable(orders.routes), ShareTable(orders.shares)
         self.tell(PlanInstalled(orders.planner, len(orders.routes), orders.rate_bps))
 
     def _forward_plainly(self, port: int, frame: Buffer) -> None:
@@ -186,7 +186,7 @@ class GridProgram(ForwardProgram):
         ):
             self._ignore(rank, block, "malformed")
             return None
-        expected = self._lanes.expected(self.grid.node, block)
+        expected = self._shares.expected(self.grid.node, block)
         return Arrival(config, rank, expected, port, frame, found, is_ce(frame) or bool(header.flags & _ECN))
 
     def _judge(self, a: Arrival) -> SlotEvent:
