@@ -15,9 +15,9 @@ from dataclasses import replace
 from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
-from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.problems import refuse
 from workloads.gradients import GradientSource, source_of
-from workloads.grid.checks import mistakes_in_plan
+from workloads.grid.checks import problems_in_plan
 from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.node_shares import SERVER, ShareTable
 from workloads.grid.pace import Pace
@@ -36,7 +36,7 @@ class GridWorker(AtpWorker):
     kinds = AtpWorker.kinds | {DatagramKind.RATE}
 
     def __init__(self, config: GridConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        refuse(mistakes_in_plan(config), owner=f"worker {config.name}")
+        refuse(problems_in_plan(config), owner=f"worker {config.name}")
         self._plan = config
         super().__init__(config, source, start_ns=start_ns)
         self._addresses.add(config.group_ip)

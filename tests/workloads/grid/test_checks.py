@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.grid_star import grid_workers
 from workloads.grid import GridOrders, NodeShare
-from workloads.grid.checks import mistakes_in_grid_worker
+from workloads.grid.checks import problems_in_grid_worker
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ from workloads.grid.checks import mistakes_in_grid_worker
 def test_plans_of_grid(orders: tuple[GridOrders, ...], expected: str) -> None:
     (config, *_) = grid_workers()
     assert config.collective.size == 3
-    assert not list(mistakes_in_grid_worker(config))
-    found = mistakes_in_grid_worker(replace(config, orders=orders))
+    assert not list(problems_in_grid_worker(config))
+    found = problems_in_grid_worker(replace(config, orders=orders))
     assert [f"{each.key}: {each.found}; {each.allowed}" for each in found] == [expected]
