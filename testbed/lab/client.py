@@ -11,7 +11,7 @@ from workloads.errors import LabError
 
 __all__ = ["AgentClient", "ConnectionEnded", "NoAgent"]
 
-_PATIENCE_S = 15.0
+_TIMEOUT_S = 15.0
 
 
 class NoAgent(LabError):
@@ -31,7 +31,7 @@ class AgentClient:
         self._channel = shell.channel([f"{base}/current/bin/python", "-P", "-m", "testbed.lab.agent", "call", base])
         self._rest = b""
 
-    def ask(self, op: str, *, timeout_s: float = _PATIENCE_S, **fields: Any) -> Any:
+    def ask(self, op: str, *, timeout_s: float = _TIMEOUT_S, **fields: Any) -> Any:
         """Raises LabError, NoAgent."""
         line = encode({"op": op, **fields})
         self._channel.settimeout(timeout_s)

@@ -13,7 +13,7 @@ from testbed.lab.agent.operations import HOST, card_resource
 from testbed.lab.checks import host_problems
 from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.drivers.deploying import deploy_package, script
-from testbed.lab.drivers.power import POWER_PATIENCE_S, run_here
+from testbed.lab.drivers.power import POWER_TIMEOUT_S, run_here
 from testbed.lab.drivers.step import Driver, step
 from testbed.lab.lab import Done
 from testbed.lab.model import Host
@@ -190,7 +190,7 @@ class HostDriver(Driver):
             raise LabError(host.name, "its inventory says not how it is switched (power.cycle)")
         self.lab.forget(host)
         command = run_here(host, host.power.cycle)
-        deadline = time.monotonic() + POWER_PATIENCE_S
+        deadline = time.monotonic() + POWER_TIMEOUT_S
         while True:
             try:
                 self.lab.shell(host)

@@ -32,7 +32,7 @@ from workloads.machine import Event
 
 __all__ = ["LabWorld"]
 
-_READY_PATIENCE_S = 60.0
+_READY_TIMEOUT_S = 60.0
 _POLL_S = 0.2
 _GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
@@ -148,13 +148,13 @@ class _Run:
         self._await_barrier()
 
     def _await_barrier(self) -> None:
-        deadline = time.monotonic() + _READY_PATIENCE_S
+        deadline = time.monotonic() + _READY_TIMEOUT_S
         waiting = list(self._workers)
         while waiting:
             self._check()
             waiting = [host for host in waiting if not self._is_ready(host)]
             if waiting and time.monotonic() > deadline:
-                raise LabError(waiting[0].name, f"its worker was not ready within {_READY_PATIENCE_S:g} s")
+                raise LabError(waiting[0].name, f"its worker was not ready within {_READY_TIMEOUT_S:g} s")
             time.sleep(_POLL_S if waiting else 0)
 
     def _is_ready(self, host: Host) -> bool:
