@@ -42,7 +42,7 @@ from tests.support.namespace import own_namespace
 from topologies import PREFIX_LENGTH, LinkShape, Role, Topology, fat_tree, format_ip, format_mac, rack, spine_leaf
 
 _SHAPE = LinkShape(rate_bps=20_000_000)
-_PATIENCE_S = 120.0
+_TIMEOUT_S = 120.0
 CASES: dict[str, Callable[[], Topology]] = {
     "rack of 8": lambda: rack(8, _SHAPE),
     "rack of 32": lambda: rack(32, _SHAPE),
@@ -72,7 +72,7 @@ def ours(topology: Topology) -> Times:
         with preload():
             for node in topology.nodes:
                 fleet.launch(NodeTask(plan, node, network.interfaces(node.name), run_dir), network.pid(node.name))
-        fleet.await_all(Phase.READY, _PATIENCE_S)
+        fleet.await_all(Phase.READY, _TIMEOUT_S)
         ready = time.monotonic()
         for role in Role:
             fleet.stop(role)

@@ -101,8 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             (found,) = compare([case], Path(folder), [str(seed) for seed in range(1, options.processes + 1)])
         differing += not found.same
         rows.append({"scenario": case.scenario, "seed": case.seed, "bytes": found.size, "same": found.same})
-        fate = "the same" if found.same else "DIFFERENT"
-        print(f"{case.scenario:32} seed {case.seed}: {found.size} bytes, {fate}", flush=True)
+        outcome = "the same" if found.same else "DIFFERENT"
+        print(f"{case.scenario:32} seed {case.seed}: {found.size} bytes, {outcome}", flush=True)
     print(f"{len(cases)} scenarios and seeds, {options.processes} processes each: {differing} differ")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
-from workloads.datagrams.mistakes import MAX_WORKERS
+from workloads.datagrams.problems import MAX_WORKERS
 from workloads.errors import ScenarioError
 from workloads.wire.aggregation import MAX_ELEMENTS
 

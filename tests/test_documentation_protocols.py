@@ -34,7 +34,7 @@ from topologies.routing.gradients.planners import PLANNERS, make_plan
 from workloads.atp.priority import PRIORITIES
 from workloads.automaton import UNFORESEEN
 from workloads.collectives.ina_header import MAX_GROUP, MIN_GROUP
-from workloads.datagrams.mistakes import MAX_INDICES, MAX_WORKERS
+from workloads.datagrams.problems import MAX_INDICES, MAX_WORKERS
 from workloads.server import tables as server
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
-from workloads.datagrams.mistakes import MAX_INDICES
+from workloads.datagrams.problems import MAX_INDICES
 from workloads.errors import ScenarioError
 
 __all__ = ["AGES", "FREES", "check_aggregator_jobs", "check_knobs"]

@@ -58,9 +58,7 @@ class AggregatorProgram(AggregatorSender):
         self._entrance = Entrance(self.served, self.policy)
         self._table = aggregator_table(knobs)
         self._age = _AGES[knobs.age]
-        self._actions: dict[SlotAction, Callable[[Arrival], None]] = {
-            action: getattr(self, action.value) for action in SlotAction
-        }
+        self._handlers = self.handlers()
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._now = now
@@ -102,7 +100,28 @@ class AggregatorProgram(AggregatorSender):
         if self._traced:
             names = words(before, event, after)
             self.tell(SlotChanged(a.served.job, index, 0, a.block, a.rank, *names))
-        self._actions[action](a)
+        self._handlers[action](a)
+
+    def handlers(self) -> dict[SlotAction, Callable[[Arrival], object]]:
+        """What is done for each action of the table."""
+        return {
+            SlotAction.ADD: self.add,
+            SlotAction.SEND_SUM: self.send_sum,
+            SlotAction.RELEASE: self.release,
+            SlotAction.REPEAT_SUM: self.repeat_sum,
+            SlotAction.PASS: self.pass_on,
+            SlotAction.COLLIDE: self.collide,
+            SlotAction.EVICT: self.evict,
+            SlotAction.RECLAIM: self.reclaim,
+            SlotAction.FLUSH: self.flush,
+            SlotAction.FREE: self.free_and_deliver,
+            SlotAction.DELIVER: self.deliver,
+            SlotAction.REMIND: self.send_reminded,
+            SlotAction.ANSWER_EMPTY: self.answer_empty,
+            SlotAction.DROP_DUPLICATE: self.drop_duplicate,
+            SlotAction.DROP_MISMATCH: self.drop_mismatch,
+            SlotAction.UNFORESEEN: self.drop_unforeseen,
+        }
 
     def add(self, a: Arrival) -> Aggregator:
         """Into its slot, which is empty or its own."""

@@ -47,24 +47,24 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods."""
+    """What the program does with the packet; `AggregatorProgram` has a handler for each."""
 
-    ADD = "add"
-    SEND_SUM = "send_sum"
-    RELEASE = "release"
-    REPEAT_SUM = "repeat_sum"
-    PASS = "pass_on"
-    COLLIDE = "collide"
-    EVICT = "evict"
-    RECLAIM = "reclaim"
-    FLUSH = "flush"
-    FREE = "free_and_deliver"
-    DELIVER = "deliver"
-    REMIND = "send_reminded"
-    ANSWER_EMPTY = "answer_empty"
-    DROP_DUPLICATE = "drop_duplicate"
-    DROP_MISMATCH = "drop_mismatch"
-    UNFORESEEN = "drop_unforeseen"
+    ADD = "add it to the slot"
+    SEND_SUM = "add it, send the sum on, and keep the sum until its result comes"
+    RELEASE = "add it, send the sum, and free the slot at once"
+    REPEAT_SUM = "send the kept sum once more"
+    PASS = "send it on as it is"
+    COLLIDE = "send it on, marked as collided"
+    EVICT = "send on what is inside, and let the packet have the slot"
+    RECLAIM = "free the slot, and judge the packet anew"
+    FLUSH = "send on what is inside together with the packet, and free the slot"
+    FREE = "free the slot, and deliver the result"
+    DELIVER = "deliver the result"
+    REMIND = "send the server what is inside, and free the slot"
+    ANSWER_EMPTY = "tell the server that nothing is here"
+    DROP_DUPLICATE = "drop, reason duplicate; its mark and its priority count"
+    DROP_MISMATCH = "drop, reason mismatch"
+    UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]

@@ -12,10 +12,10 @@ int32_t forward_rows(
 {
     *asked = 0;
     for (; row < count; row++) {
-        enum forwarded fate = forward_static(table, queue, frames + row * stride, lengths[row], ports[row]);
-        if (fate == FORWARDED)
+        enum forwarded done = forward_static(table, queue, frames + row * stride, lengths[row], ports[row]);
+        if (done == FORWARDED)
             continue;
-        *asked = fate == FORWARD_ASK;
+        *asked = done == FORWARD_ASK;
         break;
     }
     return row;

@@ -31,11 +31,11 @@ def check_grid(switch: SwitchConfig) -> None:
     if grid.on_collision not in COLLISIONS:
         raise refuse("grid.on_collision", "on_collision", grid.on_collision, ", ".join(COLLISIONS))
     for orders in grid.orders:
-        if len(orders.lanes) != len(switch.jobs[0].members):
+        if len(orders.shares) != len(switch.jobs[0].members):
             raise refuse(
                 "grid.orders",
-                "lanes of the plan",
-                len(orders.lanes),
+                "shares of the plan",
+                len(orders.shares),
                 f"{len(switch.jobs[0].members)}, one entry for each worker",
             )
         for route in orders.routes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.grid.lanes import Lane
+from workloads.grid.node_shares import NodeShare
 
 __all__ = ["COLLISIONS", "GridOrders", "GridRoute", "GridSwitch"]
 
@@ -31,7 +31,7 @@ class GridOrders:
     """One plan, as one switch sees it."""
 
     routes: tuple[GridRoute, ...]
-    lanes: tuple[tuple[Lane, ...], ...]
+    shares: tuple[tuple[NodeShare, ...], ...]
     """of all workers, by rank: whose packets meet at which node"""
     at_ns: int = 0
     """since the start of the traffic"""

@@ -25,7 +25,7 @@ from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotSt
 from switch_nodes.grid.tally import Tally
 from workloads.automaton import UNFORESEEN, words
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotChanged, SlotMixed
-from workloads.grid.lanes import LaneTable
+from workloads.grid.node_shares import ShareTable
 from workloads.machine import Buffer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -44,7 +44,6 @@ _HEADERS = 54
 """bytes up to the end of the sequence number"""
 _KIND_AT, _JOB_AT, _SEQUENCE_AT = 43, 46, 50
 _SUMMED = (DatagramKind.DATA, DatagramKind.EXPONENTS)
-_OF_RESULTS = (SlotAction.FREE, SlotAction.STAY)
 _RESEND, _ECN, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.ECN), int(DatagramFlag.COLLISION)
 _COUNTERS = (
     "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided",
@@ -72,9 +71,7 @@ class GridProgram(ForwardProgram):
         self._refused = Refused()
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
         self._table = slot_table(self.grid.on_collision)
-        self._actions: dict[SlotAction, Callable[[Arrival, int], None]] = {
-            action: getattr(self, action.value) for action in SlotAction if action not in _OF_RESULTS
-        }
+        self._handlers = self.handlers()
         self._in, self._out = [0] * config.ports, [0] * config.ports
         self._added_bytes = 0
         self._tally = Tally()
@@ -142,7 +139,7 @@ class GridProgram(ForwardProgram):
         super().finish(now)
 
     def _obey(self, orders: GridOrders) -> None:
-        self._routes, self._lanes = RouteTable(orders.routes), LaneTable(orders.lanes)
+        self._routes, self._shares = RouteTable(orders.routes), ShareTable(orders.shares)
         self.tell(PlanInstalled(orders.planner, len(orders.routes), orders.rate_bps))
 
     def _forward_plainly(self, port: int, frame: Buffer) -> None:
@@ -189,7 +186,7 @@ class GridProgram(ForwardProgram):
         ):
             self._ignore(rank, block, "malformed")
             return None
-        expected = self._lanes.expected(self.grid.node, block)
+        expected = self._shares.expected(self.grid.node, block)
         return Arrival(config, rank, expected, port, frame, found, is_ce(frame) or bool(header.flags & _ECN))
 
     def _judge(self, a: Arrival) -> SlotEvent:
@@ -218,7 +215,23 @@ class GridProgram(ForwardProgram):
 
     def _step(self, a: Arrival, event: SlotEvent) -> None:
         index = self._index(a)
-        self._actions[self._act(a.job.job, a.block, a.rank, index, event)](a, index)
+        self._handlers[self._act(a.job.job, a.block, a.rank, index, event)](a, index)
+
+    def handlers(self) -> dict[SlotAction, Callable[[Arrival, int], None]]:
+        """What is done for each action of the table that a contribution can bring about."""
+        return {
+            SlotAction.ADD: self.add,
+            SlotAction.SEND_SUM: self.send_sum,
+            SlotAction.DROP_DUPLICATE: self.drop_duplicate,
+            SlotAction.DROP_MISMATCH: self.drop_mismatch,
+            SlotAction.UNFORESEEN: self.drop_unforeseen,
+            SlotAction.RECLAIM: self.reclaim,
+            SlotAction.TURN_AWAY: self.turn_away,
+            SlotAction.COLLIDE: self.collide,
+            SlotAction.BYPASS: self.bypass,
+            SlotAction.FLUSH: self.flush,
+            SlotAction.PASS: self.pass_on,
+        }
 
     def _act(self, job: int, block: int, rank: int, index: int, event: SlotEvent) -> SlotAction:
         before = SlotState.EMPTY if self.slots[index] is None else SlotState.FILLING

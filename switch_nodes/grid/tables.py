@@ -41,22 +41,22 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods; FREE and STAY have none, since a result goes on, whatever it
-    frees."""
+    """What the program does with the packet. `GridProgram` has a handler for each but FREE and STAY: a result goes on,
+    whatever it frees."""
 
-    ADD = "add"
-    SEND_SUM = "send_sum"
-    DROP_DUPLICATE = "drop_duplicate"
-    DROP_MISMATCH = "drop_mismatch"
-    UNFORESEEN = "drop_unforeseen"
-    RECLAIM = "reclaim"
-    TURN_AWAY = "turn_away"
-    COLLIDE = "collide"
-    BYPASS = "bypass"
-    FLUSH = "flush"
-    PASS = "pass_on"
-    FREE = "free"
-    STAY = "stay"
+    ADD = "add it to the slot"
+    SEND_SUM = "add it, send the sum to the server, and free the slot"
+    DROP_DUPLICATE = "drop, reason duplicate"
+    DROP_MISMATCH = "drop, reason mismatch"
+    UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
+    RECLAIM = "free the slot, and judge the packet anew"
+    TURN_AWAY = "drop, reason collided, and ask its worker to send it again more slowly"
+    COLLIDE = "send it to the server, marked as collided"
+    BYPASS = "send it to the server as it is: its block goes around"
+    FLUSH = "send the server what is inside together with the packet, and free the slot"
+    PASS = "send it to the server as it is"
+    FREE = "free the slot"
+    STAY = "leave the slot as it is"
 
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]

@@ -15,6 +15,8 @@ from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.rows import rows_of
+from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, SlotEvent, SlotState
+from workloads.machine import Buffer
 from workloads.wire import psn_add, psn_diff
 
 __all__ = ["FabricTable", "LeafRing", "SpineRing", "root_of"]
@@ -33,6 +35,8 @@ class LeafRing(Ring):
     to host 0. Results leave on connections 0 .. H-2 and H, so that bit H-1 of `released` stands for connection H.
 
     `partial` uint8 (S, mtu): the sum of the rack. `value` is the global one."""
+
+    slot_table = LEAF_SLOT_TABLE
 
     def __init__(self, config: RingConfig, switch: SwitchConfig) -> None:
         super().__init__(config, switch)
@@ -60,6 +64,23 @@ class LeafRing(Ring):
         if missing:
             return missing & ~(1 << self.boundary)
         return 1 << self.boundary if self.uplink_of(number) == self.uplink_of(head) else 0
+
+    def slot_state(self, slot: int) -> SlotState:
+        state = super().slot_state(slot)
+        return SlotState.PARTIAL if state is SlotState.OPEN and self._is_full(slot) else state
+
+    def slot_event(self, slot: int, rank: int, elements: Buffer) -> SlotEvent:
+        if rank == self.inbound:
+            if not self.done[slot]:
+                return SlotEvent.RESULT
+            answered = int(self.released[slot]) >> self.boundary & 1
+            return SlotEvent.RESULT_REPEAT_ANSWERED if answered else SlotEvent.RESULT_REPEAT
+        if rank == self.boundary and self._is_full(slot):
+            return SlotEvent.REPEAT_BOUNDARY if self._is_same(slot, rank, elements) else SlotEvent.REPEAT_CHANGED
+        return super().slot_event(slot, rank, elements)
+
+    def _is_full(self, slot: int) -> bool:
+        return int(self.bitmap[slot]) == self.everyone
 
     def header_row(self, rank: int) -> int:
         return self.inbound if rank == self.boundary else rank

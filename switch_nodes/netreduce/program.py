@@ -10,7 +10,7 @@ for it. What it does with a packet is decided by `tables`; here are the events a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
@@ -27,7 +27,6 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
-from switch_nodes.netreduce.leaf import leaf_event
 from switch_nodes.netreduce.placement import Place, Placement
 from switch_nodes.netreduce.ring import Cursor, Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
@@ -35,15 +34,10 @@ from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
     DROP_REASONS,
     FRAME_TABLE,
-    LEAF_SLOT_TABLE,
-    SLOT_TABLE,
     ConnectionEvent,
     ConnectionState,
     FrameAction,
-    SlotAction,
     SlotEvent,
-    SlotState,
-    SlotTable,
 )
 from workloads.automaton import words
 from workloads.errors import ScenarioError
@@ -57,10 +51,11 @@ _AHEAD = "ahead"
 _COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypassed", "malformed")
 
 
-class NetReduceProgram(SlotActions):
+class NetReduceProgram(ForwardProgram):
     """`SwitchConfig.release`: order (rule A) or asap. `gate`: window, or epsn to drop what is ahead on its
     connection."""
 
+    slot_actions_class = SlotActions
     ring_class = Ring
     leaf_ring_class = LeafRing
     spine_ring_class = SpineRing
@@ -71,6 +66,9 @@ class NetReduceProgram(SlotActions):
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for a configuration that cannot be installed."""
         super().__init__(config)
+        self._traced = config.trace
+        self.slot_actions = self.slot_actions_class(config, self)
+        self._handlers = self.slot_actions.handlers()
         if config.gate not in GATES:
             raise ScenarioError("unknown gate", key="switch.gate", found=config.gate, allowed=", ".join(GATES))
         self._gated = config.gate == "epsn"
@@ -78,9 +76,6 @@ class NetReduceProgram(SlotActions):
         self.tables: dict[int, ConnectionTable] = {}
         self.placement = Placement(self.tables)
         self._set_rings(self._make_rings(config.rings))
-        self._actions: dict[SlotAction, Callable[[Contribution, int], None]] = {
-            action: getattr(self, action.value) for action in SlotAction if action is not SlotAction.CLEAR
-        }
 
     def install(self, rings: Sequence[RingConfig]) -> None:
         """From now on these rings are installed, and no others. One that is there with the very same configuration
@@ -170,13 +165,13 @@ class NetReduceProgram(SlotActions):
                 self._ignore(place.edge, place.message, place.offset, _AHEAD)
                 return
             self._note_message(packet, place)
-        state = self.slot_state(ring, slot)
-        after, action = self.table_of(ring)[state, event]
+        state = ring.slot_state(slot)
+        after, action = ring.slot_table[state, event]
         if self._traced:
-            self._tell_slot(ring, slot, place.message, place.edge.rank, state, event, after)
+            self.slot_actions.tell_step(ring, slot, place.message, place.edge.rank, state, event, after)
         if action in DROP_REASONS:
             self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
-        self._actions[action](contribution, slot)
+        self._handlers[action](contribution, slot)
 
     def _is_ahead(self, packet: DataPacket, edge: Edge) -> bool:
         """Gate `epsn`: nothing ahead of a gap is taken, which hides gaps from receivers (kept for comparison)."""
@@ -204,20 +199,9 @@ class NetReduceProgram(SlotActions):
         """Byte of the frame where the elements begin."""
         return elements_at(packet.payload_at, offset)
 
-    def table_of(self, ring: Ring) -> SlotTable:
-        return LEAF_SLOT_TABLE if isinstance(ring, LeafRing) else SLOT_TABLE
-
-    def slot_state(self, ring: Ring, slot: int) -> SlotState:
-        if ring.done[slot]:
-            return SlotState.DONE
-        if isinstance(ring, LeafRing) and int(ring.bitmap[slot]) == ring.everyone:
-            return SlotState.PARTIAL
-        return SlotState.OPEN if ring.bitmap[slot] else SlotState.EMPTY
-
     def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
         """What the packet is to its slot."""
-        ring, bit, bitmap = c.ring, 1 << c.rank, int(c.ring.bitmap[slot])
-        tag = int(ring.tag[slot])
+        ring, tag = c.ring, int(c.ring.tag[slot])
         if c.message != tag:
             if c.message > tag:
                 return SlotEvent.OVERRUN
@@ -226,16 +210,9 @@ class NetReduceProgram(SlotActions):
             delivered = known and c.message <= ring.newest_complete - ring.window
             return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
         fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
-        if not fits or (bitmap and len(c.elements) != ring.length[slot]):
+        if not fits or (ring.bitmap[slot] and len(c.elements) != ring.length[slot]):
             return SlotEvent.WRONG_SIZE
-        if isinstance(ring, LeafRing) and (leafs := leaf_event(c, ring, slot)) is not None:
-            return leafs
-        if not bitmap & bit:
-            return SlotEvent.COMPLETING if bitmap | bit == ring.everyone else SlotEvent.NEW
-        if int(ring.released[slot]) & bit:
-            return SlotEvent.REPEAT_ANSWERED
-        same = bytes(c.elements) == ring.payload[slot, c.rank, : len(c.elements)].tobytes()
-        return SlotEvent.REPEAT if same else SlotEvent.REPEAT_CHANGED
+        return ring.slot_event(slot, c.rank, c.elements)
 
     def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:
         self.count(reason)

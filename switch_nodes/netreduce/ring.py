@@ -8,13 +8,16 @@ that a compiled loop can work on the same memory.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.ring_checks import check_ring
 from switch_nodes.netreduce.rows import rows_of
+from switch_nodes.netreduce.tables import SLOT_TABLE, SlotEvent, SlotState, SlotTable
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
+from workloads.machine import Buffer
 
 __all__ = ["HEADER_ROOM", "Cursor", "Ring"]
 
@@ -52,6 +55,8 @@ class Ring:
     numbers that packets and events name.
     """
 
+    slot_table: ClassVar[SlotTable] = SLOT_TABLE
+    """what is done with the packets of a slot"""
     banks_per_window = 2
     """2N message slots: one window open, one that may still have to be replayed"""
 
@@ -148,6 +153,24 @@ class Ring:
     def raw_exit(self, rank: int, number: int) -> int | None:
         """Port by which a packet of connection `rank` leaves as it came; None: as a plain switch would."""
         return None
+
+    def slot_state(self, slot: int) -> SlotState:
+        if self.done[slot]:
+            return SlotState.DONE
+        return SlotState.OPEN if self.bitmap[slot] else SlotState.EMPTY
+
+    def slot_event(self, slot: int, rank: int, elements: Buffer) -> SlotEvent:
+        """What a packet is to its slot that serves its message, and whose size it has."""
+        bit, bitmap = 1 << rank, int(self.bitmap[slot])
+        if not bitmap & bit:
+            return SlotEvent.COMPLETING if bitmap | bit == self.everyone else SlotEvent.NEW
+        if int(self.released[slot]) & bit:
+            return SlotEvent.REPEAT_ANSWERED
+        return SlotEvent.REPEAT if self._is_same(slot, rank, elements) else SlotEvent.REPEAT_CHANGED
+
+    def _is_same(self, slot: int, rank: int, elements: Buffer) -> bool:
+        """Whether the slot has these very elements of that rank."""
+        return bytes(elements) == self.payload[slot, rank, : len(elements)].tobytes()
 
     def slot_of(self, message: int, offset: int) -> int:
         """Never a function of the PSN alone: the number of slots need not divide 2^24."""

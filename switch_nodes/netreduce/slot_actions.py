@@ -2,46 +2,80 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import MessageAggregated, ResultReplayed, SlotStepped
-from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import LeafRing
 from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
 from switch_nodes.netreduce.results import build_result, ecn_of
 from switch_nodes.netreduce.ring import Ring
-from switch_nodes.netreduce.tables import SlotEvent, SlotState, SlotTable
+from switch_nodes.netreduce.tables import SlotAction, SlotEvent, SlotState
 from workloads.automaton import words
 from workloads.collectives.arithmetic import fold
 from workloads.errors import ScenarioError
+from workloads.machine import Buffer, Event
 
-__all__ = ["SlotActions"]
+__all__ = ["SlotActions", "SlotHandlers", "Switch"]
 
 _CE = 0b11
+_PLAIN_DROPS = (
+    SlotAction.DROP_UNASKED,
+    SlotAction.DROP_MISMATCH,
+    SlotAction.DROP_LENGTH,
+    SlotAction.DROP_STALE,
+    SlotAction.DROP_OVERRUN,
+    SlotAction.UNFORESEEN,
+)
 
 
-class SlotActions(ForwardProgram):
+SlotHandlers = dict[SlotAction, Callable[[Contribution, int], None]]
+
+
+class Switch(Protocol):
+    """What actions ask of the program that they work for."""
+
+    def emit(self, port: int, frame: Buffer) -> None: ...
+
+    def forward(self, port: int, frame: Buffer) -> None: ...
+
+    def count(self, name: str, amount: int = 1) -> None: ...
+
+    def tell(self, event: Event) -> None: ...
+
+
+class SlotActions:
     """Every action gets a contribution and its slot. `SwitchConfig.release`: order (rule A) or asap."""
 
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        """Raises ScenarioError for an unknown release order."""
         if config.release not in RELEASE_POLICIES:
             raise ScenarioError(
                 "unknown release order", key="switch.release", found=config.release, allowed=", ".join(RELEASE_POLICIES)
             )
+        self.switch = switch
         self._early = RELEASE_POLICIES[config.release]
         self._traced = config.trace
 
-    @abstractmethod
-    def table_of(self, ring: Ring) -> SlotTable: ...
-
-    @abstractmethod
-    def slot_state(self, ring: Ring, slot: int) -> SlotState: ...
+    def handlers(self) -> SlotHandlers:
+        """What is done for each action of the tables that a packet can bring about."""
+        return {
+            SlotAction.STORE: self.store,
+            SlotAction.STORE_AND_COMPLETE: self.store_and_complete,
+            SlotAction.REFRESH: self.refresh,
+            SlotAction.REPLAY: self.replay,
+            SlotAction.FORWARD_RAW: self.forward_raw,
+            SlotAction.STORE_AND_SEND_UP: self.store_and_send_up,
+            SlotAction.SEND_UP_AGAIN: self.send_up_again,
+            SlotAction.ADOPT: self.adopt,
+            SlotAction.PASS_DOWN: self.pass_down,
+            **dict.fromkeys(_PLAIN_DROPS, self.drop),
+        }
 
     def store(self, c: Contribution, slot: int) -> None:
         ring, size = c.ring, len(c.elements)
@@ -93,7 +127,7 @@ class SlotActions(ForwardProgram):
         packets = ring.packets_of(c.message)
         if ring.completed[index] == packets:
             message, entered = ring.message_id(c.message), tuple(ring.entered[index].tolist())
-            self.tell(MessageAggregated(ring.id, message, packets, entered))
+            self.switch.tell(MessageAggregated(ring.id, message, packets, entered))
 
     def _finish_slot(self, c: Contribution, slot: int) -> None:
         ring = c.ring
@@ -110,8 +144,8 @@ class SlotActions(ForwardProgram):
     def replay(self, c: Contribution, slot: int) -> None:
         """The stored value under the duplicate's own header, to its own connection only."""
         self._keep_header(c, slot)
-        self.count("replayed")
-        self.tell(ResultReplayed(c.ring.id, c.ring.ranks[c.rank], c.ring.message_id(c.message), c.offset))
+        self.switch.count("replayed")
+        self.switch.tell(ResultReplayed(c.ring.id, c.ring.ranks[c.rank], c.ring.message_id(c.message), c.offset))
         self.send_result(c.ring, c.rank, slot)
 
     def forward_raw(self, c: Contribution, slot: int) -> None:
@@ -119,27 +153,12 @@ class SlotActions(ForwardProgram):
         again."""
         out = c.ring.raw_exit(c.rank, c.message)
         if out is None:
-            self.forward(c.packet.port, c.packet.frame)
+            self.switch.forward(c.packet.port, c.packet.frame)
         else:
-            self.emit(out, bytes(c.packet.frame))
+            self.switch.emit(out, bytes(c.packet.frame))
 
-    def drop_mismatch(self, c: Contribution, slot: int) -> None:
-        """The sender changed what it sent before; the first copy stands."""
-
-    def drop_length(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_unasked(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_stale(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_overrun(self, c: Contribution, slot: int) -> None:
-        pass
-
-    def drop_unforeseen(self, c: Contribution, slot: int) -> None:
-        pass
+    def drop(self, c: Contribution, slot: int) -> None:
+        """The slot stays as it is; the program tells the reason."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
         """(ranks, payloads in rank order): what enters the sum of a slot, shape (P,) and (P, mtu)."""
@@ -159,8 +178,8 @@ class SlotActions(ForwardProgram):
     def clear(self, ring: Ring, slot: int) -> None:
         """The slot serves the message 2N later."""
         if self._traced:
-            state, event = self.slot_state(ring, slot), SlotEvent.RECLAIM
-            self._tell_slot(ring, slot, int(ring.tag[slot]), -1, state, event, self.table_of(ring)[state, event][0])
+            state, event = ring.slot_state(slot), SlotEvent.RECLAIM
+            self.tell_step(ring, slot, int(ring.tag[slot]), -1, state, event, ring.slot_table[state, event][0])
         if ring.bitmap[slot]:
             ring.occupy(-1)
         ring.tag[slot] += ring.banks
@@ -173,15 +192,15 @@ class SlotActions(ForwardProgram):
         row = ring.header_row(rank)
         header = ring.header[slot, row, : ring.header_length[slot, row]]
         value = ring.value[slot, : ring.length[slot]]
-        self.count("results_out")
-        self.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
+        self.switch.count("results_out")
+        self.switch.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
 
     def _send_up(self, ring: LeafRing, message: int, slot: int) -> None:
         header = ring.header[slot, ring.boundary, : ring.header_length[slot, ring.boundary]]
         partial = ring.partial[slot, : ring.length[slot]]
-        self.count("sent_up")
+        self.switch.count("sent_up")
         frame = self.build_result(header.tobytes(), partial.tobytes(), bool(ring.ce[slot]))
-        self.emit(ring.uplink_of(message), frame)
+        self.switch.emit(ring.uplink_of(message), frame)
 
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
         return build_result(header, value, congested)
@@ -191,10 +210,10 @@ class SlotActions(ForwardProgram):
         c.ring.header[slot, c.rank, :size] = np.frombuffer(c.header, np.uint8)
         c.ring.header_length[slot, c.rank] = size
 
-    def _tell_slot(
+    def tell_step(
         self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
     ) -> None:
         before, cause, following = words(state, event, after)
-        rank, table = -1 if rank < 0 else ring.ranks[rank], "leaf_slot" if isinstance(ring, LeafRing) else "slot"
+        rank, table = -1 if rank < 0 else ring.ranks[rank], ring.slot_table.name
         message, offset = ring.message_id(message), slot % ring.message_packets
-        self.tell(SlotStepped(ring.id, slot, message, offset, rank, before, cause, following, table))
+        self.switch.tell(SlotStepped(ring.id, slot, message, offset, rank, before, cause, following, table))

@@ -141,31 +141,31 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods."""
+    """What is done with the packet; `SlotActions` has a handler for each but CLEAR, which no packet brings about."""
 
-    STORE = "store"
-    STORE_AND_COMPLETE = "store_and_complete"
-    REFRESH = "refresh"
-    REPLAY = "replay"
-    FORWARD_RAW = "forward_raw"
-    STORE_AND_SEND_UP = "store_and_send_up"
-    SEND_UP_AGAIN = "send_up_again"
-    ADOPT = "adopt"
-    PASS_DOWN = "pass_down"
-    DROP_UNASKED = "drop_unasked"
-    DROP_MISMATCH = "drop_mismatch"
-    DROP_LENGTH = "drop_length"
-    DROP_STALE = "drop_stale"
-    DROP_OVERRUN = "drop_overrun"
-    UNFORESEEN = "drop_unforeseen"
-    CLEAR = "clear"
+    STORE = "keep it in the slot"
+    STORE_AND_COMPLETE = "keep it, sum, and send the results that may leave"
+    REFRESH = "keep its header, reason duplicate"
+    REPLAY = "keep its header, and send the result under it"
+    FORWARD_RAW = "forward it as it is, reason stale_forwarded"
+    STORE_AND_SEND_UP = "keep it, sum the rack, and send the sum up"
+    SEND_UP_AGAIN = "keep its header, and send the rack's sum up once more"
+    ADOPT = "keep the value from above, and send the results that may leave"
+    PASS_DOWN = "keep its header, and send the result to host 0"
+    DROP_UNASKED = "drop, reason unasked"
+    DROP_MISMATCH = "drop, reason mismatch: the sender changed what it sent before, and the first copy stands"
+    DROP_LENGTH = "drop, reason length"
+    DROP_STALE = "drop, reason stale"
+    DROP_OVERRUN = "drop, reason overrun"
+    UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
+    CLEAR = "let the slot serve the message 2N later"
 
 
 _S, _V, _D = SlotState, SlotEvent, SlotAction
-SlotTable = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
+_Steps = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
 
 
-def _in_any(states: tuple[SlotState, ...]) -> SlotTable:
+def _in_any(states: tuple[SlotState, ...]) -> _Steps:
     """What does not depend on the state: packets that are not of the slot's message, or do not fit it; and its end."""
     return {
         **{(state, _V.DELIVERED): (state, _D.FORWARD_RAW) for state in states},  # rule E: its receiver re-ACKs
@@ -176,7 +176,7 @@ def _in_any(states: tuple[SlotState, ...]) -> SlotTable:
     }
 
 
-_SLOT_STEPS: SlotTable = {
+_SLOT_STEPS: _Steps = {
     **_in_any((_S.EMPTY, _S.OPEN, _S.DONE)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
@@ -188,7 +188,7 @@ _SLOT_STEPS: SlotTable = {
     (_S.DONE, _V.REPEAT_ANSWERED): (_S.DONE, _D.REPLAY),
 }
 
-_LEAF_SLOT_STEPS: SlotTable = {
+_LEAF_SLOT_STEPS: _Steps = {
     **_in_any(tuple(SlotState)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
@@ -231,6 +231,7 @@ DROP_REASONS: dict[FrameAction | SlotAction, str] = {
 """`PacketIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""
 
 CONNECTION_TABLE = Automaton("connection", _CONNECTION_STEPS, _A.UNFORESEEN, DROP_REASONS)
-SLOT_TABLE = Automaton("slot", _SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
+SlotTable = Automaton[SlotState, SlotEvent, SlotAction]
+SLOT_TABLE: SlotTable = Automaton("slot", _SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
 """of a rack's only switch, and of a spine"""
-LEAF_SLOT_TABLE = Automaton("leaf_slot", _LEAF_SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
+LEAF_SLOT_TABLE: SlotTable = Automaton("leaf_slot", _LEAF_SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)

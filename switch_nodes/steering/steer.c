@@ -65,9 +65,9 @@ int32_t steer_rows(
             queue_push(queue, edge->out, lengths[row]);
             steer->counters[STEERED]++;
         } else {
-            enum forwarded fate = forward_static(table, queue, frame, lengths[row], ports[row]);
-            if (fate != FORWARDED) {
-                *asked = fate == FORWARD_ASK;
+            enum forwarded done = forward_static(table, queue, frame, lengths[row], ports[row]);
+            if (done != FORWARDED) {
+                *asked = done == FORWARD_ASK;
                 break;
             }
             steer->counters[PASSED]++;

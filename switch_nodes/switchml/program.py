@@ -69,11 +69,7 @@ class SwitchMlProgram(ForwardProgram):
         self.pools = {job.job: self.pool_class(job) for job in config.jobs}
         self._framing = create_service(config.jobs)
         self._now = 0
-        self._actions: dict[SlotAction, Callable[[Contribution], None]] = {
-            action: getattr(self, action.value)
-            for action in SlotAction
-            if action not in (*DROP_REASONS, SlotAction.FORGET)
-        }
+        self._handlers = self.handlers()
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._now = now
@@ -133,7 +129,15 @@ class SwitchMlProgram(ForwardProgram):
         self.move_on(c)
         if before is SlotState.FREE:
             c.pool.occupy(1, self._now)
-        self._actions[action](c)
+        self._handlers[action](c)
+
+    def handlers(self) -> dict[SlotAction, Callable[[Contribution], None]]:
+        """What is done for each action of the table that neither drops the packet nor is FORGET (`move_on`)."""
+        return {
+            SlotAction.STORE: self.store,
+            SlotAction.STORE_AND_ANSWER: self.store_and_answer,
+            SlotAction.REPLAY: self.replay,
+        }
 
     def slot_event(self, c: Contribution) -> SlotEvent:
         """What the packet is to its slot; the state is looked at only for what the table cannot know."""

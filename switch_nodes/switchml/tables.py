@@ -41,17 +41,18 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """Values are the names of the program's methods."""
+    """What the program does with the packet; `SwitchMlProgram` has a handler for each that neither drops the packet nor
+    is FORGET."""
 
-    STORE = "store"
-    STORE_AND_ANSWER = "store_and_answer"
-    REPLAY = "replay"
-    FORGET = "forget"
-    DROP_DUPLICATE = "drop_duplicate"
-    DROP_MISMATCH = "drop_mismatch"
-    DROP_OVERRUN = "drop_overrun"
-    DROP_STALE = "drop_stale"
-    UNFORESEEN = "drop_unforeseen"
+    STORE = "add it to the slot"
+    STORE_AND_ANSWER = "add it, and send the sum to all"
+    REPLAY = "send the sum to its worker once more"
+    FORGET = "take its worker out of the other version's bitmap"
+    DROP_DUPLICATE = "drop, reason duplicate"
+    DROP_MISMATCH = "drop, reason mismatch"
+    DROP_OVERRUN = "drop, reason overrun"
+    DROP_STALE = "drop, reason stale"
+    UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
 _S, _E, _A = SlotState, SlotEvent, SlotAction

@@ -147,7 +147,7 @@ register_checker(
 register_checker(
     "congestion",
     congestion,
-    proves="congestion was marked and heeded: CE, CNPs, rates within their bounds",
+    proves="congestion was marked and answered: CE, CNPs, rates within their bounds",
     skip=skip_congestion,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")

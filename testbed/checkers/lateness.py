@@ -30,16 +30,16 @@ def machine_to_blame(context: CheckContext) -> str:
     ):
         return ""
     timeout_ns = _TIMEOUT_BASE_NS << transport.timeout_code
-    patience_ns = timeout_ns * (transport.retry_count + 1)
+    give_up_ns = timeout_ns * (transport.retry_count + 1)
     paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
     for record in context.events(PlaneStatistics):
-        overlap_ns = _overlap(record, first.t - patience_ns, first.t)
-        if record.node not in paused and overlap_ns >= patience_ns - timeout_ns:
+        overlap_ns = _overlap(record, first.t - give_up_ns, first.t)
+        if record.node not in paused and overlap_ns >= give_up_ns - timeout_ns:
             stood_s, until_s = record.event.stood_ns / 1e9, record.event.stood_until_ns / 1e9
             return (
                 f"the machine let {record.node} stand still for {stood_s:.2f} s until {until_s:.3f} s; a sender that "
                 "hears "
-                f"nothing gives up after {patience_ns / 1e9:.2f} s"
+                f"nothing gives up after {give_up_ns / 1e9:.2f} s"
             )
     return ""
 

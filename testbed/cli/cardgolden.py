@@ -135,7 +135,7 @@ def _through_ports(
         ) from error
     try:
         passage = play_through(
-            io, inputs, expected, clock=time.monotonic_ns, patience_ns=args.patience, settle_ns=args.settle
+            io, inputs, expected, clock=time.monotonic_ns, timeout_ns=args.patience, settle_ns=args.settle
         )
     finally:
         io.close()

@@ -10,16 +10,16 @@ from pathlib import Path
 
 from testbed.cli.driving import drive
 from testbed.cli.running import require_raw_sockets
-from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_mistakes
+from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_problems
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
 from testbed.scenario.known import protocol_of
 from workloads.config import HostConfig, WorkerConfig
-from workloads.datagrams.mistakes import mistakes_in_workload
+from workloads.datagrams.problems import problems_in_workload
 from workloads.errors import ScenarioError
 from workloads.server import ServerConfig
-from workloads.server.checks import mistakes_in_server
+from workloads.server.checks import problems_in_server
 
 __all__ = ["configure_server", "read_server_config", "read_worker_config", "run_server"]
 
@@ -36,19 +36,19 @@ def read_worker_config(path: Path) -> HostConfig:
         )  # fmt: skip
         raise place_errors(path, unknown)
     protocol = protocol_of(kind) if isinstance(kind, str) else None
-    if protocol is None or protocol.worker is None or protocol.mistakes is None:
+    if protocol is None or protocol.worker is None or protocol.worker_problems is None:
         worker = read_node_config(path, WorkerConfig)
-        refuse_mistakes(path, mistakes_in_workload(worker.workload))
+        refuse_problems(path, problems_in_workload(worker.workload))
         return worker
     config: HostConfig = read_node_config(path, protocol.worker)
-    refuse_mistakes(path, protocol.mistakes(config))
+    refuse_problems(path, protocol.worker_problems(config))
     return config
 
 
 def read_server_config(path: Path) -> ServerConfig:
     """Raises ScenarioError."""
     config = read_node_config(path, ServerConfig)
-    refuse_mistakes(path, mistakes_in_server(config))
+    refuse_problems(path, problems_in_server(config))
     return config
 
 

@@ -64,7 +64,7 @@ def run_interop(args: argparse.Namespace) -> int:
         for case in cases:
             print(case.id)
         return 0
-    from testbed.interop.leg import run_leg
+    from testbed.interop.suite import run_suite
 
     console = Console.of(args)
     keep = Path.cwd() / "runs" / f"interop-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}" if args.keep else None
@@ -76,7 +76,7 @@ def run_interop(args: argparse.Namespace) -> int:
 
     # A signal that ends us must end the guest as well: in order, as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
-    result = run_leg(
+    result = run_suite(
         cases,
         seed=args.seed,
         repeat=args.repeat,

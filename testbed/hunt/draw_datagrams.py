@@ -40,7 +40,7 @@ _LEAST_RTO_NS = 200_000
 _INDICES = {1: 18, 2: 24, 3: 16, 4: 14, 6: 10, 8: 9, 16: 9}
 """that a job gets, where the memory is large enough"""
 _MOST_MEMORY = 64
-_PATIENCE = 40
+_TIMEOUTS = 40
 """RTO that a run goes on behind the last kill where nobody need finish"""
 
 
@@ -65,7 +65,7 @@ def _with_limit(scenario: Scenario) -> Scenario:
             (heals_at(fault) or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill)),
             default=0,
         )
-        end = min(end, late + _PATIENCE * scenario.transport.rto_ns)
+        end = min(end, late + _TIMEOUTS * scenario.transport.rto_ns)
     return replace(scenario, time_limit_ns=end)
 
 

@@ -24,7 +24,7 @@ from testbed.checkers import CheckContext
 from testbed.history.events import NodeExited
 from workloads.datagrams.blocks import PartialSent, SlotChanged
 from workloads.events import DatagramResent
-from workloads.grid.lanes import LaneTable
+from workloads.grid.node_shares import ShareTable
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["GRID_RULES", "broken_grid_rules"]
@@ -118,7 +118,7 @@ class _SwitchModel:
     def obey(self) -> None:
         """The next plan holds, and what is not complete is forgotten."""
         self._plans += 1
-        self._lanes = LaneTable(self._orders.lanes)
+        self._shares = ShareTable(self._orders.shares)
         self._forget()
 
     def step(self, step: SlotChanged) -> Broken:
@@ -246,7 +246,7 @@ class _SwitchModel:
         return f"slot {step.slot} of {self._name}"
 
     def _expected(self, step: SlotChanged) -> int:
-        return self._lanes.expected(self._grid.node, step.block)
+        return self._shares.expected(self._grid.node, step.block)
 
     def _set(self, slot: int, owner: int | None) -> None:
         self._owners.pop(slot, None)

@@ -1,7 +1,7 @@
 """Timeouts for a machine that is busy with other things.
 
 A starved guest does not get its packets out within the usual timeout, sends them again, is slower for it, and so on.
-How long it took to boot tells how starved it is: so much more patience its endpoints get. Cases whose queue pairs have
+How long it took to boot tells how starved it is: so much more time its endpoints get. Cases whose queue pairs have
 to die keep theirs.
 """
 

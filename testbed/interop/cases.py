@@ -48,7 +48,7 @@ class Case:
     commands: tuple[tuple[str, ...], ...] = ()
     """of kind `command`; the last one's end is the case's end, all must exit 0"""
     limit: str = "40s"
-    """patience, for a busy machine; a case takes one or two seconds"""
+    """time limit, for a busy machine; a case takes one or two seconds"""
 
 
 def _name(

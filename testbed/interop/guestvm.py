@@ -91,9 +91,9 @@ class GuestMachine:
             texts += [f"{path.name}: {line}" for line in lines[-_TAIL_LINES:]]
         return "\n".join(texts)
 
-    def end(self, patience_s: float = _END_S) -> int | None:
+    def end(self, timeout_s: float = _END_S) -> int | None:
         """Wait a little for it to power off, then end it; the script's status. May be called again."""
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while self.running and time.monotonic() < deadline:
             time.sleep(0.02)
         for number in (signal.SIGTERM, signal.SIGKILL):

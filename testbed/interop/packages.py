@@ -1,4 +1,4 @@
-"""Debian packages that the interop leg needs on the host. The guest runs what the host has in /usr, so they must be
+"""Debian packages that the interop suite needs on the host. The guest runs what the host has in /usr, so they must be
 installed, not only unpacked."""
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class SoftHosts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop_all(patience_s=0.0)
+        self._stop_all(timeout_s=0.0)
         for end in (*self._far.values(), *(port.socket for port in self.ports.values())):
             end.close()
 
@@ -111,16 +111,16 @@ class SoftHosts:
 
     def records(self) -> list[Record]:
         """What they told; ends them first."""
-        self._stop_all(patience_s=3.0)
+        self._stop_all(timeout_s=3.0)
         return [
             record for rank in self._configs if self._path(rank).exists() for record in read_history(self._path(rank))
         ]
 
-    def _stop_all(self, patience_s: float) -> None:
+    def _stop_all(self, timeout_s: float) -> None:
         for end in self._stop.values():
             end.close()
         self._stop.clear()
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         for process in self._processes.values():
             if process is None:
                 continue

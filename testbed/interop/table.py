@@ -1,4 +1,4 @@
-"""What a leg showed, as Markdown: a row per case, and one line on what rule A saves."""
+"""What a suite showed, as Markdown: a row per case, and one line on what rule A saves."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def remove_run(folder: Path, owner: Owner | None, entries: Iterable[Entry]) -> l
     for entry in entries:
         if isinstance(entry, PathEntry) and _remove_path(folder, entry):
             done.append(f"{entry.type} {folder / entry.name}")
-    if comparable and find_leftovers(entries, patience_s=0):
+    if comparable and find_leftovers(entries, timeout_s=0):
         # Something resisted; the ledger stays for the next attempt.
         return done
     (folder / LEDGER_NAME).unlink(missing_ok=True)
@@ -169,11 +169,11 @@ def _remove_if_empty(folder: Path) -> bool:
     return True
 
 
-def find_leftovers(entries: Iterable[Entry], patience_s: float = 3.0) -> tuple[str, ...]:
+def find_leftovers(entries: Iterable[Entry], timeout_s: float = 3.0) -> tuple[str, ...]:
     """What is still there of these entries. The kernel frees namespaces some time after their last process, so look
-    again until nothing is there or the patience is over."""
+    again until nothing is there or the time is up."""
     entries = list(entries)
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while True:
         left = _still_there(entries)
         if not left or time.monotonic() >= deadline:

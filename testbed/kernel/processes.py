@@ -95,10 +95,10 @@ def send_signal(process: ProcessId, number: int) -> bool:
     return True
 
 
-def end_processes(processes: Iterable[ProcessId], patience_s: float = 3.0) -> list[ProcessId]:
+def end_processes(processes: Iterable[ProcessId], timeout_s: float = 3.0) -> list[ProcessId]:
     """SIGKILL all, then wait until they are gone; returns those that were alive and are gone now."""
     victims = [process for process in processes if send_signal(process, signal.SIGKILL)]
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     waiting = list(victims)
     while waiting and time.monotonic() < deadline:
         waiting = [process for process in waiting if is_alive(process)]

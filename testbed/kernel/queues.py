@@ -16,14 +16,14 @@ _REQUEST_DUMP = 0x301
 _HEAD, _TC, _ATTRIBUTE, _QUEUE = struct.Struct("=IHHII"), struct.Struct("=BxxxiIII"), struct.Struct("=HH"), "=I"
 _STATS2, _STATS_QUEUE, _TYPE_MASK = 7, 3, 0x3FFF
 _READ = 65_536
-_PATIENCE_S = 1.0
+_TIMEOUT_S = 1.0
 _QUESTION = _HEAD.pack(_HEAD.size + _TC.size, _GET_QDISC, _REQUEST_DUMP, 1, 0) + _TC.pack(0, 0, 0, 0, 0)
 
 
 def open_queues() -> socket.socket:
     """For `read_waiting`, in the namespace of the calling thread. Raises OSError."""
     found = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE)
-    found.settimeout(_PATIENCE_S)
+    found.settimeout(_TIMEOUT_S)
     return found
 
 

@@ -6,12 +6,13 @@ import time
 from typing import Any
 
 from testbed.lab.agent.protocol import MAX_LINE, PROTOCOL, decode, encode
+from testbed.lab.agent.requests import Hello, Request, write_request
 from testbed.lab.ssh import Shell, tail
 from workloads.errors import LabError
 
 __all__ = ["AgentClient", "ConnectionEnded", "NoAgent"]
 
-_PATIENCE_S = 15.0
+_TIMEOUT_S = 15.0
 
 
 class NoAgent(LabError):
@@ -31,9 +32,9 @@ class AgentClient:
         self._channel = shell.channel([f"{base}/current/bin/python", "-P", "-m", "testbed.lab.agent", "call", base])
         self._rest = b""
 
-    def ask(self, op: str, *, timeout_s: float = _PATIENCE_S, **fields: Any) -> Any:
-        """Raises LabError, NoAgent."""
-        line = encode({"op": op, **fields})
+    def ask(self, request: Request, *, timeout_s: float = _TIMEOUT_S) -> Any:
+        """What the agent answers, as JSON values. Raises LabError, NoAgent."""
+        op, line = request.op, encode(write_request(request))
         self._channel.settimeout(timeout_s)
         deadline = time.monotonic() + timeout_s
         try:
@@ -93,7 +94,7 @@ class AgentClient:
 
     def hello(self, version: str | None = None) -> dict[str, Any]:
         """Raises LabError when it speaks another protocol, or is not of this version."""
-        found = self.ask("hello")
+        found = self.ask(Hello())
         if not isinstance(found, dict) or found.get("protocol") != PROTOCOL:
             raise LabError(self.host.name, "its agent speaks another protocol; first: tb lab deploy")
         if version is not None and found.get("version") != version:

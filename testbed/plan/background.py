@@ -58,10 +58,10 @@ def plan_background(scenario: Scenario) -> tuple[PlannedFlow, ...]:
 
 
 def udp_ends(
-    flows: Iterable[PlannedFlow], host: str, start_ns: int = 0, patience_ns: int = 0
+    flows: Iterable[PlannedFlow], host: str, start_ns: int = 0, timeout_ns: int = 0
 ) -> tuple[tuple[UdpSource, ...], tuple[UdpSink, ...]]:
-    """Of the UDP flows that begin and end at a host. `start_ns`: when the traffic starts, by its clock. `patience_ns`:
+    """Of the UDP flows that begin and end at a host. `start_ns`: when the traffic starts, by its clock. `timeout_ns`:
     as of UdpSource."""
     udp = [flow for flow in flows if flow.kind == "udp"]
-    sources = tuple(UdpSource(flow.config, start_ns, patience_ns) for flow in udp if flow.source == host)
+    sources = tuple(UdpSource(flow.config, start_ns, timeout_ns) for flow in udp if flow.source == host)
     return sources, tuple(UdpSink(flow.config) for flow in udp if flow.target == host)

@@ -26,12 +26,12 @@ from topologies.routing.gradients import Plan as RoutingPlan
 from workloads import grid
 from workloads.config import JobShare
 from workloads.errors import InternalError, ScenarioError
-from workloads.grid.lanes import SERVER
+from workloads.grid.node_shares import SERVER
 from workloads.server import Reset, ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT
 
-__all__ = ["lanes_of", "plan_grid"]
+__all__ = ["plan_grid", "shares_of"]
 
 _ELEMENT_BYTES, _ECT0 = 4, 0x02
 
@@ -69,13 +69,13 @@ def plan_grid(scenario: Scenario) -> Plan:
     )  # fmt: skip
 
 
-def lanes_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> tuple[tuple[grid.Lane, ...], ...]:
+def shares_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> tuple[tuple[grid.NodeShare, ...], ...]:
     """By rank; switches in the order of their ids, the server last."""
-    found: list[tuple[grid.Lane, ...]] = []
+    found: list[tuple[grid.NodeShare, ...]] = []
     for worker in plan.problem.workers:
         streams = [stream for stream in plan.streams if stream.worker == worker]
-        lanes = [grid.Lane(nodes.get(stream.node, SERVER), stream.rate_bps) for stream in streams]
-        found.append(tuple(sorted(lanes, key=lambda lane: lane.node or 1 << 16)))
+        shares = [grid.NodeShare(nodes.get(stream.node, SERVER), stream.rate_bps) for stream in streams]
+        found.append(tuple(sorted(shares, key=lambda part: part.node or 1 << 16)))
     return tuple(found)
 
 
@@ -112,7 +112,7 @@ def _elements(scenario: Scenario) -> int:
 def _workers(parts: _Parts) -> Iterable[grid.GridConfig]:
     scenario, job, server = parts.scenario, parts.job, parts.server
     draw = random.Random(f"plan {scenario.seed}")
-    lanes = [lanes_of(routed.plan, parts.nodes) for routed in parts.plans]
+    shares = [shares_of(routed.plan, parts.nodes) for routed in parts.plans]
     goals = tuple(grid.Destination(node, aggregator_ip(node), aggregator_mac(node)) for node in parts.nodes.values())
     paced = parts.routing.mode == "paced"
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
@@ -120,7 +120,7 @@ def _workers(parts: _Parts) -> Iterable[grid.GridConfig]:
             grid.GridOrders(
                 each, parts.routing.pace * routed.plan.worker_rates[host.name] if paced else 0.0, routed.from_ns
             )
-            for routed, each in zip(parts.plans, lanes, strict=True)
+            for routed, each in zip(parts.plans, shares, strict=True)
         )
         yield grid.GridConfig(
             name=host.name,
@@ -184,7 +184,7 @@ def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, t
     orders = tuple(
         GridOrders(
             table[switch.name],
-            lanes_of(routed.plan, parts.nodes),
+            shares_of(routed.plan, parts.nodes),
             routed.from_ns,
             routed.plan.planner,
             routed.plan.min_rate_bps,

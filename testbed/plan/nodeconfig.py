@@ -23,10 +23,10 @@ from workloads.atp import AtpConfig
 from workloads.atp.priority import PRIORITIES
 from workloads.codec import NOTHING, Codec, Misfit, Problem
 from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
-from workloads.datagrams.mistakes import Mistake
+from workloads.datagrams.problems import ConfigProblem
 from workloads.errors import ScenarioError
 
-__all__ = ["dump_node_config", "parse_node_config", "place_errors", "read_node_config", "refuse_mistakes"]
+__all__ = ["dump_node_config", "parse_node_config", "place_errors", "read_node_config", "refuse_problems"]
 
 _T = TypeVar("_T")
 _CHOICES: dict[tuple[type, str], Iterable[str]] = {
@@ -74,9 +74,9 @@ def dump_node_config(config: Any, leave_out: Iterable[str] = ()) -> str:
     return json.dumps(_CODEC.encode_fields(config, leave_out))
 
 
-def refuse_mistakes(path: Path, mistakes: Iterable[Mistake]) -> None:
+def refuse_problems(path: Path, problems: Iterable[ConfigProblem]) -> None:
     """Raises ScenarioError for all of them, each with its line in the file."""
-    errors = [ScenarioError("cannot be", key=it.key, found=it.found, allowed=it.allowed) for it in mistakes]
+    errors = [ScenarioError("cannot be", key=it.key, found=it.found, allowed=it.allowed) for it in problems]
     if errors:
         raise place_errors(path, *errors)
 

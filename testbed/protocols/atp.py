@@ -11,7 +11,7 @@ from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
-from workloads.atp.checks import mistakes_in_worker
+from workloads.atp.checks import problems_in_worker
 
 __all__ = ["PROTOCOL"]
 
@@ -33,7 +33,7 @@ PROTOCOL = Protocol(
     order=quantised,
     blocks=blocks_with_exponents,
     worker=AtpConfig,
-    mistakes=mistakes_in_worker,
+    worker_problems=problems_in_worker,
     hunt=Hunt(
         {"float32": 41, "int32": 49, "int32sat": 10},
         (*aggregator_table(atp_knobs()).steps, *SERVER_STEPS),

@@ -16,7 +16,7 @@ from testbed.protocols.steps import ONE_SIZE, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
-from workloads.atp.checks import mistakes_in_worker
+from workloads.atp.checks import problems_in_worker
 from workloads.automaton import step_names
 
 __all__ = ["PROTOCOL"]
@@ -47,7 +47,7 @@ PROTOCOL = Protocol(
     order=quantised,
     blocks=blocks_with_exponents,
     worker=AtpConfig,
-    mistakes=mistakes_in_worker,
+    worker_problems=problems_in_worker,
     hunt=Hunt(
         {"float32": 41, "int32": 49, "int32sat": 10},
         (*step_names("slot", _pairs()), *SERVER_STEPS),

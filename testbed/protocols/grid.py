@@ -15,7 +15,7 @@ from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.automaton import step_names
 from workloads.grid import GridConfig
-from workloads.grid.checks import mistakes_in_grid_worker
+from workloads.grid.checks import problems_in_grid_worker
 
 __all__ = ["PROTOCOL"]
 
@@ -47,7 +47,7 @@ PROTOCOL = Protocol(
     blocks=blocks_with_exponents,
     bound=_bound,
     worker=GridConfig,
-    mistakes=mistakes_in_grid_worker,
+    worker_problems=problems_in_grid_worker,
     hunt=Hunt(
         {"float32": 34, "int32": 54, "int32sat": 12},
         (*step_names("slot", (pair for how in COLLISIONS for pair in slot_table(how))), *SERVER_STEPS),

@@ -9,7 +9,7 @@ from testbed.plan.switchml import plan_switchml
 from testbed.scenario.checks_switchml import check_switchml, check_switchml_fault
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.switchml import SwitchMlConfig
-from workloads.switchml.checks import mistakes_in_worker
+from workloads.switchml.checks import problems_in_worker
 
 __all__ = ["PROTOCOL"]
 
@@ -24,7 +24,7 @@ PROTOCOL = Protocol(
     order=quantised,
     blocks=blocks_with_exponents,
     worker=SwitchMlConfig,
-    mistakes=mistakes_in_worker,
+    worker_problems=problems_in_worker,
     hunt=Hunt({"float32": 45, "int32": 55}, SLOT_TABLE.steps, values_per_index=2),
     bench=(Subject("switchml", "switchml", values_per_index=2),),
 )

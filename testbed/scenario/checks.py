@@ -135,17 +135,17 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     if ":" in switch.program:
         return
     kind = program_kinds().get(switch.program)
-    heeded = kind.knobs if kind is not None else ()
+    known = kind.knobs if kind is not None else ()
     if kind is not None and not kind.sums:
-        heeded = traits_of(job.collective).server_knobs
+        known = traits_of(job.collective).server_knobs
     for knob in fields(AggregatorKnobs):
         found = getattr(switch.knobs, knob.name)
-        if found != knob.default and knob.name not in heeded:
+        if found != knob.default and knob.name not in known:
             problems.add(
                 ("switch", "knobs", knob.name),
                 f"program {switch.program} has no such knob",
                 found=show(found),
-                allowed=", ".join(heeded) or "no knobs: leave the key out",
+                allowed=", ".join(known) or "no knobs: leave the key out",
             )
 
 

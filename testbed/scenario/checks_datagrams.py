@@ -11,7 +11,7 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
 from testbed.scenario.transport import Transport
-from workloads.datagrams.mistakes import LEAST_RTO_NS, MAX_WORKERS
+from workloads.datagrams.problems import LEAST_RTO_NS, MAX_WORKERS
 
 __all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
 

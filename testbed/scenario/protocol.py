@@ -142,8 +142,8 @@ class Protocol:
     figure"""
     worker: type[Any] | None = None
     """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
-    mistakes: Callable[..., Any] | None = None
-    """configuration of a worker -> what cannot be in it (`workloads.datagrams.mistakes`)"""
+    worker_problems: Callable[..., Any] | None = None
+    """configuration of a worker -> what cannot be in it (`workloads.datagrams.problems`)"""
     checkers: tuple[Any, ...] = ()
     """`testbed.checkers.registry.Checker` of its own, which judge its runs beside the others"""
     hunt: Hunt | None = None

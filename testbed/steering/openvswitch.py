@@ -27,7 +27,7 @@ __all__ = ["NEEDED_PROGRAMS", "OpenVSwitch", "missing_programs"]
 
 NEEDED_PROGRAMS = ("ovsdb-tool", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl")
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
-_PATIENCE_S = 10.0
+_TIMEOUT_S = 10.0
 _COMMAND_S = 15
 _INSTEAD = "use switch.commodity: soft"
 _LARGEST_BUFFER = 1 << 29
@@ -193,7 +193,7 @@ class OpenVSwitch:
             self._processes.append((daemon, identity))
 
     def _await(self, path: Path) -> None:
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while not path.exists():
             if time.monotonic() > deadline or not self.is_alive:
                 raise HostCapabilityError(f"a running Open vSwitch ({self.name}){self._tail()}", "run `tb doctor`")

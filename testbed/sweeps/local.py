@@ -21,7 +21,7 @@ from testbed.sweeps.scenario_model import Point
 __all__ = ["compute_locally"]
 
 _TOP = Path(__file__).resolve().parents[2]
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 """for the teardown of a network"""
 _MOST_OUTPUT = 400
 """characters of what a worker said before it died"""
@@ -88,7 +88,7 @@ class _Worker:
         if process is not None:
             process.terminate()  # a network that it made is torn down
             try:
-                process.wait(_PATIENCE_S)
+                process.wait(_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

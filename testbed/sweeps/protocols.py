@@ -64,8 +64,8 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
         for key in names_of(old.job_keys):
             changed["job"].pop(key, None)
     if isinstance(knobs := changed["switch"].get("knobs"), dict):
-        heeded = program_kinds()[new.programs[0]].knobs
-        changed["switch"]["knobs"] = {key: value for key, value in knobs.items() if key in heeded}
+        known = program_kinds()[new.programs[0]].knobs
+        changed["switch"]["knobs"] = {key: value for key, value in knobs.items() if key in known}
     changed["job"]["collective"] = name
     changed["switch"]["program"] = new.programs[0]
     topology = data.get("topology")

@@ -59,10 +59,10 @@ def give_to_caller(folder: Path) -> None:
             os.chown(path, int(user), -1)
 
 
-def end_network(place: Path, patience_s: float) -> None:
+def end_network(place: Path, timeout_s: float) -> None:
     """Ask the network of `tb up` to end, and wait until it has. Raises ScenarioError when there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(patience_s)
+        client.settimeout(timeout_s)
         try:
             client.connect(str(place / SOCKET_NAME))
         except OSError as error:

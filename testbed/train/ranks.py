@@ -24,7 +24,7 @@ _PROJECT = Path(__file__).resolve().parents[2]
 _READ = 1 << 16
 _KEPT_LINES = 40
 """of each rank's stderr, for the reason of its end"""
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 """between the request to end and its enforcement"""
 
 
@@ -91,7 +91,7 @@ class RankProcesses:
             alive = [rank for rank in self._ranks if rank.status is None]
             for rank in alive:
                 _signal_group(rank.process.pid, number)
-            deadline = time.monotonic() + _PATIENCE_S
+            deadline = time.monotonic() + _TIMEOUT_S
             for rank in alive:
                 if select.select([rank.handle], [], [], max(0.0, deadline - time.monotonic()))[0]:
                     self._reap(rank)

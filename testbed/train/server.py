@@ -42,7 +42,7 @@ _READ = 1 << 16
 _NEVER_S = 60.0
 _WITHOUT_A_WORD = "its process ended without a word"
 _NEVER_JOINED = 'its program ended without joining: does it call init_process_group("ina")?'
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 """with a rank that does not read what it is told"""
 
 
@@ -188,7 +188,7 @@ class RankServer:
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError):
             client, _ = self._server.accept()
-            client.settimeout(_PATIENCE_S)
+            client.settimeout(_TIMEOUT_S)
             connection = _Connection(client)
             self._connections.add(connection)
             self._selector.register(client, selectors.EVENT_READ, lambda: self._read(connection))

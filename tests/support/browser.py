@@ -26,7 +26,7 @@ _PROGRAMS = ("chromium", "chromedriver")
 _MISSING = [name for name in _PROGRAMS if shutil.which(name) is None]
 needs_browser = pytest.mark.skipif(bool(_MISSING), reason=f"no {' and no '.join(_MISSING)} on this machine")
 _PORT = re.compile(r"successfully on port (\d+)")
-_PATIENCE_S = 60
+_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Browser:
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._driver + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=_PATIENCE_S) as answer:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
             return json.load(answer)["value"]
 
 

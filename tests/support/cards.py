@@ -14,8 +14,10 @@ from switch_nodes.fpga.driver import CardDriver
 from switch_nodes.fpga.faults import CardFault
 from switch_nodes.fpga.golden import TimedFrame
 from switch_nodes.fpga.transport import MemoryTransport, StepClock, Transport
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import Contribution
+from switch_nodes.netreduce.slot_actions import SlotActions
 from tests.support.netreduce_harness import Job, small_job
+from tests.support.slot_mutants import program_with
 from workloads.wire import Bth, psn_add
 from workloads.wire.envelope import ETHERNET, IPV4, UDP
 
@@ -90,18 +92,21 @@ def job_trace(job: Job) -> list[TimedFrame]:
     return [*frames, TimedFrame(1, 10**6, job.answer(0, 5, 1))]
 
 
-class OneBitWrong(NetReduceProgram):
-    """One bit of one element of one slot's sums is turned round."""
+WRONG_BYTE, WRONG_MASK = 20, 0x10
 
-    slot, byte, mask = 6, 20, 0x10  # of `small_job`: message 1, offset 2
+
+@program_with
+class OneBitWrong(SlotActions):
+    """One bit of one element of one slot's sums is turned round."""
 
     def _sum(self, c: Contribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
         super()._sum(c, slot, into)
-        if slot == self.slot and len(c.elements) > self.byte:
-            into[slot, self.byte] ^= self.mask
+        if slot == 6 and len(c.elements) > WRONG_BYTE:  # of `small_job`: message 1, offset 2
+            into[slot, WRONG_BYTE] ^= WRONG_MASK
 
 
-class WrongPsn(NetReduceProgram):
+@program_with
+class WrongPsn(SlotActions):
     """The results of one connection carry the next PSN."""
 
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:

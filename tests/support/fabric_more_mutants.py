@@ -9,11 +9,14 @@ import numpy as np
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.slot_actions import SlotActions
+from tests.support.slot_mutants import program_with
 
 __all__ = ["MORE_FABRIC_MUTANTS"]
 
 
-class PassesTheRacksSumDown(NetReduceProgram):
+@program_with
+class PassesTheRacksSumDown(SlotActions):
     """Host 0 gets its own rack's sum when the value comes again."""
 
     def pass_down(self, c: Contribution, slot: int) -> None:
@@ -23,7 +26,8 @@ class PassesTheRacksSumDown(NetReduceProgram):
         c.ring.value[slot] = value
 
 
-class SendsUpBeforeItSums(NetReduceProgram):
+@program_with
+class SendsUpBeforeItSums(SlotActions):
     """What goes up is the sum that the slot held before."""
 
     def store_and_send_up(self, c: Contribution, slot: int) -> None:
@@ -35,7 +39,8 @@ class SendsUpBeforeItSums(NetReduceProgram):
         c.ring.partial[slot] = new
 
 
-class AdoptsTheFirstElement(NetReduceProgram):
+@program_with
+class AdoptsTheFirstElement(SlotActions):
     """The last element of a value from above stays what it was."""
 
     def adopt(self, c: Contribution, slot: int) -> None:
@@ -52,7 +57,7 @@ class AdoptsTheFirstElement(NetReduceProgram):
         self._finish_slot = finish  # type: ignore[method-assign]
 
 
-class _ReclaimsTooEarly(NetReduceProgram):
+class _ReclaimsTooEarly(SlotActions):
     kind: type[Ring]
 
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
@@ -63,32 +68,37 @@ class _ReclaimsTooEarly(NetReduceProgram):
             self.clear(ring, slot)
 
 
+@program_with
 class LeafReclaimsTooEarly(_ReclaimsTooEarly):
     """A leaf frees the slot of message m - N + 1 with that of m - N."""
 
     kind = LeafRing
 
 
+@program_with
 class SpineReclaimsTooEarly(_ReclaimsTooEarly):
     """A spine does."""
 
     kind = SpineRing
 
 
-class LeafNeverReclaims(NetReduceProgram):
+@program_with
+class LeafNeverReclaims(SlotActions):
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
         if not isinstance(ring, LeafRing):
             super().reclaim(ring, message, offset)
 
 
-class LeafRepeatsTheOldHeader(NetReduceProgram):
+@program_with
+class LeafRepeatsTheOldHeader(SlotActions):
     """What goes up again goes under the header of the first time."""
 
     def send_up_again(self, c: Contribution, slot: int) -> None:
         self._send_up(c.ring, c.message, slot)
 
 
-class SpineForgetsTheLastRack(NetReduceProgram):
+@program_with
+class SpineForgetsTheLastRack(SlotActions):
     """The last rack's part does not enter the sum where three racks or more are."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[Any, Any]:
@@ -97,7 +107,8 @@ class SpineForgetsTheLastRack(NetReduceProgram):
         return (ranks[:-1], payloads[:-1]) if many else (ranks, payloads)
 
 
-class SpineFlushesSubnormals(NetReduceProgram):
+@program_with
+class SpineFlushesSubnormals(SlotActions):
     """A spine of other arithmetic than the leaves'."""
 
     def _sum(self, c: Contribution, slot: int, into: Any) -> None:

@@ -10,19 +10,24 @@ from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing, root_of
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
-from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, SlotAction, SlotEvent, SlotState, SlotTable
+from switch_nodes.netreduce.slot_actions import SlotActions, Switch
+from switch_nodes.netreduce.tables import DROP_REASONS, LEAF_SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from tests.support.slot_mutants import program_with
+from workloads.automaton import Automaton
 
 __all__ = ["FABRIC_MUTANTS", "FABRIC_NOT_HUNTED"]
 
 
-class NeverSentUpAgain(NetReduceProgram):
+@program_with
+class NeverSentUpAgain(SlotActions):
     """What was lost between leaf and spine stays lost."""
 
     def send_up_again(self, c: Contribution, slot: int) -> None:
         self.refresh(c, slot)
 
 
-class SentUpAgainOnlyWithoutValue(NetReduceProgram):
+@program_with
+class SentUpAgainOnlyWithoutValue(SlotActions):
     """A leaf that has the value thinks that nobody above needs its part any more."""
 
     def send_up_again(self, c: Contribution, slot: int) -> None:
@@ -32,7 +37,8 @@ class SentUpAgainOnlyWithoutValue(NetReduceProgram):
             super().send_up_again(c, slot)
 
 
-class GlobalValueSentUp(NetReduceProgram):
+@program_with
+class GlobalValueSentUp(SlotActions):
     """What a leaf sends up again is the global value, once it has it."""
 
     def send_up_again(self, c: Contribution, slot: int) -> None:
@@ -42,16 +48,18 @@ class GlobalValueSentUp(NetReduceProgram):
         super().send_up_again(c, slot)
 
 
-class AnyDuplicateSentUp(NetReduceProgram):
+@program_with
+class AnyDuplicateSentUp(SlotActions):
     """Every duplicate of the rack sends the sum up again, not the boundary's alone."""
 
     def refresh(self, c: Contribution, slot: int) -> None:
         super().refresh(c, slot)
-        if isinstance(c.ring, LeafRing) and self.slot_state(c.ring, slot) is SlotState.PARTIAL:
+        if isinstance(c.ring, LeafRing) and c.ring.slot_state(slot) is SlotState.PARTIAL:
             self._send_up(c.ring, c.message, slot)
 
 
-class ClearedOnPartial(NetReduceProgram):
+@program_with
+class ClearedOnPartial(SlotActions):
     """A leaf clears message m - N when its own rack has all of m, not when all racks have."""
 
     def store_and_send_up(self, c: Contribution, slot: int) -> None:
@@ -63,7 +71,8 @@ class ClearedOnPartial(NetReduceProgram):
             super().reclaim(ring, message, offset)
 
 
-class SpineReplaysToAll(NetReduceProgram):
+@program_with
+class SpineReplaysToAll(SlotActions):
     def replay(self, c: Contribution, slot: int) -> None:
         super().replay(c, slot)
         if isinstance(c.ring, SpineRing):
@@ -72,7 +81,8 @@ class SpineReplaysToAll(NetReduceProgram):
                     self.send_result(c.ring, rank, slot)
 
 
-class SpineDoesNotReplay(NetReduceProgram):
+@program_with
+class SpineDoesNotReplay(SlotActions):
     def replay(self, c: Contribution, slot: int) -> None:
         if isinstance(c.ring, SpineRing):
             self.refresh(c, slot)
@@ -80,7 +90,8 @@ class SpineDoesNotReplay(NetReduceProgram):
             super().replay(c, slot)
 
 
-class SpineReplaysToSender(NetReduceProgram):
+@program_with
+class SpineReplaysToSender(SlotActions):
     """To the leaf that repeated it, not to the one behind."""
 
     def replay(self, c: Contribution, slot: int) -> None:
@@ -114,33 +125,45 @@ class StaleByAnyWay(NetReduceProgram):
     leaf_ring_class = _PlainExit
 
 
-class ValueTakenBeforeTheRack(NetReduceProgram):
-    """A leaf takes a value though hosts of its rack have not contributed."""
+class _TakesAnyValue(LeafRing):
+    slot_table = Automaton(
+        "leaf_slot",
+        {
+            **LEAF_SLOT_TABLE,
+            (SlotState.EMPTY, SlotEvent.RESULT): (SlotState.DONE, SlotAction.ADOPT),
+            (SlotState.OPEN, SlotEvent.RESULT): (SlotState.DONE, SlotAction.ADOPT),
+            (SlotState.DONE, SlotEvent.NEW): (SlotState.DONE, SlotAction.STORE),
+            (SlotState.DONE, SlotEvent.COMPLETING): (SlotState.DONE, SlotAction.STORE),
+        },
+        SlotAction.UNFORESEEN,
+        DROP_REASONS,
+    )
 
-    def table_of(self, ring: Ring) -> SlotTable:
-        table = super().table_of(ring)
-        taken = (SlotState.DONE, SlotAction.ADOPT)
-        early = {(state, SlotEvent.RESULT): taken for state in (SlotState.EMPTY, SlotState.OPEN)}
-        later = {
-            (SlotState.DONE, event): (SlotState.DONE, SlotAction.STORE)
-            for event in (SlotEvent.NEW, SlotEvent.COMPLETING)
-        }
-        return {**table, **early, **later} if table is LEAF_SLOT_TABLE else table
 
+class _LengthOfTheValue(SlotActions):
     def adopt(self, c: Contribution, slot: int) -> None:
         c.ring.length[slot] = len(c.elements)
         super().adopt(c, slot)
 
 
-class ValuePassedOnOnly(NetReduceProgram):
+class ValueTakenBeforeTheRack(NetReduceProgram):
+    """A leaf takes a value though hosts of its rack have not contributed."""
+
+    leaf_ring_class = _TakesAnyValue
+    slot_actions_class = _LengthOfTheValue
+
+
+@program_with
+class ValuePassedOnOnly(SlotActions):
     """What comes down goes to host 0 as it came, and nowhere else."""
 
     def adopt(self, c: Contribution, slot: int) -> None:
         assert isinstance(c.ring, LeafRing)
-        self.emit(c.ring.egress[c.ring.boundary], bytes(c.packet.frame))
+        self.switch.emit(c.ring.egress[c.ring.boundary], bytes(c.packet.frame))
 
 
-class RackSumTakenForTheValue(NetReduceProgram):
+@program_with
+class RackSumTakenForTheValue(SlotActions):
     """A leaf answers its rack with the rack's own sum."""
 
     def adopt(self, c: Contribution, slot: int) -> None:
@@ -149,14 +172,16 @@ class RackSumTakenForTheValue(NetReduceProgram):
         c.ring.value[slot] = c.ring.partial[slot]
 
 
-class NothingPassedDownAgain(NetReduceProgram):
+@program_with
+class NothingPassedDownAgain(SlotActions):
     """A value that comes again is dropped, whoever may lack it."""
 
     def pass_down(self, c: Contribution, slot: int) -> None:
         self.refresh(c, slot)
 
 
-class BoundaryNotSummed(NetReduceProgram):
+@program_with
+class BoundaryNotSummed(SlotActions):
     """A leaf sums the connections within its rack only; the boundary's is but a carrier."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
@@ -166,7 +191,8 @@ class BoundaryNotSummed(NetReduceProgram):
         return ranks, payloads
 
 
-class BoundaryFirst(NetReduceProgram):
+@program_with
+class BoundaryFirst(SlotActions):
     """A leaf folds its rack from the boundary on."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
@@ -174,7 +200,8 @@ class BoundaryFirst(NetReduceProgram):
         return (ranks, np.roll(payloads, 1, axis=0)) if isinstance(ring, LeafRing) else (ranks, payloads)
 
 
-class RacksBackwards(NetReduceProgram):
+@program_with
+class RacksBackwards(SlotActions):
     """A spine folds from the last rack on."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
@@ -190,7 +217,7 @@ class _SpineWithOneBank(SpineRing):
     banks_per_window = 1
 
 
-class _NSlots(NetReduceProgram):
+class _ClearedAtOnce(SlotActions):
     kind: type[Ring]
 
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
@@ -204,12 +231,20 @@ class _NSlots(NetReduceProgram):
                 self.clear(c.ring, int(ready))
 
 
-class NSlotsAtTheLeaf(_NSlots):
-    leaf_ring_class, kind = _LeafWithOneBank, LeafRing
+class _ClearedAtTheLeaf(_ClearedAtOnce):
+    kind = LeafRing
 
 
-class NSlotsAtTheSpine(_NSlots):
-    spine_ring_class, kind = _SpineWithOneBank, SpineRing
+class _ClearedAtTheSpine(_ClearedAtOnce):
+    kind = SpineRing
+
+
+class NSlotsAtTheLeaf(NetReduceProgram):
+    leaf_ring_class, slot_actions_class = _LeafWithOneBank, _ClearedAtTheLeaf
+
+
+class NSlotsAtTheSpine(NetReduceProgram):
+    spine_ring_class, slot_actions_class = _SpineWithOneBank, _ClearedAtTheSpine
 
 
 class _Untranslated(FabricTable):
@@ -262,16 +297,18 @@ class SpineCountsAllMessages(NetReduceProgram):
     spine_ring_class = _CountingAll
 
 
-class LeafEarlyOnAll(NetReduceProgram):
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+@program_with
+class LeafEarlyOnAll(SlotActions):
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        super().__init__(config, switch)
         kept = self._early
         self._early = lambda ring, number: ring.everyone if isinstance(ring, LeafRing) else kept(ring, number)
 
 
-class NothingEarly(NetReduceProgram):
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+@program_with
+class NothingEarly(SlotActions):
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        super().__init__(config, switch)
         self._early = lambda ring, number: 0
 
 

@@ -255,8 +255,8 @@ def takes_no_refusal(worker: GridWorker) -> None:
 
 def follows_another_lane(worker: GridWorker) -> None:
     """Its packets go to the nodes of the worker before it."""
-    node_of = worker._lanes.node_of
-    worker._lanes.node_of = lambda rank, packet: node_of(rank - 1, packet)  # type: ignore[method-assign]
+    node_of = worker._shares.node_of
+    worker._shares.node_of = lambda rank, packet: node_of(rank - 1, packet)  # type: ignore[method-assign]
 
 
 def keeps_no_sums(worker: GridWorker) -> None:

@@ -15,7 +15,7 @@ from switch_nodes.grid.program import GridProgram
 from switch_nodes.jobs import JobConfig, JobMember
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, SERVICE_MAC, Star
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
-from workloads.grid import Destination, GridConfig, Lane
+from workloads.grid import Destination, GridConfig, NodeShare
 from workloads.grid import GridOrders as WorkerOrders
 from workloads.machine import Event
 from workloads.wire import Envelope
@@ -35,7 +35,7 @@ NODE = 1
 AGGREGATOR_IP, AGGREGATOR_MAC = bytes((10, 0, 254, 1)), bytes.fromhex("02000000fe01")
 FOREIGN_IP = bytes((10, 0, 254, 2))
 """the aggregator of a switch that is elsewhere"""
-Lanes = Sequence[tuple[Lane, ...]]
+Shares = Sequence[tuple[NodeShare, ...]]
 
 
 def mac(number: int) -> bytes:
@@ -46,15 +46,15 @@ def ip(number: int) -> bytes:
     return bytes((10, 0, 0, number + 1))
 
 
-def everyone_to(node: int, workers: int) -> Lanes:
-    return ((Lane(node, 1.0),),) * workers
+def everyone_to(node: int, workers: int) -> Shares:
+    return ((NodeShare(node, 1.0),),) * workers
 
 
 def grid_workers(
-    workers: int = 3, *, lanes: Lanes | None = None, elements: int = 40, iterations: int = 1, block: int = 8,
+    workers: int = 3, *, shares: Shares | None = None, elements: int = 40, iterations: int = 1, block: int = 8,
     window: int = 4, dtype: str = "int32", rate_bps: float = 0.0, orders: tuple[WorkerOrders, ...] = (), **more: Any,
 ) -> tuple[GridConfig, ...]:  # fmt: skip
-    chosen = tuple(lanes or everyone_to(NODE, workers))
+    chosen = tuple(shares or everyone_to(NODE, workers))
     return tuple(
         GridConfig(
             f"h{rank + 1}",
@@ -70,7 +70,7 @@ def grid_workers(
 
 
 def switch_of(
-    forward: SwitchConfig, workers: int, *, lanes: Lanes | None = None, slots: int = 64, elements: int = 8,
+    forward: SwitchConfig, workers: int, *, shares: Shares | None = None, slots: int = 64, elements: int = 8,
     window: int = 4,
     dtype: str = "int32", capacity_bps: float = 1e12, orders: tuple[GridOrders, ...] = (), trace: bool = False,
     **more: Any,
@@ -87,7 +87,7 @@ def switch_of(
         *(GridRoute(f"to-{rank}", ip(rank), (rank,)) for rank in range(workers)),
         GridRoute("elsewhere", FOREIGN_IP, (workers + 1,), ip(0)),
     )
-    chosen = tuple(lanes or everyone_to(NODE, workers))
+    chosen = tuple(shares or everyone_to(NODE, workers))
     grid = GridSwitch(
         NODE, AGGREGATOR_IP, AGGREGATOR_MAC, SERVER_IP, SERVER_MAC, SERVICE_IP,
         orders or (GridOrders(routes, chosen, planner="test"),), capacity_bps, **more,

@@ -10,6 +10,8 @@ from typing import Any
 
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers
+from switch_nodes.netreduce.tables import SlotAction
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
@@ -19,6 +21,7 @@ from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
 from tests.support.irn_mutants import IRN_ENDPOINT_MUTANTS, IRN_NOT_HUNTED, IRN_SWITCH_MUTANTS
 from tests.support.netreduce_more_mutants import MORE_MUTANTS, MORE_NOT_HUNTED
 from tests.support.order_mutants import ORDER_MUTANTS, RACK_MUTANTS
+from tests.support.slot_mutants import program_with
 from workloads.config import WorkerConfig
 from workloads.rc.go_back_n import GoBackN
 from workloads.rc.responder import Responder
@@ -74,23 +77,27 @@ class PsnWithoutWrap(NetReduceProgram):
     table_class = _Unwrapped
 
 
-class ClearedSlotReplayed(NetReduceProgram):
+@program_with
+class ClearedSlotReplayed(SlotActions):
     """A duplicate of a message that is gone is answered with whatever its slot holds now."""
 
     def forward_raw(self, c: Contribution, slot: int) -> None:
         size = int(c.ring.length[slot]) or len(c.elements)
         value = c.ring.value[slot, :size].tobytes()
-        self.emit(c.ring.egress[c.rank], self.build_result(bytes(c.header), value, False))
+        self.switch.emit(c.ring.egress[c.rank], self.build_result(bytes(c.header), value, False))
 
-    drop_stale = forward_raw
+    def handlers(self) -> SlotHandlers:
+        return super().handlers() | {SlotAction.DROP_STALE: self.forward_raw}
 
 
-class LostContribution(NetReduceProgram):
+@program_with
+class LostContribution(SlotActions):
     """The last rank's copy of a packet that had to be sent again does not enter the sum."""
 
     def operands(self, ring: Any, slot: int) -> tuple[Any, Any]:
         ranks, payloads = super().operands(ring, slot)
-        if self.counters["duplicate"] == 1:
+        assert isinstance(self.switch, NetReduceProgram)
+        if self.switch.counters["duplicate"] == 1:
             return ranks[:-1], payloads[:-1]
         return ranks, payloads
 

@@ -11,7 +11,7 @@ from tests.support.rc_pair import several_configs
 from workloads.config import IrnConfig, QpConfig
 from workloads.machine import FrameBatch
 from workloads.rc import RcEndpoint, ReceiveRequest
-from workloads.rc.irn_held import HeldIrn
+from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 
 MTU = 256
 ROOM = 24 * MTU
@@ -37,10 +37,10 @@ class Side:
         self.told: list[Any] = []
         self.by_c = 0
         """frames that compiled code took or gave"""
-        self._held: HeldIrn | None = None
+        self._held: NativeIrnEndpoint | None = None
         if kind == HELD:
             held, library = self.end.hold(), load_core()
-            assert isinstance(held, HeldIrn)
+            assert isinstance(held, NativeIrnEndpoint)
             assert library is not None
             self._held, self._library = held, library
 
@@ -64,7 +64,7 @@ class Side:
     def _pulled(self, now: int) -> Iterator[bytes]:
         assert self._held is not None
         octets, length = ctypes.create_string_buffer(2048), ctypes.c_int32(0)
-        pull: Any = self._library.rc_held_pull
+        pull: Any = self._library.rc_endpoint_pull
         pull.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int64]
         for _ in range(self.rows):
             if not self._offered():
@@ -99,7 +99,7 @@ class Side:
 
     def _receive_held(self, frame: bytes, now: int) -> None:
         assert self._held is not None
-        receive: Any = self._library.rc_held_receive
+        receive: Any = self._library.rc_endpoint_receive
         receive.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64]
         fate = receive(self._held.address, frame, len(frame), now)
         if fate == PYTHON:

@@ -11,12 +11,14 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
+from switch_nodes.netreduce.slot_actions import SlotActions
 from switch_nodes.netreduce.tables import SlotEvent
+from tests.support.slot_mutants import program_with
 
 __all__ = ["MORE_MUTANTS", "MORE_NOT_HUNTED"]
 
 
-class _OwnSums(NetReduceProgram):
+class _OwnSums(SlotActions):
     """`summed(rows, spec)` instead of the sum of float32 or int32sat."""
 
     dtype = "float32"
@@ -36,6 +38,7 @@ class _OwnSums(NetReduceProgram):
         raise NotImplementedError
 
 
+@program_with
 class NanNotCanonical(_OwnSums):
     """A NaN of a sum is whatever the processor makes."""
 
@@ -46,6 +49,7 @@ class NanNotCanonical(_OwnSums):
         result.view("<u4")[:] = total.view("<u4")
 
 
+@program_with
 class NanNotCanonicalInMax(_OwnSums):
     """A NaN of a max is the first rank's that has one."""
 
@@ -58,6 +62,7 @@ class NanNotCanonicalInMax(_OwnSums):
             result.view("<u4")[found] = bits[row][found]
 
 
+@program_with
 class NanLosesInMax(_OwnSums):
     ops = ("max",)
 
@@ -68,6 +73,7 @@ class NanLosesInMax(_OwnSums):
         result[mixed] = top[mixed]
 
 
+@program_with
 class ZerosAlikeInMax(_OwnSums):
     """-0 where a rank before has it."""
 
@@ -78,12 +84,14 @@ class ZerosAlikeInMax(_OwnSums):
         result.view("<u4")[zeros] = rows[0].view("<u4")[zeros]
 
 
+@program_with
 class FlushesSubnormals(_OwnSums):
     def change(self, op: str, rows: Any, result: Any) -> None:
         small = (result != 0) & (np.abs(result) < np.finfo(np.float32).tiny)
         result[small] = 0
 
 
+@program_with
 class LosesNegativeZero(_OwnSums):
     """A sum begins with +0."""
 
@@ -91,12 +99,14 @@ class LosesNegativeZero(_OwnSums):
         result += np.float32(0)
 
 
+@program_with
 class InfinityIsTheLargest(_OwnSums):
     def change(self, op: str, rows: Any, result: Any) -> None:
         most = np.finfo(np.float32).max
         np.clip(result, -most, most, out=result)
 
 
+@program_with
 class SumsInDouble(_OwnSums):
     """Rounds once."""
 
@@ -105,6 +115,7 @@ class SumsInDouble(_OwnSums):
         result[plain] = rows.astype(np.float64).sum(axis=0).astype(np.float32)[plain]
 
 
+@program_with
 class ClampsAtEachStep(_OwnSums):
     dtype = "int32sat"
 
@@ -115,6 +126,7 @@ class ClampsAtEachStep(_OwnSums):
         result[:] = total.astype(np.int32)
 
 
+@program_with
 class ClampsSymmetrically(_OwnSums):
     """At -(2^31 - 1)."""
 
@@ -124,7 +136,8 @@ class ClampsSymmetrically(_OwnSums):
         np.maximum(result, -(1 << 31) + 1, out=result)
 
 
-class ReclaimsOneTooEarly(NetReduceProgram):
+@program_with
+class ReclaimsOneTooEarly(SlotActions):
     """(message, offset) frees the slot of message - N + 1, which somebody may still lack."""
 
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
@@ -135,13 +148,15 @@ class ReclaimsOneTooEarly(NetReduceProgram):
             self.clear(ring, slot)
 
 
-class ReclaimsOneTooLate(NetReduceProgram):
+@program_with
+class ReclaimsOneTooLate(SlotActions):
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
         if message:
             super().reclaim(ring, message - 1, min(offset, ring.message_packets - 1))
 
 
-class KeepsReleased(NetReduceProgram):
+@program_with
+class KeepsReleased(SlotActions):
     """A slot that is cleared keeps on which connections its last result left."""
 
     def clear(self, ring: Ring, slot: int) -> None:
@@ -150,7 +165,8 @@ class KeepsReleased(NetReduceProgram):
         ring.released[slot] = released
 
 
-class KeepsTheLength(NetReduceProgram):
+@program_with
+class KeepsTheLength(SlotActions):
     """A slot keeps the length of its first message."""
 
     def store(self, c: Contribution, slot: int) -> None:
@@ -165,7 +181,8 @@ class KeepsTheLength(NetReduceProgram):
         ring.length[slot] = length
 
 
-class RawForTheOneBefore(NetReduceProgram):
+@program_with
+class RawForTheOneBefore(SlotActions):
     """A duplicate passes raw although its receiver may lack the result."""
 
     def replay(self, c: Contribution, slot: int) -> None:
@@ -175,7 +192,8 @@ class RawForTheOneBefore(NetReduceProgram):
             super().replay(c, slot)
 
 
-class ReplaysToTheNext(NetReduceProgram):
+@program_with
+class ReplaysToTheNext(SlotActions):
     def replay(self, c: Contribution, slot: int) -> None:
         self._keep_header(c, slot)
         self.send_result(c.ring, (c.rank + 1) % c.ring.size, slot)

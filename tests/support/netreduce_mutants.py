@@ -13,14 +13,17 @@ from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
 from switch_nodes.netreduce.placement import Place, Placement
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
-from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, SlotEvent
+from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers, Switch
+from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, SlotAction, SlotEvent
+from tests.support.slot_mutants import program_with
 from workloads.machine import Buffer
 from workloads.wire import Aeth, Bth, ImmDt, Nak, Opcode, Packet, decode_packet, encode_packet, psn_add
 
 __all__ = ["MUTANTS"]
 
 
-class ClearedOnArrival(NetReduceProgram):
+@program_with
+class ClearedOnArrival(SlotActions):
     """The slot of message m - N is cleared when m arrives, not when it completes."""
 
     def store(self, c: Contribution, slot: int) -> None:
@@ -36,11 +39,7 @@ class _OneBank(Ring):
     banks_per_window = 1
 
 
-class NSlots(NetReduceProgram):
-    """N message slots: a slot must serve the next message as soon as it is complete."""
-
-    ring_class = _OneBank
-
+class _ClearedAtOnce(SlotActions):
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
         pass
 
@@ -48,6 +47,13 @@ class NSlots(NetReduceProgram):
         super().store_and_complete(c, slot)
         for ready in np.flatnonzero(c.ring.released == c.ring.everyone):
             self.clear(c.ring, int(ready))
+
+
+class NSlots(NetReduceProgram):
+    """N message slots: a slot must serve the next message as soon as it is complete."""
+
+    ring_class = _OneBank
+    slot_actions_class = _ClearedAtOnce
 
 
 class NothingBehindAHole(NetReduceProgram):
@@ -69,7 +75,8 @@ class NoTag(NetReduceProgram):
             c.ring.tag[slot] = tag
 
 
-class ReplayToAll(NetReduceProgram):
+@program_with
+class ReplayToAll(SlotActions):
     def replay(self, c: Contribution, slot: int) -> None:
         super().replay(c, slot)
         for rank in range(c.ring.size):
@@ -77,12 +84,14 @@ class ReplayToAll(NetReduceProgram):
                 self.send_result(c.ring, rank, slot)
 
 
-class NoReplay(NetReduceProgram):
+@program_with
+class NoReplay(SlotActions):
     def replay(self, c: Contribution, slot: int) -> None:
         pass
 
 
-class ReplayWithOldHeader(NetReduceProgram):
+@program_with
+class ReplayWithOldHeader(SlotActions):
     def _keep_header(self, c: Contribution, slot: int) -> None:
         if not int(c.ring.bitmap[slot]) & 1 << c.rank:
             super()._keep_header(c, slot)
@@ -129,18 +138,20 @@ class HeaderSummed(NetReduceProgram):
         return packet.payload_at
 
 
-class IcrcNotRedone(NetReduceProgram):
+@program_with
+class IcrcNotRedone(SlotActions):
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
         return super().build_result(header, value, congested)[:-4] + bytes(4)
 
 
-class AckOriginated(NetReduceProgram):
+@program_with
+class AckOriginated(SlotActions):
     """The switch acknowledges a contribution itself."""
 
     def store(self, c: Contribution, slot: int) -> None:
         super().store(c, slot)
         bth = Bth(Opcode.ACKNOWLEDGE, c.packet.qpn, c.packet.psn)
-        self.emit(c.packet.port, encode_packet(Packet(c.packet.packet.envelope, bth, aeth=Aeth(0x1F, 0))))
+        self.switch.emit(c.packet.port, encode_packet(Packet(c.packet.packet.envelope, bth, aeth=Aeth(0x1F, 0))))
 
 
 class _PsnModulo(Ring):
@@ -164,11 +175,9 @@ class NakSwallowed(NetReduceProgram):
             super().bypass(port, frame)
 
 
-class RetransmissionCountedTwice(NetReduceProgram):
-    """A repeated contribution to an open slot enters the sum once more."""
-
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+class _CountedTwice(SlotActions):
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        super().__init__(config, switch)
         self.extra: dict[tuple[int, int], list[tuple[int, np.ndarray]]] = {}
 
     def refresh(self, c: Contribution, slot: int) -> None:
@@ -184,7 +193,13 @@ class RetransmissionCountedTwice(NetReduceProgram):
         return np.append(ranks, [rank for rank, _ in more]), np.concatenate((payloads, [row for _, row in more]))
 
 
-class RetransmissionRecounted(RetransmissionCountedTwice):
+@program_with
+class RetransmissionCountedTwice(_CountedTwice):
+    """A repeated contribution to an open slot enters the sum once more."""
+
+
+@program_with
+class RetransmissionRecounted(_CountedTwice):
     """As before, but the value stays right (as it would with `max`): only the counts tell."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[Any, Any]:
@@ -194,19 +209,22 @@ class RetransmissionRecounted(RetransmissionCountedTwice):
         return ranks, payloads
 
 
-class InnocentsReleasedEarly(NetReduceProgram):
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+@program_with
+class InnocentsReleasedEarly(SlotActions):
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        super().__init__(config, switch)
         self._early = lambda ring, _: ring.everyone
 
 
-class NothingReleasedEarly(NetReduceProgram):
-    def __init__(self, config: SwitchConfig) -> None:
-        super().__init__(config)
+@program_with
+class NothingReleasedEarly(SlotActions):
+    def __init__(self, config: SwitchConfig, switch: Switch) -> None:
+        super().__init__(config, switch)
         self._early = lambda ring, _: 0
 
 
-class NewHoleForgotten(NetReduceProgram):
+@program_with
+class NewHoleForgotten(SlotActions):
     """Early release happens when a slot completes, not when the head comes to the next hole."""
 
     def store_and_complete(self, c: Contribution, slot: int) -> None:
@@ -223,7 +241,8 @@ class HeldResultReplayed(NetReduceProgram):
         return SlotEvent.REPEAT_ANSWERED if event is SlotEvent.REPEAT and c.ring.done[slot] else event
 
 
-class OnlyTheSameOffsetReclaimed(NetReduceProgram):
+@program_with
+class OnlyTheSameOffsetReclaimed(SlotActions):
     """A short message does not clear what a longer one used behind its end."""
 
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
@@ -247,14 +266,16 @@ class UnknownDataForwarded(NetReduceProgram):
         self.placement = _RawWhenUnknown(self.tables)
 
 
-class StaleDropped(NetReduceProgram):
+@program_with
+class StaleDropped(SlotActions):
     def forward_raw(self, c: Contribution, slot: int) -> None:
         pass
 
 
-class StaleForwardedUnproven(NetReduceProgram):
-    def drop_stale(self, c: Contribution, slot: int) -> None:
-        self.forward_raw(c, slot)
+@program_with
+class StaleForwardedUnproven(SlotActions):
+    def handlers(self) -> SlotHandlers:
+        return super().handlers() | {SlotAction.DROP_STALE: self.forward_raw}
 
 
 class _Trusting(FrameReader):
@@ -271,7 +292,8 @@ class IcrcNotChecked(NetReduceProgram):
         self.reader = _Trusting(self.rings.values())
 
 
-class CongestionForgotten(NetReduceProgram):
+@program_with
+class CongestionForgotten(SlotActions):
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
         return super().build_result(header, value, False)
 
@@ -287,7 +309,8 @@ class PlainMessageIgnored(NetReduceProgram):
     table_class = _PlainIsInferred
 
 
-class ImmediateChanged(NetReduceProgram):
+@program_with
+class ImmediateChanged(SlotActions):
     """The last packet's immediate data is not the sender's."""
 
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:

@@ -11,6 +11,8 @@ import numpy as np
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
+from switch_nodes.netreduce.slot_actions import SlotActions
+from tests.support.slot_mutants import program_with
 from workloads.rc.irn_rack_sender import RackSender
 from workloads.rc.rack_window import RackWindow
 
@@ -27,7 +29,8 @@ def _first_lacking(c: Contribution) -> int:
     return ring.slot_of(c.message, c.offset)
 
 
-class SpineSumsInOrderOfArrival(NetReduceProgram):
+@program_with
+class SpineSumsInOrderOfArrival(SlotActions):
     """The n-th packet that a rack sends up of a message is summed with the n-th of the others."""
 
     def store(self, c: Contribution, slot: int) -> None:
@@ -39,7 +42,8 @@ class SpineSumsInOrderOfArrival(NetReduceProgram):
             c.ring.payload[slot, c.rank, :size] = 0
 
 
-class LeafTakesValuesInOrder(NetReduceProgram):
+@program_with
+class LeafTakesValuesInOrder(SlotActions):
     """What comes down is taken for the value of the oldest packet that waits for one."""
 
     def adopt(self, c: Contribution, slot: int) -> None:
@@ -56,7 +60,8 @@ class LeafTakesValuesInOrder(NetReduceProgram):
             ring.done[each] = 1
 
 
-class LaterMessageClosesTheEarlier(NetReduceProgram):
+@program_with
+class LaterMessageClosesTheEarlier(SlotActions):
     """A leaf that has the first value of a message takes the one before for delivered, though another spine sums it."""
 
     def adopt(self, c: Contribution, slot: int) -> None:

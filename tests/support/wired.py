@@ -18,7 +18,7 @@ Opener = Callable[..., PacketIo]
 Pair = tuple[socket.socket, socket.socket]
 BROADCAST = b"\xff" * 6
 FOREIGN = bytes.fromhex("0200000000fe")
-PATIENCE_S = 5
+TIMEOUT_S = 5
 
 
 def frame(number: int, size: int = 100, target: bytes = BROADCAST) -> bytes:
@@ -36,9 +36,9 @@ def raw(interface: str) -> socket.socket:
 
 
 def take(end: socket.socket, count: int) -> list[bytes]:
-    """`count` frames, or what came until patience was over."""
+    """`count` frames, or what came until the time was up."""
     frames: list[bytes] = []
-    end.settimeout(PATIENCE_S)
+    end.settimeout(TIMEOUT_S)
     while len(frames) < count:
         try:
             frames.append(end.recv(65536))
@@ -71,5 +71,5 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         self.stop.send(b"stop")
-        self.thread.join(PATIENCE_S)
+        self.thread.join(TIMEOUT_S)
         assert not self.thread.is_alive()

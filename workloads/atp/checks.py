@@ -6,31 +6,33 @@ from collections.abc import Iterator
 
 from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.priority import LEAST_X0, MOST_X0
-from workloads.datagrams.mistakes import (
+from workloads.datagrams.problems import (
     MAX_INDICES,
-    Mistake,
-    mistakes_in_packets,
-    mistakes_in_share,
-    mistakes_in_timeout,
-    mistakes_in_workload,
+    ConfigProblem,
+    problems_in_packets,
+    problems_in_share,
+    problems_in_timeout,
+    problems_in_workload,
 )
 from workloads.wire.aggregation import MAX_ELEMENTS
 
-__all__ = ["DTYPES", "mistakes_in_worker"]
+__all__ = ["DTYPES", "problems_in_worker"]
 
 DTYPES = ("float32", "int32", "int32sat")
 
 
-def mistakes_in_worker(config: AtpConfig) -> Iterator[Mistake]:
+def problems_in_worker(config: AtpConfig) -> Iterator[ConfigProblem]:
     share = config.collective
-    yield from mistakes_in_share(share, config.envelope, tuple(KINDS), DTYPES)
-    yield from mistakes_in_workload(config.workload)
-    yield from mistakes_in_timeout(config.rto_ns)
+    yield from problems_in_share(share, config.envelope, tuple(KINDS), DTYPES)
+    yield from problems_in_workload(config.workload)
+    yield from problems_in_timeout(config.rto_ns)
     most = KINDS[share.kind].most_elements if share.kind in KINDS else MAX_ELEMENTS
-    yield from mistakes_in_packets(config.elements, config.window, most)
+    yield from problems_in_packets(config.elements, config.window, most)
     if config.fixed_scale is not None and (share.arithmetic.dtype != "float32" or config.fixed_scale <= 0):
-        yield Mistake("fixed_scale", f"{config.fixed_scale:g} for {share.arithmetic.dtype}", "above 0, for float32")
+        yield ConfigProblem(
+            "fixed_scale", f"{config.fixed_scale:g} for {share.arithmetic.dtype}", "above 0, for float32"
+        )
     if config.priority_x0 is not None and not LEAST_X0 <= config.priority_x0 <= MOST_X0:
-        yield Mistake("priority_x0", f"{config.priority_x0:g}", f"{LEAST_X0:g} .. {MOST_X0:g}")
+        yield ConfigProblem("priority_x0", f"{config.priority_x0:g}", f"{LEAST_X0:g} .. {MOST_X0:g}")
     if not 1 <= config.memory <= MAX_INDICES:
-        yield Mistake("memory", str(config.memory), f"1 .. {MAX_INDICES} aggregators")
+        yield ConfigProblem("memory", str(config.memory), f"1 .. {MAX_INDICES} aggregators")

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from workloads.atp.checks import mistakes_in_worker
+from workloads.atp.checks import problems_in_worker
 from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResult, KeptResults
 from workloads.atp.slots import SlotTable
 from workloads.atp.window import SendWindow
 from workloads.datagrams.blockworker import BlockWorker
-from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.problems import refuse
 from workloads.datagrams.quantisation import Exponents
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
@@ -49,7 +49,7 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
     """that it understands"""
 
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
+        refuse(problems_in_worker(config), owner=f"worker {config.name}")
         share = config.collective
         window = self._make_window(config)
         super().__init__(config, source, window, start_ns=start_ns, fixed_scale=config.fixed_scale)

@@ -49,13 +49,13 @@ class FlowConfig:
 class UdpSource:
     """Sends one flow. IPv4 only."""
 
-    def __init__(self, config: FlowConfig, start_ns: int = 0, patience_ns: int = 0) -> None:
-        """`start_ns`: when the traffic starts, by this host's clock. `patience_ns`: a datagram waits that long for
+    def __init__(self, config: FlowConfig, start_ns: int = 0, timeout_ns: int = 0) -> None:
+        """`start_ns`: when the traffic starts, by this host's clock. `timeout_ns`: a datagram waits that long for
         company, so that a real machine need not wake up for each. Raises ValueError without a rate."""
         if config.rate_bps is None:
             raise ValueError(f"UDP flow {config.name} has no rate")
         self._config, self._rate_bps = config, config.rate_bps
-        self._patience_ns = patience_ns
+        self._timeout_ns = timeout_ns
         self._begin = start_ns + config.start_ns
         self._end = None if config.stop_ns is None else start_ns + config.stop_ns
         head = bytearray(encode_envelope(config.envelope, config.payload_bytes))
@@ -80,7 +80,7 @@ class UdpSource:
     def wakes_at(self) -> int | None:
         """When `due` is worth a wake-up; None: never, or the datagram waits for the link only."""
         due = self.due
-        return None if due is None or due <= self._heard else due + self._patience_ns
+        return None if due is None or due <= self._heard else due + self._timeout_ns
 
     def woken(self, now: int) -> None:
         """It is `now`."""

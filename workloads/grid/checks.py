@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.atp.checks import mistakes_in_worker
-from workloads.datagrams.mistakes import Mistake
+from workloads.atp.checks import problems_in_worker
+from workloads.datagrams.problems import ConfigProblem
 from workloads.grid.config import GridConfig, GridOrders
-from workloads.grid.lanes import SERVER
+from workloads.grid.node_shares import SERVER
 
-__all__ = ["mistakes_in_grid_worker", "mistakes_in_plan"]
-
-
-def mistakes_in_grid_worker(config: GridConfig) -> Iterator[Mistake]:
-    yield from mistakes_in_worker(config)
-    yield from mistakes_in_plan(config)
+__all__ = ["problems_in_grid_worker", "problems_in_plan"]
 
 
-def mistakes_in_plan(config: GridConfig) -> Iterator[Mistake]:
+def problems_in_grid_worker(config: GridConfig) -> Iterator[ConfigProblem]:
+    yield from problems_in_worker(config)
+    yield from problems_in_plan(config)
+
+
+def problems_in_plan(config: GridConfig) -> Iterator[ConfigProblem]:
     """Of where gradients go."""
     if not config.orders:
-        yield Mistake("orders", "none", "one or more, the first from the start")
+        yield ConfigProblem("orders", "none", "one or more, the first from the start")
     known = {SERVER, *(goal.node for goal in config.destinations)}
     for index, orders in enumerate(config.orders):
-        yield from (mistake.within(f"orders[{index}]") for mistake in _mistakes_in_orders(orders, config, known))
+        yield from (problem.within(f"orders[{index}]") for problem in _problems_in_orders(orders, config, known))
 
 
-def _mistakes_in_orders(orders: GridOrders, config: GridConfig, known: set[int]) -> Iterator[Mistake]:
+def _problems_in_orders(orders: GridOrders, config: GridConfig, known: set[int]) -> Iterator[ConfigProblem]:
     size, rank = config.collective.size, config.collective.rank
-    if len(orders.lanes) != size:
-        yield Mistake("lanes", f"of {len(orders.lanes)} workers", f"of all {size} workers, by rank")
-    for number, lanes in enumerate(orders.lanes):
-        if not lanes:
-            yield Mistake(f"lanes[{number}]", "none", "one lane or more")
-        if any(lane.share <= 0 for lane in lanes):
-            yield Mistake(
-                f"lanes[{number}]", f"shares {', '.join(f'{lane.share:g}' for lane in lanes)}", "shares above 0"
+    if len(orders.shares) != size:
+        yield ConfigProblem("shares", f"of {len(orders.shares)} workers", f"of all {size} workers, by rank")
+    for number, shares in enumerate(orders.shares):
+        if not shares:
+            yield ConfigProblem(f"shares[{number}]", "none", "one or more")
+        if any(part.share <= 0 for part in shares):
+            yield ConfigProblem(
+                f"shares[{number}]", f"shares {', '.join(f'{part.share:g}' for part in shares)}", "shares above 0"
             )
-    own = orders.lanes[rank] if rank < len(orders.lanes) else ()
-    if unknown := {lane.node for lane in own} - known:
+    own = orders.shares[rank] if rank < len(orders.shares) else ()
+    if unknown := {part.node for part in own} - known:
         nodes = ", ".join(map(str, sorted(known)))
-        yield Mistake(f"lanes[{rank}]", f"node {min(unknown)}", f"nodes that have an address: {nodes}")
+        yield ConfigProblem(f"shares[{rank}]", f"node {min(unknown)}", f"nodes that have an address: {nodes}")

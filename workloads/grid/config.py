@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloads.atp.config import AtpConfig
-from workloads.grid.lanes import Lane
+from workloads.grid.node_shares import NodeShare
 
 __all__ = ["Destination", "GridConfig", "GridOrders"]
 
@@ -24,7 +24,7 @@ class Destination:
 class GridOrders:
     """What a plan asks of the workers, from a time on."""
 
-    lanes: tuple[tuple[Lane, ...], ...]
+    shares: tuple[tuple[NodeShare, ...], ...]
     """of all workers, by rank"""
     rate_bps: float = 0.0
     """of this worker's frames; 0: its window finds it"""

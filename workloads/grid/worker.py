@@ -15,11 +15,11 @@ from dataclasses import replace
 from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
-from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.problems import refuse
 from workloads.gradients import GradientSource, source_of
-from workloads.grid.checks import mistakes_in_plan
+from workloads.grid.checks import problems_in_plan
 from workloads.grid.config import GridConfig, GridOrders
-from workloads.grid.lanes import SERVER, LaneTable
+from workloads.grid.node_shares import SERVER, ShareTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
@@ -36,7 +36,7 @@ class GridWorker(AtpWorker):
     kinds = AtpWorker.kinds | {DatagramKind.RATE}
 
     def __init__(self, config: GridConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        refuse(mistakes_in_plan(config), owner=f"worker {config.name}")
+        refuse(problems_in_plan(config), owner=f"worker {config.name}")
         self._plan = config
         super().__init__(config, source, start_ns=start_ns)
         self._addresses.add(config.group_ip)
@@ -69,7 +69,7 @@ class GridWorker(AtpWorker):
                     self._window.ask_again(packet, "replanned")
 
     def _obey(self, orders: GridOrders, now: int) -> None:
-        self._lanes = LaneTable(orders.lanes)
+        self._shares = ShareTable(orders.shares)
         self._pace.set_rate(orders.rate_bps, now)
 
     def _make_window(self, config: AtpConfig) -> SendWindow:
@@ -95,8 +95,8 @@ class GridWorker(AtpWorker):
 
     def _encode(self, packet: int, cause: str) -> bytes:
         header, payload = self._contents(packet)
-        node = self._lanes.node_of(self._rank, packet)
-        together = self._lanes.expected(node, packet).bit_count() if node != SERVER else 1
+        node = self._shares.node_of(self._rank, packet)
+        together = self._shares.expected(node, packet).bit_count() if node != SERVER else 1
         asks = bool(cause) and cause not in _AS_AT_FIRST
         header = header._replace(flags=DatagramFlag.RESEND if asks else 0, node=node, fan_in0=together)
         return encode_datagram(self._envelopes[node], AGGREGATION_PORT, header, payload)

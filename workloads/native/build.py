@@ -56,7 +56,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "testbed/worlds/simulated/native/agenda.c",
         "testbed/worlds/simulated/native/wire.c",
         "testbed/worlds/simulated/native/core.c",
-        "workloads/rc/held.c",
+        "workloads/rc/native_endpoint.c",
         "workloads/rc/fast.c",
         "workloads/rc/irn.c",
         "switch_nodes/forwarding/forward.c",

@@ -18,8 +18,10 @@ order.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from workloads.codec import Codec, Misfit
 
 __all__ = [
     "VERSION",
@@ -115,12 +117,13 @@ Message: TypeAlias = Join | Post | Step | Leave | Down | Welcome | Done | Failed
 _KINDS: dict[str, type[Message]] = {
     kind.__name__.lower(): kind for kind in (Join, Post, Step, Leave, Down, Welcome, Done, Failed)
 }
-_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "str": (str,), "bool": (bool,), "float": (int, float)}
+_CODEC = Codec(knows_all=True)
+"""both sides are of one version"""
 
 
 def encode(message: Message) -> bytes:
-    told = {field.name: getattr(message, field.name) for field in fields(message)}
-    return json.dumps({"kind": type(message).__name__.lower(), **told}, separators=(",", ":")).encode() + b"\n"
+    told = {"kind": type(message).__name__.lower(), **_CODEC.encode_fields(message)}
+    return json.dumps(told, separators=(",", ":")).encode() + b"\n"
 
 
 def decode(line: bytes) -> Message:
@@ -129,13 +132,14 @@ def decode(line: bytes) -> Message:
         told: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise WireProblem(f"a line that is no JSON: {line[:60]!r}") from error
-    kind = _KINDS.get(str(told.pop("kind", None))) if isinstance(told, dict) else None
+    name = told.pop("kind", None) if isinstance(told, dict) else None
+    kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise WireProblem(f"no message of this version: {line[:60]!r}")
-    expected = {field.name: _TYPES[str(field.type)] for field in fields(kind)}
-    if told.keys() != expected.keys() or any(type(told[name]) not in types for name, types in expected.items()):
-        raise WireProblem(f"a {kind.__name__.lower()} with the wrong fields: {line[:120]!r}")
-    return kind(**told)
+    try:
+        return _CODEC.decode(kind, told)
+    except Misfit as misfit:
+        raise WireProblem(f"a {name} with the wrong fields ({misfit}): {line[:120]!r}") from misfit
 
 
 class LineReader:

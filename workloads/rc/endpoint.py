@@ -10,12 +10,12 @@ from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc.compiled import can_be_compiled
 from workloads.rc.fast import FastPath, load_fast_path
-from workloads.rc.held import Held, HeldEndpoint
 from workloads.rc.inbound import FrameReader
 from workloads.rc.irn_compiled import can_be_compiled_irn
 from workloads.rc.irn_fast import IrnFastPath, load_irn_fast_path
-from workloads.rc.irn_held import HeldIrn
+from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.memory import MemoryRegions
+from workloads.rc.native_endpoint import NativeEndpoint, NativeRcEndpoint
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.tally import Outbox
 from workloads.rc.verbs import Completion, ReceiveRequest, SendRequest
@@ -108,12 +108,16 @@ class RcEndpoint:
         """The first two of `turn`."""
         self._turn, self._turn_packets = turn, packets
 
-    def hold(self) -> Held | None:
+    def hold(self) -> NativeEndpoint | None:
         """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is
         none or a queue pair is not over IPv4."""
         if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
             return None
-        return HeldEndpoint(self, self._fast) if isinstance(self._fast, FastPath) else HeldIrn(self, self._fast)
+        return (
+            NativeRcEndpoint(self, self._fast)
+            if isinstance(self._fast, FastPath)
+            else NativeIrnEndpoint(self, self._fast)
+        )
 
     def next_completion(self) -> Completion | None:
         """The oldest completion not yet asked for."""

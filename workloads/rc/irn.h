@@ -13,7 +13,7 @@ enum {
     IRN_LOG = 64
 };
 
-/* What became of a frame, or of the wish for one; the same numbers as enum rc_held_fate. */
+/* What became of a frame, or of the wish for one; the same numbers as enum rc_endpoint_outcome. */
 enum irn_fate {
     IRN_DONE = 0,
     IRN_NONE = 1,

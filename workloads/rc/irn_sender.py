@@ -60,7 +60,7 @@ class IrnSender:
         """the packet that is sent again next is so because a timer ran out"""
         rto = rto_ns(config.timeout_code)
         endless = config.retry7_infinite and config.retry_count == 7
-        self._patience = None if rto is None or endless else rto * (config.retry_count + 1)
+        self._give_up_ns = None if rto is None or endless else rto * (config.retry_count + 1)
         self._failed = False
 
     @property
@@ -149,7 +149,7 @@ class IrnSender:
             if self.deadline > now:
                 return
         self._counters.timeouts += 1
-        if self._patience is not None and now - self._progress_at >= self._patience:
+        if self._give_up_ns is not None and now - self._progress_at >= self._give_up_ns:
             waited = (now - self._progress_at) / 1e6
             self._fail("RETRY_EXC", f"was not acknowledged for {waited:g} ms (retry_count {self._config.retry_count})")
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from workloads.atp.config import KINDS
@@ -66,6 +66,7 @@ class JobServer:
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
+        self._handlers = self.handlers()
 
     def fits(self, header: AggregationHeader) -> bool:
         """Whether a packet may be of this job at all."""
@@ -167,9 +168,28 @@ class JobServer:
             rank = _only_rank(header.bitmap0)
             names = words(before, event, block.state)
             self.events.append(SlotChanged(self._job.job, header.slot, 0, block.number, rank, *names))
-        getattr(self, action.value)(block, header, payload, now)
+        if action in _PLAIN_DROPS:
+            self._ignore(block, header, action)
+        else:
+            self._handlers[action](block, header, payload, now)
 
-    # What the table asks for: (block, header and payload of the packet, now).
+    def handlers(self) -> dict[BlockAction, Callable[[Block, AggregationHeader, memoryview, int], None]]:
+        """What is done for each action of the table but plain drops: (block, header and payload of the packet, now)."""
+        return {
+            BlockAction.STORE: self.store,
+            BlockAction.ADD: self.add,
+            BlockAction.ADD_AND_SEND: self.add_and_send,
+            BlockAction.REPLACE_AND_SEND: self.replace_and_send,
+            BlockAction.KEEP: self.keep,
+            BlockAction.REPLAY: self.replay,
+            BlockAction.REMIND: self.remind,
+            BlockAction.ASK_MISSING: self.ask_missing,
+            BlockAction.GIVE_UP: self.give_up,
+            BlockAction.TELL_LOST: self.tell_lost,
+            BlockAction.TELL_GONE: self.tell_gone,
+            BlockAction.PASS: self.pass_over,
+            BlockAction.DROP_OVERLAP: self.drop_overlap,
+        }
 
     def store(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
         self._hold(block, header.slot)
@@ -247,21 +267,6 @@ class JobServer:
 
     def drop_overlap(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
         self._ignore(block, header, BlockAction.DROP_OVERLAP, "overlaps")
-
-    def drop_mismatch(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.DROP_MISMATCH)
-
-    def drop_overrun(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.DROP_OVERRUN)
-
-    def drop_duplicate(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.DROP_DUPLICATE)
-
-    def drop_stale(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.DROP_STALE)
-
-    def drop_unforeseen(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.UNFORESEEN)
 
     def _ignore(self, block: Block, header: AggregationHeader, action: BlockAction, counter: str = "ignored") -> None:
         self.counts[counter] += 1
@@ -352,6 +357,7 @@ class JobServer:
         return block is not None and block.deadline == deadline
 
 
+_PLAIN_DROPS = DROP_REASONS.keys() - {BlockAction.DROP_OVERLAP}
 _SUMMANDS = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS))
 
 

@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.problems import refuse
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event
-from workloads.server.checks import mistakes_in_server
+from workloads.server.checks import problems_in_server
 from workloads.server.config import ServerConfig
 from workloads.server.job import Departure, JobServer
 from workloads.wire.aggregation import (
@@ -34,7 +34,7 @@ class ParameterServer:
     """Raises ScenarioError for a configuration that cannot be served."""
 
     def __init__(self, config: ServerConfig, *, start_ns: int = 0) -> None:
-        refuse(mistakes_in_server(config), owner=f"server {config.name}")
+        refuse(problems_in_server(config), owner=f"server {config.name}")
         envelope = self._envelope = config.envelope
         self._jobs = {
             job.job: JobServer(job, envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.datagrams.mistakes import (
-    Mistake,
-    mistakes_in_packets,
-    mistakes_in_share,
-    mistakes_in_timeout,
-    mistakes_in_workload,
+from workloads.datagrams.problems import (
+    ConfigProblem,
+    problems_in_packets,
+    problems_in_share,
+    problems_in_timeout,
+    problems_in_workload,
 )
 from workloads.switchml.config import SwitchMlConfig
 
-__all__ = ["mistakes_in_worker"]
+__all__ = ["problems_in_worker"]
 
 _DTYPES = ("float32", "int32")
 
 
-def mistakes_in_worker(config: SwitchMlConfig) -> Iterator[Mistake]:
-    yield from mistakes_in_share(config.collective, config.envelope, ("switchml",), _DTYPES)
-    yield from mistakes_in_workload(config.workload)
-    yield from mistakes_in_timeout(config.rto_ns)
-    yield from mistakes_in_packets(config.elements, config.window, config.most_elements)
+def problems_in_worker(config: SwitchMlConfig) -> Iterator[ConfigProblem]:
+    yield from problems_in_share(config.collective, config.envelope, ("switchml",), _DTYPES)
+    yield from problems_in_workload(config.workload)
+    yield from problems_in_timeout(config.rto_ns)
+    yield from problems_in_packets(config.elements, config.window, config.most_elements)

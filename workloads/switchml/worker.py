@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from workloads.datagrams.blockworker import BlockWorker
-from workloads.datagrams.mistakes import refuse
+from workloads.datagrams.problems import refuse
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
 from workloads.machine import Buffer
-from workloads.switchml.checks import mistakes_in_worker
+from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
 from workloads.switchml.window import SlotWindow
@@ -37,7 +37,7 @@ class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
     """Raises ScenarioError for a configuration that SwitchML cannot serve."""
 
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
-        refuse(mistakes_in_worker(config), owner=f"worker {config.name}")
+        refuse(problems_in_worker(config), owner=f"worker {config.name}")
         super().__init__(config, source, SlotWindow(config.window, config.rto_ns), start_ns=start_ns)
         self._framing = create_framing(config)
         self._leaving: deque[bytes] = deque()

@@ -18,7 +18,7 @@ from workloads.errors import ScenarioError
 __all__ = ["DatagramTransport", "RegisterSocket", "connect_udp", "connect_unix", "listen_udp", "listen_unix"]
 
 _TRIES = 5
-_PATIENCE_S = 0.2
+_TIMEOUT_S = 0.2
 _DATAGRAM = 2048
 
 
@@ -28,9 +28,9 @@ class DatagramTransport:
 
     max_bytes = MAX_BYTES
 
-    def __init__(self, connected: socket.socket, *, patience_s: float = _PATIENCE_S) -> None:
+    def __init__(self, connected: socket.socket, *, timeout_s: float = _TIMEOUT_S) -> None:
         self._socket = connected
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._session = int.from_bytes(os.urandom(4), "big")
         self._sequence = 0
 
@@ -48,7 +48,7 @@ class DatagramTransport:
         request = encode_request(operation, self._session, self._sequence, address, size, data)
         for _ in range(_TRIES):
             self._socket.send(request)
-            deadline = time.monotonic() + self._patience_s
+            deadline = time.monotonic() + self._timeout_s
             while (left := deadline - time.monotonic()) > 0:
                 self._socket.settimeout(left)
                 try:
@@ -57,7 +57,7 @@ class DatagramTransport:
                     break
                 if found is not None:
                     return found
-        raise TimeoutError(f"no answer to {_TRIES} requests in {_TRIES * self._patience_s:g} s")
+        raise TimeoutError(f"no answer to {_TRIES} requests in {_TRIES * self._timeout_s:g} s")
 
 
 def connect_udp(host: str, port: int) -> DatagramTransport:

@@ -13,7 +13,7 @@ from testbed.bench.peers import gloo_rank
 from testbed.bench.peers.cases import Case, Sample
 from testbed.bench.peers.exchange import all_there, read_seconds
 from testbed.bench.peers.network import PeerNetwork
-from testbed.bench.peers.processes import PATIENCE_S, Program, run_in, wait_until
+from testbed.bench.peers.processes import TIMEOUT_S, Program, run_in, wait_until
 
 __all__ = ["Gloo", "missing"]
 
@@ -59,10 +59,10 @@ class Gloo:
         (nascent / "size").write_text(str(case.size_bytes // 4), encoding="ascii")
         nascent.rename(folder)
         with network.losing(case.loss, repeat) as losses:
-            wait_until(network, self._programs, lambda: all_there(folder, "ready", ranks), "ranks", PATIENCE_S)
+            wait_until(network, self._programs, lambda: all_there(folder, "ready", ranks), "ranks", TIMEOUT_S)
             losses.start()
             (folder / "go").touch()
-            wait_until(network, self._programs, lambda: all_there(folder, "result", ranks), str(case), PATIENCE_S)
+            wait_until(network, self._programs, lambda: all_there(folder, "result", ranks), str(case), TIMEOUT_S)
             lost = losses.lost
         (folder / "end").touch()
         return Sample(self.name, case, repeat, read_seconds(folder, ranks), lost)

@@ -15,7 +15,7 @@ from pathlib import Path
 from testbed.bench.peers.cases import Case, Sample
 from testbed.bench.peers.exchange import all_there, read_seconds
 from testbed.bench.peers.network import PeerNetwork
-from testbed.bench.peers.processes import PATIENCE_S, run_in, wait_until
+from testbed.bench.peers.processes import TIMEOUT_S, run_in, wait_until
 from topologies import PREFIX_LENGTH
 from workloads.errors import InternalError
 
@@ -88,10 +88,10 @@ class OpenMpi:
                 network, network.hosts[0], f"openmpi-{self._number}", self._command(folder, case.size_bytes // 4), {}
             ) as program,
         ):
-            wait_until(network, [program], lambda: all_there(folder, "ready", ranks), "ranks", PATIENCE_S)
+            wait_until(network, [program], lambda: all_there(folder, "ready", ranks), "ranks", TIMEOUT_S)
             losses.start()
             (folder / "go").touch()
-            wait_until(network, [program], lambda: all_there(folder, "result", ranks), str(case), PATIENCE_S)
+            wait_until(network, [program], lambda: all_there(folder, "result", ranks), str(case), TIMEOUT_S)
             lost = losses.lost
         return Sample(self.name, case, repeat, read_seconds(folder, ranks), lost)
 

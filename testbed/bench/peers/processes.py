@@ -18,9 +18,9 @@ from testbed.kernel.namespaces import enter
 from testbed.kernel.processes import child_setup, descendants, end_processes
 from workloads.errors import InternalError
 
-__all__ = ["PATIENCE_S", "Program", "run_in", "wait_until"]
+__all__ = ["TIMEOUT_S", "Program", "run_in", "wait_until"]
 
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 """for a start, and for one all-reduce"""
 _STEP_S = 0.01
 _TAIL = 1500
@@ -68,14 +68,14 @@ def _enter(parent: int, pid: int, ledger: Ledger, role: str) -> None:
 
 
 def wait_until(
-    network: PeerNetwork, programs: Sequence[Program], there: Callable[[], bool], what: str, patience_s: float
+    network: PeerNetwork, programs: Sequence[Program], there: Callable[[], bool], what: str, timeout_s: float
 ) -> None:
-    """Raises InternalError when a program ends badly or the patience does, KeyboardInterrupt."""
-    deadline = time.monotonic() + patience_s
+    """Raises InternalError when a program ends badly or is not there in time, KeyboardInterrupt."""
+    deadline = time.monotonic() + timeout_s
     while not there():
         network.interruption.check()
         for program in programs:
             program.check()
         if time.monotonic() > deadline:
-            raise InternalError(f"after {patience_s:g} s not there: {what} of {programs[0].name}")
+            raise InternalError(f"after {timeout_s:g} s not there: {what} of {programs[0].name}")
         time.sleep(_STEP_S)

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-_START_PATIENCE_S = 20.0
+_START_TIMEOUT_S = 20.0
 
 
 def main(argv: list[str]) -> int:
@@ -33,7 +33,7 @@ def _serve(base: Path) -> int:
     read, write = os.pipe()
     if os.fork():
         os.close(write)
-        ready, _, _ = select.select([read], [], [], _START_PATIENCE_S)
+        ready, _, _ = select.select([read], [], [], _START_TIMEOUT_S)
         said = os.read(read, 2000).decode(errors="replace") if ready else "it does not come up"
         if said == "ready":
             return 0

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from testbed.lab.agent.cards import CardBackend
-from testbed.lab.agent.protocol import Message, Refused
+from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.requests import PrepareProcess
 from testbed.lab.agent.runs import checked_name
 
 __all__ = ["DriverBackend", "backends", "process_argv"]
@@ -94,13 +95,12 @@ def backends(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Callable[[], C
     return {name: opener(name, more) for name, more in cards.items()}
 
 
-def process_argv(message: Message) -> list[str]:
+def process_argv(request: PrepareProcess) -> list[str]:
     """Raises Refused: a client chooses among these, and never a command of its own."""
-    if message.get("kind") != "worker":
-        raise Refused(f"this agent starts no {message.get('kind')!r}")
-    device = message["device"]
-    if not isinstance(device, str) or device.startswith("-"):
+    if request.kind != "worker":
+        raise Refused(f"this agent starts no {request.kind!r}")
+    if request.device.startswith("-"):
         raise Refused("not an interface")
-    capture = ["--capture", f"{checked_name(message['name'])}.pcapng"] if message.get("capture") else []
+    capture = ["--capture", f"{checked_name(request.name)}.pcapng"] if request.capture else []
     worker = [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER]
-    return [*worker, *capture, "--port", device, "--config"]
+    return [*worker, *capture, "--port", request.device, "--config"]

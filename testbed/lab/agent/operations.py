@@ -15,7 +15,32 @@ from testbed.lab.agent.facts import host_facts
 from testbed.lab.agent.guard import Guards
 from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.leases import Lease, LeaseBook, LeaseRefused
-from testbed.lab.agent.protocol import PROTOCOL, Message, Refused
+from testbed.lab.agent.protocol import PROTOCOL, Refused
+from testbed.lab.agent.requests import (
+    ActOnCard,
+    AttachGuard,
+    BreakLease,
+    ClearHost,
+    DetachGuard,
+    EndProcesses,
+    Hello,
+    IsReady,
+    ListCards,
+    ListFiles,
+    PrepareProcess,
+    ProgramCard,
+    Quit,
+    ReadCounters,
+    ReleaseLease,
+    RemoveRun,
+    Request,
+    ResetCard,
+    ShowStatus,
+    StartProcesses,
+    TakeLease,
+    WhichCode,
+    WhichFacts,
+)
 from testbed.lab.agent.runs import Runs
 from workloads.native.account import account_of
 from workloads.native.build import LIBRARIES
@@ -38,7 +63,7 @@ class Operations:
         base: Path,
         version: str,
         cards: Mapping[str, Callable[[], CardBackend]],
-        argv: Callable[[Message], list[str]],
+        argv: Callable[[PrepareProcess], list[str]],
         now: Callable[[], float] = time.time,
     ) -> None:
         for name in ("state", "runs", "bitstreams"):
@@ -51,38 +76,36 @@ class Operations:
         self._lease_file = base / "state" / "leases.json"
         self._leases.load(read_json(self._lease_file, []))
         self._lock = threading.RLock()
-        self._acts: dict[str, Callable[[Message], Any]] = {
-            "hello": self._hello,
-            "code": self._code,
-            "facts": lambda message: host_facts(str(base), list(map(str, message["devices"]))),
-            "lease": self._lease,
-            "release": self._release,
-            "break": self._break,
-            "cards": lambda _: [card.status() for card in self._cards.values()],
-            "program": lambda message: self._card(message).program(message["sha256"], self._holder(message).owner),
-            "reset": lambda message: self._card(message).reset(self._holder(message).owner),
-            "card": lambda message: self._card(message).act(message["verb"], message.get("fields", {})),
-            "counters": lambda message: self._named_card(message).act("counters", {}),
-            "clear": self._clear,
-            "attach": self._attach,
-            "detach": self._detach,
-            "prepare": self._prepare,
-            "ready": lambda message: self._runs.ready(message["run"]),
-            "go": self._go,
-            "status": lambda message: self._runs.status(message["run"]),
-            "stop": self._stop,
-            "files": lambda message: self._runs.files(message["run"]),
-            "remove": self._remove,
-            "quit": self._quit,
+        self._acts: Mapping[type[Request], Callable[[Any], Any]] = {
+            Hello: self._hello,
+            WhichCode: self._code,
+            WhichFacts: self._facts,
+            TakeLease: self._lease,
+            ReleaseLease: self._release,
+            BreakLease: self._break,
+            ListCards: self._list_cards,
+            ProgramCard: self._program,
+            ResetCard: self._reset,
+            ActOnCard: self._act,
+            ReadCounters: self._counters,
+            ClearHost: self._clear,
+            AttachGuard: self._attach,
+            DetachGuard: self._detach,
+            PrepareProcess: self._prepare,
+            IsReady: self._ready,
+            StartProcesses: self._go,
+            ShowStatus: self._status,
+            EndProcesses: self._stop,
+            ListFiles: self._files,
+            RemoveRun: self._remove,
+            Quit: self._quit,
         }
 
-    def perform(self, message: Message) -> Any:
-        """Raises Refused; KeyError, TypeError and ValueError for a request that is none."""
-        act = self._acts.get(str(message.get("op")))
-        if act is None:
-            raise Refused(f"this agent does not know {message.get('op')!r}")
+    def perform(self, request: Request) -> Any:
+        """What the answer says, as JSON values. Raises Refused; KeyError, TypeError and ValueError for a verb of a card
+        with fields that are none."""
         try:
-            return act(message)
+            return self._acts[type(request)](request)
         except LeaseRefused as refusal:
             raise Refused(_lease_problem(refusal, self._now())) from None
 
@@ -99,7 +122,7 @@ class Operations:
         for resource in (HOST, *map(card_resource, self._cards)):
             self._end(resource)
 
-    def _hello(self, _: Message) -> Message:
+    def _hello(self, _: Hello) -> dict[str, Any]:
         now = self._now()
         return {
             "protocol": PROTOCOL,
@@ -108,44 +131,41 @@ class Operations:
             "uid": os.getuid(),
             "clock": now,
             "leases": [lease.shown() for lease in self._leases.running(now)],
-            "cards": [card.status() for card in self._cards.values()],
+            "cards": self._card_states(),
             "running": self._runs.running(),
             "attached": self._guards.attached(),
         }
 
-    def _code(self, message: Message) -> Message:
+    def _code(self, request: WhichCode) -> dict[str, str]:
         """What processes of a run run: this package, with the C core where these libraries of it can be had."""
-        libraries = [name for name in message["libraries"] if name in LIBRARIES]
+        libraries = [name for name in request.libraries if name in LIBRARIES]
         return {"version": self.version, "python": platform.python_version(), "code": account_of(libraries)}
 
-    def _lease(self, message: Message) -> Message:
+    def _facts(self, request: WhichFacts) -> dict[str, Any]:
+        return host_facts(str(self.base), list(request.devices))
+
+    def _lease(self, request: TakeLease) -> dict[str, Any]:
         with self._lock:
             lease = self._leases.grant(
-                message["resource"],
-                message["owner"],
-                message["token"],
-                float(message["seconds"]),
-                self._now(),
-                str(message.get("purpose", "")),
+                request.resource, request.owner, request.token, request.seconds, self._now(), request.purpose
             )
             self._save()
         return lease.shown()
 
-    def _release(self, message: Message) -> Any:
+    def _release(self, request: ReleaseLease) -> dict[str, Any] | None:
         with self._lock:
-            lease = self._leases.release(message["resource"], message["token"], self._now())
+            lease = self._leases.release(request.resource, request.token, self._now())
             self._save()
-        if lease is None:
-            return None
-        return {**lease.shown(), "ended": self._end(lease.resource)}
+        return self._ended(lease)
 
-    def _break(self, message: Message) -> Any:
+    def _break(self, request: BreakLease) -> dict[str, Any] | None:
         with self._lock:
-            lease = self._leases.break_lease(message["resource"], self._now())
+            lease = self._leases.break_lease(request.resource, self._now())
             self._save()
-        if lease is None:
-            return None
-        return {**lease.shown(), "ended": self._end(lease.resource)}
+        return self._ended(lease)
+
+    def _ended(self, lease: Lease | None) -> dict[str, Any] | None:
+        return None if lease is None else {**lease.shown(), "ended": self._end(lease.resource)}
 
     def _save(self) -> None:
         write_json(self._lease_file, self._leases.dump())
@@ -154,53 +174,78 @@ class Operations:
         ended = self._runs.stop_lease(resource)
         return ended + [f"guard of {device}" for device in self._guards.detach_lease(resource)]
 
-    def _holder(self, message: Message) -> Lease:
-        resource = card_resource(message["card"]) if "card" in message else HOST
+    def _holder(self, token: str, resource: str = HOST) -> Lease:
         with self._lock:
-            return self._leases.check(resource, str(message.get("token", "")), self._now())
+            return self._leases.check(resource, token, self._now())
 
-    def _named_card(self, message: Message) -> CardOwner:
-        if message["card"] not in self._cards:
-            raise Refused(f"there is no card {message['card']!r} here; there are: {', '.join(self._cards) or 'none'}")
-        return self._cards[message["card"]]
+    def _named_card(self, name: str) -> CardOwner:
+        if name not in self._cards:
+            raise Refused(f"there is no card {name!r} here; there are: {', '.join(self._cards) or 'none'}")
+        return self._cards[name]
 
-    def _card(self, message: Message) -> CardOwner:
-        card = self._named_card(message)
-        self._holder(message)
-        return card
+    def _card_states(self) -> list[dict[str, Any]]:
+        return [card.status() for card in self._cards.values()]
 
-    def _clear(self, message: Message) -> list[str]:
-        """What a client of this lease left that was killed: whoever holds the lease says that nobody needs it."""
-        self._holder(message)
+    def _list_cards(self, _: ListCards) -> list[dict[str, Any]]:
+        return self._card_states()
+
+    def _program(self, request: ProgramCard) -> Any:
+        card = self._named_card(request.card)
+        return card.program(request.sha256, self._holder(request.token, card_resource(request.card)).owner)
+
+    def _reset(self, request: ResetCard) -> Any:
+        card = self._named_card(request.card)
+        return card.reset(self._holder(request.token, card_resource(request.card)).owner)
+
+    def _act(self, request: ActOnCard) -> Any:
+        card = self._named_card(request.card)
+        self._holder(request.token, card_resource(request.card))
+        return card.act(request.verb, request.fields)
+
+    def _counters(self, request: ReadCounters) -> Any:
+        return self._named_card(request.card).act("counters", {})
+
+    def _clear(self, request: ClearHost) -> list[str]:
+        """Whoever holds the lease says that nobody needs it."""
+        self._holder(request.token)
         return self._end(HOST)
 
-    def _attach(self, message: Message) -> Any:
-        self._holder(message)
-        return self._guards.attach(message["device"], int(message["mtu"]), HOST)
+    def _attach(self, request: AttachGuard) -> Any:
+        self._holder(request.token)
+        return self._guards.attach(request.device, request.mtu, HOST)
 
-    def _detach(self, message: Message) -> bool:
-        self._holder(message)
-        return self._guards.detach(message["device"])
+    def _detach(self, request: DetachGuard) -> bool:
+        self._holder(request.token)
+        return self._guards.detach(request.device)
 
-    def _prepare(self, message: Message) -> Any:
-        self._holder(message)
+    def _prepare(self, request: PrepareProcess) -> Any:
+        self._holder(request.token)
         return self._runs.prepare(
-            message["run"], message["name"], self._argv(message), message["config"], HOST, {"PYTHONUNBUFFERED": "1"}
+            request.run, request.name, self._argv(request), request.config, HOST, {"PYTHONUNBUFFERED": "1"}
         )
 
-    def _go(self, message: Message) -> None:
-        self._holder(message)
-        self._runs.go(message["run"])
+    def _ready(self, request: IsReady) -> Any:
+        return self._runs.ready(request.run)
 
-    def _stop(self, message: Message) -> Any:
-        self._holder(message)
-        return self._runs.stop(message["run"])
+    def _go(self, request: StartProcesses) -> None:
+        self._holder(request.token)
+        self._runs.go(request.run)
 
-    def _remove(self, message: Message) -> None:
-        self._holder(message)
-        self._runs.remove(message["run"])
+    def _status(self, request: ShowStatus) -> Any:
+        return self._runs.status(request.run)
 
-    def _quit(self, message: Message) -> None:
+    def _stop(self, request: EndProcesses) -> Any:
+        self._holder(request.token)
+        return self._runs.stop(request.run)
+
+    def _files(self, request: ListFiles) -> Any:
+        return self._runs.files(request.run)
+
+    def _remove(self, request: RemoveRun) -> None:
+        self._holder(request.token)
+        self._runs.remove(request.run)
+
+    def _quit(self, _: Quit) -> None:
         """For another version to take over; not under somebody's feet."""
         busy = [card.name for card in self._cards.values() if card.busy]
         if busy or self._runs.running():

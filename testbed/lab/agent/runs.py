@@ -25,7 +25,7 @@ __all__ = ["Runs", "checked_name"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", re.ASCII)
 _MAX_FILE = 256 << 20
 """bytes of events that one process may write"""
-_PATIENCE_S = 8.0
+_TIMEOUT_S = 8.0
 _STATES = {b'WorkerFinished"': "finished", b'WorkerFailed"': "failed", b'WorkerFellBack"': ""}
 """by event; one that fell back begins anew"""
 _LONGEST = 20
@@ -202,7 +202,7 @@ def _end(processes: Mapping[tuple[str, str], _Process]) -> dict[tuple[str, str],
     found = {}
     for key, process in processes.items():
         try:
-            found[key] = process.popen.wait(_PATIENCE_S)
+            found[key] = process.popen.wait(_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             _signal(process, signal.SIGKILL)
             found[key] = process.popen.wait()

@@ -34,11 +34,11 @@ def play_through(
     expected: Sequence[Output],
     *,
     clock: Callable[[], int],
-    patience_ns: int,
+    timeout_ns: int,
     settle_ns: int,
     give_up_after: int = 3,
 ) -> Passage:
-    """`patience_ns`: how long to wait for what must come out after an input. `settle_ns`: how long to listen when
+    """`timeout_ns`: how long to wait for what must come out after an input. `settle_ns`: how long to listen when
     nothing must, since a frame must not overtake another on its way through the card, and at the end. After so many
     stalls the rest is not sent."""
     wanted = Counter(output.step for output in expected)
@@ -64,7 +64,7 @@ def play_through(
         io.send(sending, 1, True)
         due += wanted[step]
         if wanted[step]:
-            listen(step, clock() + patience_ns, due)
+            listen(step, clock() + timeout_ns, due)
             if len(outputs) < due:
                 stalled += 1
                 due = len(outputs)

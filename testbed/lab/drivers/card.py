@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.lab.agent.operations import card_resource
+from testbed.lab.agent.requests import ActOnCard, ListCards, ProgramCard, ReadCounters, ResetCard
 from testbed.lab.drivers.step import Driver, Undoing, step
 from testbed.lab.lab import Done, Lab
 from testbed.lab.model import Card, Host
@@ -49,7 +50,7 @@ class CardDriver(Driver):
         """Unless the card says that it runs it. The agent verifies before and after, and goes on when we die. The state
         of the card afterwards."""
         card, agent, sha256 = self.card.name, self.lab.agent(host), hashlib.sha256(bitstream).hexdigest()
-        found = next(entry for entry in agent.ask("cards") if entry["card"] == card)
+        found = next(entry for entry in agent.ask(ListCards()) if entry["card"] == card)
         detail = f"{card} runs {sha256[:12]}"
         if found["state"] == "programmed" and found.get("bitstream") == sha256:
             state = self._verb(host, "state")
@@ -57,7 +58,7 @@ class CardDriver(Driver):
                 return Done(found, detail, changed=False)
         send(self.lab.shell(host), bitstream, f"{host.base}/bitstreams/{sha256}.bit")
         limit = self.card.program_timeout_s + 30.0
-        found = agent.ask("program", card=card, sha256=sha256, token=self._token(host), timeout_s=limit)
+        found = agent.ask(ProgramCard(card, sha256, self._token(host)), timeout_s=limit)
         return Done(found, detail)
 
     @step(
@@ -65,7 +66,7 @@ class CardDriver(Driver):
         would=("ask the agent at {socket}: reset",), needs=("lease",), command=True, task=True,
     )  # fmt: skip
     def reset(self, host: Host) -> Done:
-        found = self.lab.agent(host).ask("reset", card=self.card.name, token=self._token(host), timeout_s=_ASKED_S)
+        found = self.lab.agent(host).ask(ResetCard(self.card.name, self._token(host)), timeout_s=_ASKED_S)
         return Done(found, f"{self.card.name} is {found['state']}")
 
     @step("the registers of a card, from a SwitchConfig as JSON", needs=("lease",), undone_by="stop", task=True)
@@ -90,7 +91,7 @@ class CardDriver(Driver):
 
     @step("all counters of a card, of one moment", needs=("deploy",), changes=False)
     def counters(self, host: Host) -> Done:
-        found = self.lab.agent(host).ask("counters", card=self.card.name, timeout_s=_ASKED_S)
+        found = self.lab.agent(host).ask(ReadCounters(self.card.name), timeout_s=_ASKED_S)
         return Done(found, self.card.name, changed=False)
 
     @step("what a card wrote down of its frames", changes=False)
@@ -107,6 +108,5 @@ class CardDriver(Driver):
 
     def _verb(self, host: Host, verb: str, **fields: Any) -> Any:
         """What the agent's driver does with a card that is leased to us."""
-        return self.lab.agent(host).ask(
-            "card", card=self.card.name, token=self._token(host), verb=verb, fields=fields, timeout_s=_ASKED_S
-        )
+        request = ActOnCard(self.card.name, verb, self._token(host), fields)
+        return self.lab.agent(host).ask(request, timeout_s=_ASKED_S)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from testbed.lab.agent.requests import ListFiles
 from testbed.lab.lab import Done, Lab
 from testbed.lab.model import Host
 from testbed.lab.transfer import MAX_FILE, local_name, receive
@@ -23,7 +24,7 @@ _COLLECT_S = 300.0
 
 def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:
     """Into FOLDER/HOST-NAME; at most 256 MiB each, 1 GiB, 1000 files and 300 s per host. Raises LabError."""
-    entries = _listing(host, lab.agent(host).ask("files", run=run, timeout_s=60.0))
+    entries = _listing(host, lab.agent(host).ask(ListFiles(run), timeout_s=60.0))
     deadline, left = time.monotonic() + _COLLECT_S, MAX_RUN_BYTES
     if sum(size for _, size, _ in entries) > left:
         raise LabError(host.name, f"run {run} left more than {left} bytes")

@@ -6,6 +6,7 @@ import json
 import time
 from importlib.resources import files
 
+from testbed.lab.agent.requests import Quit
 from testbed.lab.client import NoAgent
 from testbed.lab.lab import Done, Lab
 from testbed.lab.model import Host
@@ -60,7 +61,7 @@ def _ensure_agent(lab: Lab, host: Host, version: str) -> str:
         found = lab.agent(host).hello()
         if found["version"] == version and {card["card"] for card in found["cards"]} == set(cards):
             return "runs"
-        lab.agent(host).ask("quit")
+        lab.agent(host).ask(Quit())
         how = "replaced"
     except NoAgent:
         how = "started"

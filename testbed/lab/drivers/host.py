@@ -6,14 +6,27 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from testbed.lab.agent.leases import MAX_SECONDS
 from testbed.lab.agent.operations import HOST, card_resource
+from testbed.lab.agent.requests import (
+    AttachGuard,
+    BreakLease,
+    ClearHost,
+    DetachGuard,
+    EndProcesses,
+    PrepareProcess,
+    ReleaseLease,
+    RemoveRun,
+    Request,
+    StartProcesses,
+    TakeLease,
+    WhichCode,
+)
 from testbed.lab.checks import host_problems
 from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.drivers.deploying import deploy_package, script
-from testbed.lab.drivers.power import POWER_PATIENCE_S, run_here
+from testbed.lab.drivers.power import POWER_TIMEOUT_S, run_here
 from testbed.lab.drivers.step import Driver, step
 from testbed.lab.lab import Done
 from testbed.lab.model import Host
@@ -94,16 +107,14 @@ class HostDriver(Driver):
         agent, got, seconds = self.lab.agent(host), list[str](), min(seconds, MAX_SECONDS)
         try:
             for resource in self._resources(host):
-                agent.ask(
-                    "lease", resource=resource, owner=self.lab.owner.name, seconds=seconds,
-                    token=self._token(host, resource), purpose=purpose,
-                )  # fmt: skip
+                token = self._token(host, resource)
+                agent.ask(TakeLease(resource, self.lab.owner.name, token, seconds, purpose))
                 got.append(resource)
         except LabError:
             for resource in got:
-                agent.ask("release", resource=resource, token=self._token(host, resource))
+                agent.ask(ReleaseLease(resource, self._token(host, resource)))
             raise
-        left = agent.ask("clear", token=self._token(host)) if purpose else []
+        left = agent.ask(ClearHost(self._token(host))) if purpose else []
         more = f"; ended {', '.join(left)}, which was left there" if left else ""
         return Done(got, f"{', '.join(got)} for {seconds:g} s{more}")
 
@@ -115,7 +126,7 @@ class HostDriver(Driver):
         """Ours only; with it ends what lives by it."""
         ended, found = [], []
         for resource in self._resources(host):
-            over = self.lab.agent(host).ask("release", resource=resource, token=self._token(host, resource))
+            over = self.lab.agent(host).ask(ReleaseLease(resource, self._token(host, resource)))
             if over is not None:
                 found.append(resource)
                 ended += over["ended"]
@@ -126,7 +137,7 @@ class HostDriver(Driver):
     def break_leases(self, host: Host) -> Done:
         told = []
         for resource in self._resources(host):
-            over = self.lab.agent(host).ask("break", resource=resource)
+            over = self.lab.agent(host).ask(BreakLease(resource))
             if over is not None:
                 told.append(f"{resource} was leased by {over['owner']}")
         return Done(told, "; ".join(told) or "nothing was leased", changed=bool(told))
@@ -134,7 +145,7 @@ class HostDriver(Driver):
     @step("which code processes of a run are there", needs=("deploy",), changes=False)
     def code(self, host: Host, *, libraries: Sequence[str]) -> Done:
         """Version of this package, of Python, and whether these libraries of the C core run."""
-        found = self.lab.agent(host).ask("code", libraries=list(libraries), timeout_s=_BUILD_S)
+        found = self.lab.agent(host).ask(WhichCode(tuple(libraries)), timeout_s=_BUILD_S)
         return Done(found, f"{found['code']}, version {found['version']}, Python {found['python']}", changed=False)
 
     @step(
@@ -143,32 +154,32 @@ class HostDriver(Driver):
     def attach(self, host: Host, *, label: str = "data", mtu: int = 1500) -> Done:
         """MAC and address of the interface."""
         device = host.interface(label).device
-        facts = self.lab.agent(host).ask("attach", device=device, mtu=mtu, token=self._token(host))
+        facts = self.lab.agent(host).ask(AttachGuard(device, mtu, self._token(host)))
         return Done(facts, f"{device} {facts['mac']} {facts['address'] or 'without an address'}")
 
     @step("give the interface back to the kernel", needs=("lease",), task=True)
     def detach(self, host: Host, *, label: str = "data") -> Done:
         device = host.interface(label).device
-        was = self.lab.agent(host).ask("detach", device=device, token=self._token(host))
+        was = self.lab.agent(host).ask(DetachGuard(device, self._token(host)))
         return Done(was, device, changed=was)
 
     @step("start a worker, which waits", needs=("lease", "attach"), undone_by="stop", undone_with="lease")
     def prepare(self, host: Host, *, run: str, name: str, device: str, config: str, capture: bool) -> Done:
         return self._asked(
-            host, "prepare", run=run, name=name, kind="worker", device=device, config=config, capture=capture
+            host, PrepareProcess(run, name, "worker", device, config, self._token(host), capture=capture)
         )
 
     @step("workers begin", needs=("prepare",))
     def go(self, host: Host, *, run: str) -> Done:
-        return self._asked(host, "go", run=run)
+        return self._asked(host, StartProcesses(run, self._token(host)))
 
     @step("end workers", needs=("lease",))
     def stop(self, host: Host, *, run: str) -> Done:
-        return self._asked(host, "stop", run=run)
+        return self._asked(host, EndProcesses(run, self._token(host)))
 
     @step("forget the files of a run", needs=("lease",))
     def remove(self, host: Host, *, run: str) -> Done:
-        return self._asked(host, "remove", run=run)
+        return self._asked(host, RemoveRun(run, self._token(host)))
 
     @step(
         "files of a run from hosts",
@@ -190,7 +201,7 @@ class HostDriver(Driver):
             raise LabError(host.name, "its inventory says not how it is switched (power.cycle)")
         self.lab.forget(host)
         command = run_here(host, host.power.cycle)
-        deadline = time.monotonic() + POWER_PATIENCE_S
+        deadline = time.monotonic() + POWER_TIMEOUT_S
         while True:
             try:
                 self.lab.shell(host)
@@ -207,6 +218,5 @@ class HostDriver(Driver):
     def _token(self, host: Host, resource: str = HOST) -> str:
         return self.lab.owner.token(host.name, resource)
 
-    def _asked(self, host: Host, op: str, **fields: Any) -> Done:
-        """A plain request to the agent, for the lease of the host."""
-        return Done(self.lab.agent(host).ask(op, token=self._token(host), **fields))
+    def _asked(self, host: Host, request: Request) -> Done:
+        return Done(self.lab.agent(host).ask(request))

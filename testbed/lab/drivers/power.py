@@ -8,22 +8,20 @@ from testbed.lab.model import Host
 from testbed.lab.ssh import tail
 from workloads.errors import LabError
 
-__all__ = ["POWER_PATIENCE_S", "run_here"]
+__all__ = ["POWER_TIMEOUT_S", "run_here"]
 
-POWER_PATIENCE_S = 60.0
+POWER_TIMEOUT_S = 60.0
 
 
 def run_here(host: Host, argv: tuple[str, ...]) -> str:
     """The command, for people. Raises LabError."""
     shown = " ".join(argv)[:200]
     try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=POWER_PATIENCE_S, check=False
-        )
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=POWER_TIMEOUT_S, check=False)
     except OSError as error:
         raise LabError(host.name, f"`{shown}` could not be started here: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise LabError(host.name, f"`{shown}` did not end within {POWER_PATIENCE_S:g} s") from None
+        raise LabError(host.name, f"`{shown}` did not end within {POWER_TIMEOUT_S:g} s") from None
     if done.returncode:
         raise LabError(host.name, f"`{shown}` ended with exit status {done.returncode}", tail(done.stdout, done.stderr))
     return shown

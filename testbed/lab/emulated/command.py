@@ -20,8 +20,8 @@ from workloads.errors import HostCapabilityError, InternalError, LabError
 
 __all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
 
-_UP_PATIENCE_S = 60.0
-_DOWN_PATIENCE_S = 15.0
+_UP_TIMEOUT_S = 60.0
+_DOWN_TIMEOUT_S = 15.0
 
 
 def lab_folder(name: str) -> Path:
@@ -89,7 +89,7 @@ def _detach() -> None:
 
 
 def _hear(handle: int) -> dict[str, Any]:
-    deadline, data = time.monotonic() + _UP_PATIENCE_S, b""
+    deadline, data = time.monotonic() + _UP_TIMEOUT_S, b""
     while time.monotonic() < deadline:
         ready, _, _ = select.select([handle], [], [], 1.0)
         if not ready:
@@ -123,7 +123,7 @@ def ask_keeper(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     from testbed.lab.emulated.keeper import KEEPER_SOCKET
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(_DOWN_PATIENCE_S)
+        connection.settimeout(_DOWN_TIMEOUT_S)
         try:
             connection.connect(str(folder / KEEPER_SOCKET))
             connection.sendall(json.dumps(request).encode())
@@ -156,7 +156,7 @@ def lab_down(name: str = "emulated") -> tuple[str, ...]:
 def _end(folder: Path) -> tuple[str, ...]:
     owner, _ = read_ledger(folder)
     ask_keeper(folder, {"op": "down"})
-    deadline = time.monotonic() + _DOWN_PATIENCE_S
+    deadline = time.monotonic() + _DOWN_TIMEOUT_S
     while owner is not None and is_alive(owner.process):
         if time.monotonic() > deadline:
             return clean(folder.name, force=True)

@@ -7,7 +7,7 @@ import json
 import socket
 import sys
 
-_PATIENCE_S = 30.0
+_TIMEOUT_S = 30.0
 
 
 def main(argv: list[str]) -> int:
@@ -17,7 +17,7 @@ def main(argv: list[str]) -> int:
     folder, host = argv
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_PATIENCE_S)
+            connection.settimeout(_TIMEOUT_S)
             connection.connect(f"{folder}/keeper.sock")
             connection.sendall(json.dumps({"op": "cycle", "host": host}).encode())
             answer = json.loads(connection.recv(65_536) or b"{}")

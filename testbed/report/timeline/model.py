@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "Kind", "Lane", "Mark", "MessageFate", "Span", "Timeline"]
+__all__ = ["KINDS", "Kind", "Lane", "Mark", "MessageLife", "Span", "Timeline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Lane:
 
 
 @dataclass(slots=True)
-class MessageFate:
+class MessageLife:
     """One message in one switch."""
 
     node: str
@@ -112,7 +112,7 @@ class Timeline:
     """what befell nodes and links, and what no queue pair was struck by"""
     qps: list[Lane]
     """per host: to its successor, then from its predecessor; see `lanes_are`"""
-    messages: list[MessageFate]
+    messages: list[MessageLife]
     switch_marks: dict[str, list[Mark]]
     """of each switch, `number` being the message"""
     slots: list[Lane]

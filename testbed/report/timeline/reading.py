@@ -43,7 +43,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     queue_pairs.sort()
     lanes = queue_pairs.lanes
     times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
-    times += [span.stop for lane in lanes for span in lane.spans[-1:]] + [fate.last for fate in switches.fates()]
+    times += [span.stop for lane in lanes for span in lane.spans[-1:]] + [life.last for life in switches.lives()]
     stop = max(times, default=0)
     queue_pairs.close(stop)
     switches.close(stop)
@@ -53,7 +53,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         iterations=queue_pairs.iterations(stop),
         faults=faults,
         qps=lanes,
-        messages=switches.fates(),
+        messages=switches.lives(),
         switch_marks=switches.marks,
         slots=[switches.slots[key] for key in sorted(switches.slots)],
         start=0,

@@ -39,7 +39,7 @@ def select(timeline: Timeline, wanted: Selection) -> Timeline:
         qps=[_cut(lane, start, stop) for lane in qps] if by_host or not by_slot else [],
         iterations=[span for span in timeline.iterations if span.start <= stop and span.stop >= start],
         faults=_cut(timeline.faults, start, stop),
-        messages=[fate for fate in timeline.messages if fate.first <= stop and (fate.gone or fate.last) >= start]
+        messages=[life for life in timeline.messages if life.first <= stop and (life.gone or life.last) >= start]
         if switches and not by_slot
         else [],
         switch_marks=marks if switches and not by_slot else {},

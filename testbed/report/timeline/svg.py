@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from testbed.report.timeline.marks import draw_marks, legend_of
-from testbed.report.timeline.model import Lane, MessageFate, Span, Timeline
+from testbed.report.timeline.model import Lane, MessageLife, Span, Timeline
 from testbed.report.timeline.scale import show_time, ticks
 
 __all__ = ["timeline_svg"]
@@ -188,23 +188,23 @@ def _merged(canvas: _Canvas, spans: Iterable[Span]) -> list[Span]:
 
 def _messages(canvas: _Canvas, switch: str) -> None:
     """Rows in which messages follow each other: open from the first packet to the sum, then done."""
-    fates = [fate for fate in canvas.timeline.messages if fate.node == switch]
-    if not fates:
+    lives = [life for life in canvas.timeline.messages if life.node == switch]
+    if not lives:
         return
     top = canvas.timeline.switch_marks.get(switch, [])
-    rows = min(_MOST_ROWS, 1 + max(fate.row for fate in fates))
-    shown = [fate for fate in fates if fate.row < rows]
-    _note(canvas, len(fates) - len(shown), f"messages of {switch}", "--from, --to")
+    rows = min(_MOST_ROWS, 1 + max(life.row for life in lives))
+    shown = [life for life in lives if life.row < rows]
+    _note(canvas, len(lives) - len(shown), f"messages of {switch}", "--from, --to")
     begin = "from the first packet" if canvas.timeline.traced else "from the first post of a host"
     end = "until its last slot is reclaimed" if canvas.timeline.traced else "until the last host has the result"
     canvas.head(f"messages in {switch}: {begin} to the sum, then {end}")
-    top_y, row_of = canvas.y, {fate.message: fate.row for fate in shown}
+    top_y, row_of = canvas.y, {life.message: life.row for life in shown}
     for row in range(rows):
         canvas.label(f"row {row}" if rows > 1 else "messages", _ROW)
         canvas.y += _ROW
     many = len(shown) > _MOST_BARS
-    for fate in shown:
-        _fate(canvas, fate, top_y + _ROW * fate.row, bare=many)
+    for life in shown:
+        _life(canvas, life, top_y + _ROW * life.row, bare=many)
     for row in range(rows):
         found = [mark for mark in top if row_of.get(mark.number) == row and mark.kind != "sum"]
         lane = Lane("", switch, marks=found)
@@ -216,21 +216,21 @@ def _messages(canvas: _Canvas, switch: str) -> None:
         canvas.y += _ROW
 
 
-def _fate(canvas: _Canvas, fate: MessageFate, y: float, *, bare: bool) -> None:
+def _life(canvas: _Canvas, life: MessageLife, y: float, *, bare: bool) -> None:
     stop = canvas.timeline.stop
-    end = stop if fate.gone is None else fate.gone
-    complete = fate.complete
-    counts = "".join(f", {count} {what}" for what, count in fate.counts.items())
-    name = f"message {fate.message}{counts}"
-    lost = " (lost with the switch)" if fate.how == "lost" else ""
+    end = stop if life.gone is None else life.gone
+    complete = life.complete
+    counts = "".join(f", {count} {what}" for what, count in life.counts.items())
+    name = f"message {life.message}{counts}"
+    lost = " (lost with the switch)" if life.how == "lost" else ""
     if complete is None:
-        title = f"{name}: never summed{lost}{f', {fate.missing}' if fate.missing else ''}"
-        canvas.bar(Span(fate.first, end, "open", title), y + 2, _ROW - 4, edge="#c81e1e")
+        title = f"{name}: never summed{lost}{f', {life.missing}' if life.missing else ''}"
+        canvas.bar(Span(life.first, end, "open", title), y + 2, _ROW - 4, edge="#c81e1e")
     else:
-        canvas.bar(Span(fate.first, complete, "open", f"{name}: open"), y + 2, _ROW - 4)
+        canvas.bar(Span(life.first, complete, "open", f"{name}: open"), y + 2, _ROW - 4)
         canvas.bar(Span(complete, end, "done", f"{name}: done{lost}"), y + 2, _ROW - 4)
-    if not bare and canvas.x(end) - canvas.x(fate.first) > 8 + 6 * len(str(fate.message)):
-        canvas.text(canvas.x(max(fate.first, canvas.timeline.start)) + 3, y + 13, str(fate.message), "n")
+    if not bare and canvas.x(end) - canvas.x(life.first) > 8 + 6 * len(str(life.message)):
+        canvas.text(canvas.x(max(life.first, canvas.timeline.start)) + 3, y + 13, str(life.message), "n")
 
 
 def _slots(canvas: _Canvas) -> None:

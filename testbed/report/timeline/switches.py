@@ -6,7 +6,7 @@ from switch_nodes.events import MessageAggregated, MessageInferred, PacketIgnore
 from testbed.history import Record
 from testbed.history.events import NodeExited
 from testbed.report.timeline.dispatch import RecordReader, reads
-from testbed.report.timeline.model import Lane, Mark, MessageFate, Span
+from testbed.report.timeline.model import Lane, Mark, MessageLife, Span
 from testbed.report.timeline.naming import Names
 from workloads.events import MessagePosted, MessageReceived
 
@@ -22,14 +22,14 @@ _CAUSES = {
 
 
 class SwitchReader(RecordReader):
-    """`marks` per switch; `slots` by (switch, number), from a trace; `fates` of messages."""
+    """`marks` per switch; `slots` by (switch, number), from a trace; `lives` of messages."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self.marks: dict[str, list[Mark]] = {switch: [] for switch in names.switches}
         self.slots: dict[tuple[str, int], Lane] = {}
-        self._live: dict[tuple[str, int], MessageFate] = {}
-        self._ended: list[MessageFate] = []
+        self._live: dict[tuple[str, int], MessageLife] = {}
+        self._ended: list[MessageLife] = []
         self._open: dict[tuple[str, int], tuple[int, str, int, set[int]]] = {}
         """(switch, slot) -> (since, state, message, ranks that contributed)"""
         self._posted: dict[int, int] = {}
@@ -38,39 +38,39 @@ class SwitchReader(RecordReader):
         self._rows: dict[str, list[int]] = {}
         """per switch: when the newest message of each row was over"""
 
-    def fates(self) -> list[MessageFate]:
-        return sorted((*self._ended, *self._live.values()), key=lambda fate: (fate.node, fate.message, fate.first))
+    def lives(self) -> list[MessageLife]:
+        return sorted((*self._ended, *self._live.values()), key=lambda life: (life.node, life.message, life.first))
 
     def close(self, stop: int) -> None:
         for (node, slot), (since, state, message, ranks) in self._open.items():
             missing = self._missing(ranks) if state == "open" else ""
             title = f"message {message}, {state}{missing and f', lacks {missing}'}"
             self.slots[node, slot].spans.append(Span(since, stop, state, title))
-            fate = self._live.get((node, message))
-            if missing and fate is not None and not fate.missing:
-                fate.missing = f"slot {slot} lacks {missing}"
+            life = self._live.get((node, message))
+            if missing and life is not None and not life.missing:
+                life.missing = f"slot {slot} lacks {missing}"
         self._arrange(stop)
 
     def _arrange(self, stop: int) -> None:
         """Rows such that messages of one row do not overlap; without trace, when the last host had the result."""
-        for fate in self.fates():
-            if not self._traced and fate.complete is not None and fate.gone is None:
-                fate.gone, fate.how = max(self._received.get(fate.message, fate.complete), fate.complete), "received"
-            rows = self._rows.setdefault(fate.node, [])
-            row = next((row for row, over in enumerate(rows) if over <= fate.first), len(rows))
+        for life in self.lives():
+            if not self._traced and life.complete is not None and life.gone is None:
+                life.gone, life.how = max(self._received.get(life.message, life.complete), life.complete), "received"
+            rows = self._rows.setdefault(life.node, [])
+            row = next((row for row, over in enumerate(rows) if over <= life.first), len(rows))
             if row == len(rows):
                 rows.append(0)
-            rows[row] = stop + 1 if fate.gone is None else fate.gone
-            fate.row = row
+            rows[row] = stop + 1 if life.gone is None else life.gone
+            life.row = row
 
-    def _fate(self, record: Record, message: int) -> MessageFate:
+    def _life(self, record: Record, message: int) -> MessageLife:
         key = record.node, message
-        fate = self._live.get(key)
-        if fate is None:
+        life = self._live.get(key)
+        if life is None:
             first = record.t if self._traced else min(record.t, self._posted.get(message, record.t))
-            fate = self._live[key] = MessageFate(record.node, message, first, record.t)
-        fate.last = record.t
-        return fate
+            life = self._live[key] = MessageLife(record.node, message, first, record.t)
+        life.last = record.t
+        return life
 
     def _count(
         self, record: Record[MessageInferred | PacketIgnored | ResultReplayed], what: str, kind: str, label: str
@@ -78,8 +78,8 @@ class SwitchReader(RecordReader):
         message, offset = record.event.message, record.event.offset
         known = (record.node, message) in self._live
         if known or (message in self._posted and not self._traced):  # a trace tells when a message came in
-            fate = self._fate(record, message)
-            fate.counts[what] = fate.counts.get(what, 0) + 1
+            life = self._life(record, message)
+            life.counts[what] = life.counts.get(what, 0) + 1
         sender = self._host(record.event.rank)
         detail = f"packet {offset} of {sender}" if offset >= 0 else f"of {sender}"
         self.marks.setdefault(record.node, []).append(Mark(record.t, kind, label, message, detail))
@@ -94,7 +94,7 @@ class SwitchReader(RecordReader):
 
     @reads(MessageAggregated)
     def _message_aggregated(self, record: Record[MessageAggregated]) -> None:
-        self._fate(record, record.event.message).complete = record.t
+        self._life(record, record.event.message).complete = record.t
         self.marks.setdefault(record.node, []).append(Mark(record.t, "sum", "sum", record.event.message))
 
     @reads(MessageInferred)
@@ -134,10 +134,10 @@ class SwitchReader(RecordReader):
             before[3].add(rank)
         if cause == "reclaim":
             if state != "empty":
-                fate = self._fate(record, message)
-                fate.gone, fate.how = record.t, "reclaimed"
+                life = self._life(record, message)
+                life.gone, life.how = record.t, "reclaimed"
         elif cause in ("new", "completing"):
-            self._fate(record, message)
+            self._life(record, message)
 
     @reads(NodeExited)
     def _node_exited(self, record: Record[NodeExited]) -> None:
@@ -146,10 +146,10 @@ class SwitchReader(RecordReader):
         if record.event.status == 0 or node in self._names.hosts:
             return
         for key in [key for key in self._live if key[0] == node]:
-            fate = self._live.pop(key)
-            self._ended.append(fate)
-            if fate.gone is None:
-                fate.gone, fate.how = record.t, "lost"
+            life = self._live.pop(key)
+            self._ended.append(life)
+            if life.gone is None:
+                life.gone, life.how = record.t, "lost"
         for key in [key for key in self._open if key[0] == node]:
             since, state, message, _ = self._open.pop(key)
             self.slots[key].spans.append(Span(since, record.t, state, f"message {message}, {state}, then lost"))

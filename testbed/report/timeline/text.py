@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from testbed.report.timeline.model import KINDS, Lane, Mark, MessageFate, Timeline
+from testbed.report.timeline.model import KINDS, Lane, Mark, MessageLife, Timeline
 from testbed.report.timeline.scale import show_time, ticks
 from testbed.terminal.folding import fold, fold_lines
 from testbed.terminal.words import amount
@@ -42,9 +42,9 @@ def timeline_text(timeline: Timeline, width: int = _WIDTH) -> str:
             lines += ["", *_lane(lane, timeline, width)]
     lines += _left_out(len(timeline.qps) - len(told), f"{timeline.lanes_are} with less trouble", "--host NAME")
     for switch in timeline.switches:
-        fates = [fate for fate in timeline.messages if fate.node == switch]
-        if fates:
-            lines += ["", *_messages(switch, fates, timeline, width)]
+        lives = [life for life in timeline.messages if life.node == switch]
+        if lives:
+            lines += ["", *_messages(switch, lives, timeline, width)]
     lines += _slots(timeline, width)
     return "\n".join(line.rstrip() for line in (*lines, *fold_lines(_tail(timeline), width))) + "\n"
 
@@ -207,31 +207,31 @@ def _sums(marks: Sequence[Mark]) -> Iterator[str]:
         yield f"{times}{label}{_numbers(found)}"
 
 
-def _messages(switch: str, fates: Sequence[MessageFate], timeline: Timeline, width: int) -> Iterator[str]:
+def _messages(switch: str, lives: Sequence[MessageLife], timeline: Timeline, width: int) -> Iterator[str]:
     span = timeline.stop - timeline.start
     begin = "first packet" if timeline.traced else "first posted"
     end = "reclaimed" if timeline.traced else "all received"
-    shown = fates
-    if len(fates) > _MOST_MESSAGES:
+    shown = lives
+    if len(lives) > _MOST_MESSAGES:
         worst = sorted(
-            fates, key=lambda fate: (-sum(fate.counts.values()), fate.first - (fate.complete or timeline.stop))
+            lives, key=lambda life: (-sum(life.counts.values()), life.first - (life.complete or timeline.stop))
         )
-        keep = {id(fate) for fate in worst[:_MOST_MESSAGES]}
-        shown = [fate for fate in fates if id(fate) in keep]
+        keep = {id(life) for life in worst[:_MOST_MESSAGES]}
+        shown = [life for life in lives if id(life) in keep]
     yield f"messages in {switch}"
     wide, less = (15, 13) if width >= _WIDTH else (12, 11)
     first_column = 10 if width >= _WIDTH else 7
     yield f"{'message':>{first_column}} {begin:>{wide}} {'sum':>{wide}} {'took':>{less}} {end:>{wide}}  troubles"
-    for fate in shown:
-        done = "never" if fate.complete is None else show_time(fate.complete, span)
-        took = show_time((timeline.stop if fate.complete is None else fate.complete) - fate.first, span)
-        gone = "-" if fate.gone is None else "lost" if fate.how == "lost" else show_time(fate.gone, span)
-        trouble = ", ".join(f"{count} {what}" for what, count in fate.counts.items())
-        trouble = "; ".join(part for part in (fate.missing, trouble) if part)
-        first = show_time(fate.first, span)
-        head = f"{fate.message:>{first_column}} {first:>{wide}} {done:>{wide}} {took:>{less}} {gone:>{wide}}  "
+    for life in shown:
+        done = "never" if life.complete is None else show_time(life.complete, span)
+        took = show_time((timeline.stop if life.complete is None else life.complete) - life.first, span)
+        gone = "-" if life.gone is None else "lost" if life.how == "lost" else show_time(life.gone, span)
+        trouble = ", ".join(f"{count} {what}" for what, count in life.counts.items())
+        trouble = "; ".join(part for part in (life.missing, trouble) if part)
+        first = show_time(life.first, span)
+        head = f"{life.message:>{first_column}} {first:>{wide}} {done:>{wide}} {took:>{less}} {gone:>{wide}}  "
         yield from _wrap(head, trouble, width)
-    yield from _left_out(len(fates) - len(shown), "messages with less trouble", "--from TIME --to TIME")
+    yield from _left_out(len(lives) - len(shown), "messages with less trouble", "--from TIME --to TIME")
 
 
 def _slots(timeline: Timeline, width: int) -> Iterator[str]:

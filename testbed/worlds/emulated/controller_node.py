@@ -31,7 +31,7 @@ __all__ = ["CONTROLLER_PORT", "ControllerLoop"]
 
 CONTROLLER_PORT = 6653
 """of 127.0.0.1 in the namespace of each switch; IANA's number for OpenFlow"""
-_READY_PATIENCE_S = 30.0
+_READY_TIMEOUT_S = 30.0
 _ASK_EVERY_S = 1.0
 _SETTLE_S = 0.7
 """Open vSwitch counts in its datapath and hands the counts to its tables twice a second"""
@@ -69,14 +69,14 @@ class ControllerLoop:
         return session
 
     def _await_switches(self) -> None:
-        deadline = time.monotonic() + _READY_PATIENCE_S
+        deadline = time.monotonic() + _READY_TIMEOUT_S
         early: list[tuple[int, Event]] = []
         while not self._session.controller.is_ready:
             early += self._take(0)
             if time.monotonic() > deadline:
                 names = ", ".join(switch.name for switch in self._fabric.switches)
                 raise InternalError(
-                    f"the controller: not all of {names} confirmed their rules in {_READY_PATIENCE_S:g} s"
+                    f"the controller: not all of {names} confirmed their rules in {_READY_TIMEOUT_S:g} s"
                 )
             time.sleep(0.01)
         for fact in early:

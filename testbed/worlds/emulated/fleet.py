@@ -37,8 +37,8 @@ __all__ = ["Companion", "Fleet", "NodeProcess", "Phase"]
 _TICK_S = 0.1
 _READ = 262_144
 _OUTPUT_PART = 1_500
-_STOP_PATIENCE_S = 10.0
-_DIE_PATIENCE_S = 1.0
+_STOP_TIMEOUT_S = 10.0
+_DIE_TIMEOUT_S = 1.0
 
 
 class Companion(Protocol):
@@ -147,34 +147,34 @@ class Fleet:
         node = self._nodes[name]
         node.doomed = True
         self._send(node, {"control": "die"})
-        deadline = time.monotonic() + _DIE_PATIENCE_S
+        deadline = time.monotonic() + _DIE_TIMEOUT_S
         while node.phase is Phase.RUNNING and not node.paused and time.monotonic() < deadline:
             self.pump(0.01)
         if self.signal(name, signal.SIGKILL):
-            self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda other: other is node)
+            self.await_all(Phase.GONE, _STOP_TIMEOUT_S, lambda other: other is node)
 
     def await_all(
-        self, phase: Phase, patience_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
+        self, phase: Phase, timeout_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
     ) -> None:
-        """Until every chosen node reached the phase. Raises InternalError after `patience_s`, KeyboardInterrupt."""
-        deadline = time.monotonic() + patience_s
+        """Until every chosen node reached the phase. Raises InternalError after `timeout_s`, KeyboardInterrupt."""
+        deadline = time.monotonic() + timeout_s
         while waiting := [node for node in self._nodes.values() if nodes(node) and node.phase.value < phase.value]:
             self._interruption.check()
             if time.monotonic() > deadline:
                 self._make_it_talk(waiting[0])
                 names = ", ".join(node.name for node in waiting)
-                raise InternalError(f"after {patience_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
+                raise InternalError(f"after {timeout_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
 
-    def exchange_names(self, patience_s: float) -> dict[str, Message]:
+    def exchange_names(self, timeout_s: float) -> dict[str, Message]:
         """Wait until every node that was launched so far has told its names, tell them all to each, and return them.
         Raises as `await_all` does."""
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while waiting := [node for node in self._nodes.values() if node.names is None]:
             self._interruption.check()
             if time.monotonic() > deadline:
                 names = ", ".join(node.name for node in waiting)
-                raise InternalError(f"after {patience_s:g} s no names of {names}{_tail(waiting[0].log)}")
+                raise InternalError(f"after {timeout_s:g} s no names of {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
         told = {node.name: node.names for node in self._nodes.values() if node.names is not None}
         for node in self._nodes.values():
@@ -215,7 +215,7 @@ class Fleet:
                 # A node that a fault paused cannot hear.
                 signal.pidfd_send_signal(node.handle, signal.SIGCONT)
                 self._send(node, {"control": "stop"})
-        self.await_all(Phase.GONE, _STOP_PATIENCE_S, lambda node: node.task.node.role is role)
+        self.await_all(Phase.GONE, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
 
     def pump(self, timeout_s: float) -> None:
         """Hear what the nodes say, for at most so long. Raises InternalError when a node ended that nobody ended."""

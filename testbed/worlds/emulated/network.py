@@ -46,7 +46,7 @@ _TAG_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _TAG_LENGTH = 5
 _NAME_LIMIT = 15
 """IFNAMSIZ - 1, include/uapi/linux/if.h"""
-_CARRIER_PATIENCE_S = 5.0
+_CARRIER_TIMEOUT_S = 5.0
 _VETH_LIMITS = (68, 65_535)
 
 
@@ -307,7 +307,7 @@ class _Builder:
             for port, link, _ in self._topology.ports(node.name)
             if order[node.name] < max(order[link.a], order[link.b]) and link.name not in self._network.spliced
         }
-        deadline = time.monotonic() + _CARRIER_PATIENCE_S
+        deadline = time.monotonic() + _CARRIER_TIMEOUT_S
         while True:
             links = read_links(sockets.netlink)
             waiting = [index for index in first if not links[index].operational]

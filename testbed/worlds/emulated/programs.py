@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_node", "capture_path"]
 
-_UDP_PATIENCE_NS = 1_000_000
+_UDP_TIMEOUT_NS = 1_000_000
 """a source of datagrams wakes up at most a thousand times a second of the machine"""
 
 
@@ -102,8 +102,8 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
             with blame(collective, "protocol"):
                 worker = create_host(known.reborn(task.lives))
     clock = clock_of(task.plan.scenario)
-    patience_ns = clock.emulated(_UDP_PATIENCE_NS)
-    machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, patience_ns=patience_ns))
+    timeout_ns = clock.emulated(_UDP_TIMEOUT_NS)
+    machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, timeout_ns=timeout_ns))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     shape, exact = kernel_shape(clock, fastest_bps, link.shape.mtu), is_exact(task.plan)

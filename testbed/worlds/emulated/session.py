@@ -21,7 +21,7 @@ from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node
-from testbed.worlds.emulated.world import NEEDS, READY_PATIENCE_S, START_LEAD_NS, refuse
+from testbed.worlds.emulated.world import NEEDS, READY_TIMEOUT_S, START_LEAD_NS, refuse
 from topologies import Role
 from workloads.errors import InternalError
 
@@ -63,7 +63,7 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
                     for node in scenario.topology.switches:
                         task = NodeTask(plan, node, network.interfaces(node.name), folder)
                         fleet.launch(task, network.pid(node.name))
-                fleet.await_all(Phase.READY, READY_PATIENCE_S)
+                fleet.await_all(Phase.READY, READY_TIMEOUT_S)
                 fleet.start(time.monotonic_ns() + START_LEAD_NS)
                 yield Session(network.mininet, lambda: fleet.pump(0))
                 fleet.stop(Role.SWITCH)

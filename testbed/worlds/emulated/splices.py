@@ -24,7 +24,7 @@ from workloads.errors import InternalError
 
 __all__ = ["Splices"]
 
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 
 
 class Splices:
@@ -71,7 +71,7 @@ class Splices:
 
     def settle(self) -> None:
         """Until all sides would send: before that the kernel throws away what they are given. Raises InternalError."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + _TIMEOUT_S
         while waiting := [
             item.name
             for item in read_links(self._netlink).values()

@@ -30,7 +30,7 @@ from workloads.machine import Event
 
 __all__ = ["Tenants", "measured"]
 
-_LISTEN_PATIENCE_S = 5.0
+_LISTEN_TIMEOUT_S = 5.0
 _LAST_WORDS_S = 3.0
 _LISTENING = "0A"
 """TCP_LISTEN in /proc/PID/net/tcp, include/net/tcp_states.h"""
@@ -136,7 +136,7 @@ class Tenants:
         assert flow.server is not None
         wanted = f":{flow.plan.config.dport:04X}"
         table = Path(f"/proc/{flow.server.pid}/net/tcp")
-        deadline = time.monotonic() + _LISTEN_PATIENCE_S
+        deadline = time.monotonic() + _LISTEN_TIMEOUT_S
         while flow.server.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 rows = [line.split() for line in table.read_text(encoding="ascii").splitlines()[1:]]

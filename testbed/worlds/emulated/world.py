@@ -48,11 +48,11 @@ from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_PATIENCE_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
+__all__ = ["NEEDS", "READY_TIMEOUT_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
-READY_PATIENCE_S = 60.0
+READY_TIMEOUT_S = 60.0
 START_LEAD_NS = 20_000_000
 """from the message of the barrier to t = 0, so that every node hears it in time"""
 _GRACE_NS = 5_000_000_000
@@ -172,7 +172,7 @@ class _Run:
             for name in on_devices:
                 self._launch(name)
             if on_devices:
-                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(READY_PATIENCE_S))
+                self._plan = plan_with_names(self._plan, self._fleet.exchange_names(READY_TIMEOUT_S))
             if self._openflow.names:
                 # Before its switches, which call it when they come up.
                 self._launch(CONTROLLER)
@@ -182,7 +182,7 @@ class _Run:
                 if node.name in on_devices or (node.name in self._openflow.names and not self._scenario.capture):
                     continue
                 self._launch(node.name)
-        self._fleet.await_all(Phase.READY, READY_PATIENCE_S)
+        self._fleet.await_all(Phase.READY, READY_TIMEOUT_S)
         self._origin_ns = self._clock.read() + START_LEAD_NS
         self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)

@@ -17,6 +17,7 @@ from testbed.history import Record, make_record
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.kernel.interruption import Interruption
+from testbed.lab.agent.requests import IsReady, Request, ShowStatus
 from testbed.lab.client import ConnectionEnded
 from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
 from testbed.lab.lab import Lab, Tell
@@ -32,7 +33,7 @@ from workloads.machine import Event
 
 __all__ = ["LabWorld"]
 
-_READY_PATIENCE_S = 60.0
+_READY_TIMEOUT_S = 60.0
 _POLL_S = 0.2
 _GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
@@ -148,30 +149,30 @@ class _Run:
         self._await_barrier()
 
     def _await_barrier(self) -> None:
-        deadline = time.monotonic() + _READY_PATIENCE_S
+        deadline = time.monotonic() + _READY_TIMEOUT_S
         waiting = list(self._workers)
         while waiting:
             self._check()
             waiting = [host for host in waiting if not self._is_ready(host)]
             if waiting and time.monotonic() > deadline:
-                raise LabError(waiting[0].name, f"its worker was not ready within {_READY_PATIENCE_S:g} s")
+                raise LabError(waiting[0].name, f"its worker was not ready within {_READY_TIMEOUT_S:g} s")
             time.sleep(_POLL_S if waiting else 0)
 
     def _is_ready(self, host: Host) -> bool:
         """Raises LabError when the worker ended instead."""
-        found = self._told(host, "status")
+        found = self._told(host, ShowStatus(self._id))
         if found["exit"] is not None:
             raise LabError(host.name, f"its worker ended with exit status {found['exit']}", found["errors"])
-        return bool(self._told(host, "ready"))
+        return bool(self._told(host, IsReady(self._id)))
 
-    def _told(self, host: Host, op: str) -> Any:
+    def _told(self, host: Host, request: Request) -> Any:
         """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go
         on."""
         try:
-            found = self._lab.agent(host).ask(op, run=self._id)
+            found = self._lab.agent(host).ask(request)
         except ConnectionEnded:
             self._lab.forget(host)
-            found = self._lab.agent(host).ask(op, run=self._id)
+            found = self._lab.agent(host).ask(request)
         return found[self._role[host.name]]
 
     def _drive(self, workers: HostDriver, limit_s: float) -> None:
@@ -182,7 +183,7 @@ class _Run:
         while running:
             self._check()
             for host in list(running):
-                found = self._told(host, "status")
+                found = self._told(host, ShowStatus(self._id))
                 if found["exit"] is not None or found["state"]:
                     self._exits[host.name] = found
                     running.remove(host)

@@ -77,6 +77,10 @@ def test_packets_reach_every_pair_and_no_other(
     assert steps == wanted
 
 
+def test_every_action_has_a_handler() -> None:
+    assert set(Bench(AtpProgram, job_config(3)).program.handlers()) == set(SlotAction)
+
+
 def test_every_drop_has_a_reason_and_a_counter() -> None:
     drops = {action for action in SlotAction if action.name.startswith("DROP_")}
     assert drops | {SlotAction.UNFORESEEN} == set(DROP_REASONS)

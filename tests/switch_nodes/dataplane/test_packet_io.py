@@ -14,7 +14,7 @@ from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_port, open_ports
 from tests.support.namespace import Namespace
 from tests.support.native import require_native
-from tests.support.wired import FOREIGN, PATIENCE_S, Opener, frame, number_of, raw, take
+from tests.support.wired import FOREIGN, TIMEOUT_S, Opener, frame, number_of, raw, take
 from workloads.machine import FrameBatch
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")
@@ -105,7 +105,7 @@ def test_polling_through_the_end_of_a_sleep(space: Namespace, spin_ns: int) -> N
         assert time.process_time_ns() > cpu
         timer = threading.Timer(0.01, far.send, [frame(1)])
         timer.start()
-        assert io.receive(rows, PATIENCE_S * 10**9 if spin_ns == 1_000_000 else 10**9) == 1
+        assert io.receive(rows, TIMEOUT_S * 10**9 if spin_ns == 1_000_000 else 10**9) == 1
         timer.join()
         assert io.receive(rows, 0) == 0
     io.close()

@@ -12,7 +12,7 @@ from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder
 from tests.support.namespace import Namespace
 from tests.support.planes import ListTap, RuleFilter
-from tests.support.wired import PATIENCE_S, Opener, Pair, Running, frame, number_of, raw, take
+from tests.support.wired import TIMEOUT_S, Opener, Pair, Running, frame, number_of, raw, take
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")
 
@@ -83,7 +83,7 @@ def test_without_backpressure_the_tail_is_dropped_and_counted(space: Namespace, 
     with raw("a1") as far:
         io = opener(["a0"], backpressure=False, control=control[1])
         with Running(machine, io, control[0], tap=tap) as running:
-            deadline = time.monotonic() + PATIENCE_S
+            deadline = time.monotonic() + TIMEOUT_S
             while (counters := io.counters()).frames_out + counters.queue_drops < 200 and time.monotonic() < deadline:
                 time.sleep(0.001)
         received = [number_of(item) for item in take(far, space.counters("a1")[0])]

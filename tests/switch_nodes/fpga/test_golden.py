@@ -3,7 +3,16 @@ import pytest
 from switch_nodes.fpga.golden import Difference, Kind, Output, compare, describe, play, reference_outputs, sums_in
 from switch_nodes.fpga.program import create_card
 from switch_nodes.netreduce.program import NetReduceProgram
-from tests.support.cards import BITS, CardBench, OneBitWrong, WrongPsn, card_config, job_trace
+from tests.support.cards import (
+    BITS,
+    WRONG_BYTE,
+    WRONG_MASK,
+    CardBench,
+    OneBitWrong,
+    WrongPsn,
+    card_config,
+    job_trace,
+)
 from tests.support.netreduce_harness import small_job
 
 JOB = small_job()
@@ -35,15 +44,15 @@ def test_one_wrong_bit_in_an_adder_is_shown_to_the_element():
     found = play(card_running(OneBitWrong), TRACE)
     difference = compare(EXPECTED, found)
     assert difference.kind is Kind.DIFFERS
-    element = OneBitWrong.byte // 4
+    element = WRONG_BYTE // 4
     assert [(field.name, field.bits) for field in difference.fields][:1] == [
-        (f"element[{element}]", f"{OneBitWrong.mask:#x}")
+        (f"element[{element}]", f"{WRONG_MASK:#x}")
     ]
     assert len(difference.fields) == 2  # and the iCRC
     assert TRACE[difference.step].frame == JOB.frame(2, 1, 2)  # the last contribution to that sum
     text = "\n".join(describe(difference, TRACE))
     assert f"element[{element}]: expected 0x" in text
-    assert f"(bits {OneBitWrong.mask:#x})" in text
+    assert f"(bits {WRONG_MASK:#x})" in text
     assert "iCRC: expected 0x" in text
 
 

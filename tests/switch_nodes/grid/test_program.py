@@ -17,7 +17,7 @@ from tests.support.atp_star import SERVER_IP, SERVER_MAC
 from tests.support.grid_star import AGGREGATOR_IP, FOREIGN_IP, NODE, GridBench, ip
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotMixed
 from workloads.errors import ScenarioError
-from workloads.grid import Lane
+from workloads.grid import NodeShare
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind, payload_sum
 
 RESEND = int(DatagramFlag.RESEND)
@@ -205,8 +205,8 @@ def test_a_mark_travels_with_the_sum() -> None:
 
 def test_of_split_workers_each_block_waits_for_those_that_send_it_here() -> None:
     """Worker 2 sends half of its blocks to the server."""
-    half = (Lane(NODE, 0.5), Lane(0, 0.5))
-    bench = GridBench(lanes=((Lane(NODE, 1.0),),) * 2 + (half,))
+    half = (NodeShare(NODE, 0.5), NodeShare(0, 0.5))
+    bench = GridBench(shares=((NodeShare(NODE, 1.0),),) * 2 + (half,))
     sizes = set()
     for block in range(20):
         left = [found for rank in range(2) for _, found in bench.send(rank, block)]
@@ -217,7 +217,7 @@ def test_of_split_workers_each_block_waits_for_those_that_send_it_here() -> None
 
 
 def test_a_packet_that_the_plan_does_not_send_here_goes_on() -> None:
-    bench = GridBench(lanes=((Lane(NODE, 1.0),), (Lane(NODE, 1.0),), (Lane(0, 1.0),)))
+    bench = GridBench(shares=((NodeShare(NODE, 1.0),), (NodeShare(NODE, 1.0),), (NodeShare(0, 1.0),)))
     assert [found.header.bitmap0 for _, found in bench.send(2, 5)] == [4]
     bench.send(0, 5)
     assert [found.header.bitmap0 for _, found in bench.send(1, 5)] == [3]
@@ -226,7 +226,7 @@ def test_a_packet_that_the_plan_does_not_send_here_goes_on() -> None:
 def test_under_a_new_plan_what_is_not_complete_is_forgotten() -> None:
     bench = GridBench()
     (first,) = bench.program.grid.orders
-    later = GridOrders(first.routes[:2], first.lanes, 5_000, "later", 1e6)
+    later = GridOrders(first.routes[:2], first.shares, 5_000, "later", 1e6)
     bench = GridBench(orders=(first, later))
     bench.send(0, 5)
     assert bench.program.get_timer() == 5_000
@@ -280,7 +280,7 @@ def test_a_contribution_that_never_left_is_a_leftover_beside_a_copy() -> None:
 
 def test_a_copy_from_before_a_new_plan_is_no_leftover_where_no_result_passes() -> None:
     (first,) = GridBench().program.grid.orders
-    bench = GridBench(orders=(first, GridOrders(first.routes, first.lanes, 5_000, "later", 1e6)))
+    bench = GridBench(orders=(first, GridOrders(first.routes, first.shares, 5_000, "later", 1e6)))
     for rank in range(3):
         bench.send(rank, 5)
     bench.send(0, 6)
@@ -319,7 +319,7 @@ def test_orders_that_do_not_fit_are_refused() -> None:
     assert config.grid is not None
     (orders,) = config.grid.orders
     bad_port = replace(orders, routes=(replace(orders.routes[0], ports=(9,)),))
-    for changed, problem in ((replace(orders, lanes=()), "lanes of the plan"), (bad_port, "ports of route results")):
+    for changed, problem in ((replace(orders, shares=()), "shares of the plan"), (bad_port, "ports of route results")):
         with pytest.raises(ScenarioError, match=problem):
             GridProgram(replace(config, grid=replace(config.grid, orders=(changed,))))
     with pytest.raises(ScenarioError, match="on_collision"):

@@ -16,7 +16,7 @@ from tests.support.grid_star import NODE, grid_program, grid_workers
 from workloads.datagrams.blocks import PartialSent
 from workloads.events import CollectiveCompleted, WorkerFailed
 from workloads.gradients import create_source
-from workloads.grid import GridConfig, Lane
+from workloads.grid import GridConfig, NodeShare
 from workloads.wire.aggregation import Datagram
 
 
@@ -43,9 +43,13 @@ def test_no_schedule_makes_a_sum_wrong(
         late = draw.choice((0, 0, 0, 30_000, 400_000))
         return (late, draw.choice((0, 1_500_000))) if draw.random() < twice else (late,)
 
-    lanes = ((Lane(NODE, 1.0),), (Lane(NODE, 2.0), Lane(0, 1.0)), (Lane(NODE, 2.0), Lane(0, 1.0))) if split else None
-    workers = grid_workers(lanes=lanes, elements=120, iterations=2, dtype=dtype)
-    program = grid_program(lanes=lanes, slots=slots, capacity_bps=capacity, on_collision=on_collision)
+    shares = (
+        ((NodeShare(NODE, 1.0),), (NodeShare(NODE, 2.0), NodeShare(0, 1.0)), (NodeShare(NODE, 2.0), NodeShare(0, 1.0)))
+        if split
+        else None
+    )
+    workers = grid_workers(shares=shares, elements=120, iterations=2, dtype=dtype)
+    program = grid_program(shares=shares, slots=slots, capacity_bps=capacity, on_collision=on_collision)
     star = Star(workers, fate=fate, program=program).run().finish()
     assert not star.told(WorkerFailed)
     assert all(contributions == (1, 1, 1) for _, _, contributions in star.sums())

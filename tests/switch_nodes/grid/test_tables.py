@@ -12,7 +12,7 @@ from switch_nodes.grid.program import GridProgram
 from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
 from tests.support.grid_star import NODE, GridBench
 from workloads.datagrams.blocks import SlotChanged
-from workloads.grid import Lane
+from workloads.grid import NodeShare
 from workloads.wire.aggregation import DatagramFlag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -23,8 +23,10 @@ def walk(on_collision: str, seed: int) -> set[Step]:
     """Packets of all kinds. After each step the slot is in the state that was told."""
     draw, steps = random.Random(seed), set()
     workers = draw.choice((1, 3))
-    lanes = ((Lane(NODE, 3.0), Lane(0, 1.0)),) * workers
-    bench = GridBench(workers, lanes=lanes, slots=2, window=4, on_collision=on_collision, capacity_bps=2e8, trace=True)
+    shares = ((NodeShare(NODE, 3.0), NodeShare(0, 1.0)),) * workers
+    bench = GridBench(
+        workers, shares=shares, slots=2, window=4, on_collision=on_collision, capacity_bps=2e8, trace=True
+    )
     for _ in range(300):
         bench.now += draw.randrange(4_000)
         rank, block, kind = draw.randrange(workers), draw.randrange(8), draw.randrange(10)
@@ -61,8 +63,12 @@ def test_the_two_tables_differ_in_what_a_collision_does() -> None:
     assert {pair for pair in drop if drop[pair] != to_ps[pair]} == {(SlotState.FILLING, SlotEvent.OTHER)}
 
 
+def test_every_action_of_a_contribution_has_a_handler() -> None:
+    assert set(GridBench().program.handlers()) == set(SlotAction) - {SlotAction.FREE, SlotAction.STAY}
+
+
 def test_every_action_that_drops_has_a_reason() -> None:
-    dropping = {action for action in SlotAction if action.value.startswith(("drop", "turn"))}
+    dropping = {action for action in SlotAction if action.value.startswith("drop")}
     assert set(DROP_REASONS) == dropping
     assert set(DROP_REASONS.values()) <= set(GridProgram.counter_names)
 

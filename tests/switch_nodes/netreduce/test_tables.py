@@ -1,4 +1,4 @@
-"""The automata are complete where they can be reached, and every action has its method and every drop its reason."""
+"""The automata are complete where they can be reached, and every action has its handler and every drop its reason."""
 
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.netreduce.tables import (
@@ -15,6 +15,7 @@ from switch_nodes.netreduce.tables import (
     SlotEvent,
     SlotState,
 )
+from tests.support.netreduce_job import Job
 
 IMPOSSIBLE_SLOT_PAIRS = {
     (SlotState.EMPTY, SlotEvent.COMPLETING),  # a ring has two members at least
@@ -84,9 +85,8 @@ def test_a_leaf_sends_up_only_a_full_rack_and_is_done_only_by_a_value_from_above
         assert (after is SlotState.EMPTY and before is not SlotState.EMPTY) <= (event is SlotEvent.RECLAIM)
 
 
-def test_every_action_has_a_method_and_every_drop_a_reason_and_a_counter() -> None:
-    for action in SlotAction:
-        assert callable(getattr(NetReduceProgram, action.value))
+def test_every_action_of_a_packet_has_a_handler_and_every_drop_a_reason_and_a_counter() -> None:
+    assert set(NetReduceProgram(Job().config()).slot_actions.handlers()) == set(SlotAction) - {SlotAction.CLEAR}
     enters = {SlotAction.STORE, SlotAction.STORE_AND_COMPLETE, SlotAction.REPLAY, SlotAction.CLEAR}
     enters |= {SlotAction.STORE_AND_SEND_UP, SlotAction.SEND_UP_AGAIN, SlotAction.ADOPT, SlotAction.PASS_DOWN}
     passes = {

@@ -9,6 +9,7 @@ import pytest
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram, create_netreduce, program
+from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
     FRAME_TABLE,
@@ -24,7 +25,7 @@ from tests.support.netreduce_harness import Bench, Job
 from tests.support.netreduce_mutants import MUTANTS
 
 STEPS = (FrameStepped, ConnectionStepped, SlotStepped)
-TABLES = {"FRAME_TABLE": FRAME_TABLE, "CONNECTION_TABLE": CONNECTION_TABLE, "SLOT_TABLE": SLOT_TABLE}
+TABLES = ((program, "FRAME_TABLE"), (program, "CONNECTION_TABLE"), (Ring, "slot_table"))
 
 
 class Spy(dict[Any, Any]):
@@ -32,7 +33,7 @@ class Spy(dict[Any, Any]):
 
     def __init__(self, table: dict[Any, Any], asked: list[Any]) -> None:
         super().__init__(table)
-        self.asked = asked
+        self.asked, self.name = asked, getattr(table, "name", "")
 
     def __getitem__(self, key: Any) -> Any:
         self.asked.append(key)
@@ -76,8 +77,8 @@ def test_every_look_is_told_in_order(name: str, monkeypatch: pytest.MonkeyPatch)
     plain = Recorded(NetReduceProgram, trace=False)
     CASES[name](plain.make)
     asked: list[Any] = []
-    for table, content in TABLES.items():
-        monkeypatch.setattr(program, table, Spy(content, asked))
+    for owner, table in TABLES:
+        monkeypatch.setattr(owner, table, Spy(getattr(owner, table), asked))
     traced = Recorded(NetReduceProgram, trace=True)
     CASES[name](traced.make)
     steps = [event for event in traced.told if isinstance(event, STEPS)]

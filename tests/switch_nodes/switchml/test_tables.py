@@ -73,6 +73,11 @@ def test_two_datagrams_half_of_all_numbers_apart_end_nothing() -> None:
     assert set(bench.send(1, 0)) == {1}
 
 
+def test_every_action_has_a_handler_or_a_reason_to_drop() -> None:
+    handlers = Bench(SwitchMlProgram).program.handlers()
+    assert set(handlers) == set(SlotAction) - set(DROP_REASONS) - {SlotAction.FORGET}
+
+
 def test_every_drop_has_a_reason_and_a_counter() -> None:
     drops = {action for action in SlotAction if action.name.startswith("DROP_")}
     assert drops | {SlotAction.UNFORESEEN} == set(DROP_REASONS)

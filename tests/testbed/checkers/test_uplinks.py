@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from switch_nodes.netreduce import NetReduceProgram
 from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.slot_actions import SlotActions
 from testbed.captures.capture import MemoryTap
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads, skip_uplinks, uplinks
@@ -15,6 +16,7 @@ from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.simulated.world import Simulation
+from tests.support.slot_mutants import program_with
 from topologies import LinkShape, rack, spine_leaf
 
 SHAPE = LinkShape()
@@ -35,13 +37,14 @@ def context_of(
     return CheckContext(plan, sort_history(records), tuple(taps.values()))
 
 
-class EveryHostUp(NetReduceProgram):
+@program_with
+class EveryHostUp(SlotActions):
     """A leaf that sends each local packet up as well."""
 
     def store(self, c: Contribution, slot: int) -> None:
         super().store(c, slot)
         if hasattr(c.ring, "uplink_of") and c.rank == 0:
-            self.emit(c.ring.uplink_of(c.message), bytes(c.packet.frame))
+            self.switch.emit(c.ring.uplink_of(c.message), bytes(c.packet.frame))
 
 
 def test_one_packet_per_slot_however_many_hosts() -> None:

@@ -1,4 +1,4 @@
-"""`tb interop`: what is asked of the leg, what is printed, how it exits."""
+"""`tb interop`: what is asked of the suite, what is printed, how it exits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from testbed.cli import main
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.interop.cases import CASES
 from testbed.interop.judging import CaseOutcome, Traffic
-from testbed.interop.leg import LegResult
+from testbed.interop.suite import SuiteResult
 from tests.support.fake_modules import install_fake
 from workloads.errors import HostCapabilityError
 
@@ -22,29 +22,29 @@ def outcome(case, verdict=Verdict.PASS, detail="", traffic=None):
 
 
 @pytest.fixture
-def leg(monkeypatch, tmp_path):
-    """A leg whose outcomes a test sets; what it was asked."""
+def suite(monkeypatch, tmp_path):
+    """A suite whose outcomes a test sets; what it was asked."""
     made = {"outcomes": (outcome("loss/middle", traffic=Traffic(420, 25)),), "asked": []}
 
-    def run_leg(cases, *, say, tell, **options):
+    def run_suite(cases, *, say, tell, **options):
         made["asked"].append(([case.id for case in cases], options))
         if isinstance(made["outcomes"], Exception):
             raise made["outcomes"]
         say("booting")
         for one in made["outcomes"]:
             tell(one)
-        return LegResult(made["outcomes"], {"kernel": "6.1"}, 1.0, 24.0, 60.25)
+        return SuiteResult(made["outcomes"], {"kernel": "6.1"}, 1.0, 24.0, 60.25)
 
-    install_fake(monkeypatch, "testbed.interop.leg", run_leg=run_leg)
+    install_fake(monkeypatch, "testbed.interop.suite", run_suite=run_suite)
     monkeypatch.chdir(tmp_path)
     before = signal.getsignal(signal.SIGTERM)
     yield made
     signal.signal(signal.SIGTERM, before)
 
 
-def test_all_cases_once_by_default(leg, capsys):
+def test_all_cases_once_by_default(suite, capsys):
     assert main(["interop"]) == 0
-    ((ids, options),) = leg["asked"]
+    ((ids, options),) = suite["asked"]
     assert ids == [case.id for case in CASES]
     assert options == {"seed": 1, "repeat": 1, "guests": None, "where": "auto", "keep": None}
     assert capsys.readouterr().out == (
@@ -54,7 +54,7 @@ def test_all_cases_once_by_default(leg, capsys):
     )
 
 
-def test_options_reach_the_leg(leg, tmp_path, capsys):
+def test_options_reach_the_suite(suite, tmp_path, capsys):
     words = [
         "--cases",
         "loss/*",
@@ -71,7 +71,7 @@ def test_options_reach_the_leg(leg, tmp_path, capsys):
         "--keep",
     ]
     assert main(["interop", *words]) == 0
-    ((ids, options),) = leg["asked"]
+    ((ids, options),) = suite["asked"]
     assert ids == [case.id for case in CASES if case.id.startswith("loss/") or case.id == "plain/shift"]
     assert (options["seed"], options["repeat"], options["guests"]) == (9, 3, 3)
     assert options["where"] == "host"
@@ -81,8 +81,8 @@ def test_options_reach_the_leg(leg, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("verdict", "code"), [(Verdict.FAIL, 1), (Verdict.UNKNOWN, 2)])
-def test_what_did_not_pass_is_named(leg, capsys, verdict, code):
-    leg["outcomes"] = (outcome("plain/shift"), *[outcome("loss/middle", verdict, "bit_exact: wrong")] * 2)
+def test_what_did_not_pass_is_named(suite, capsys, verdict, code):
+    suite["outcomes"] = (outcome("plain/shift"), *[outcome("loss/middle", verdict, "bit_exact: wrong")] * 2)
     assert main(["interop"]) == code
     text = capsys.readouterr().out
     assert f"{verdict}: 1 of 3 cases passed" in text
@@ -90,7 +90,7 @@ def test_what_did_not_pass_is_named(leg, capsys, verdict, code):
     assert "  bit_exact: wrong\n" in text
 
 
-def test_json_stands_alone_on_stdout(leg, capsys):
+def test_json_stands_alone_on_stdout(suite, capsys):
     assert main(["interop", "--json"]) == 0
     out, err = capsys.readouterr()
     told = json.loads(out)
@@ -100,7 +100,7 @@ def test_json_stands_alone_on_stdout(leg, capsys):
     assert "booting" in err
 
 
-def test_the_table_is_markdown_behind_all_else(leg, capsys):
+def test_the_table_is_markdown_behind_all_else(suite, capsys):
     assert main(["interop", "--table"]) == 0
     assert capsys.readouterr().out.endswith(
         "\n\n| case | strikes | packets | sent again | verdict |\n|---|---|---|---|---|\n"
@@ -108,10 +108,10 @@ def test_the_table_is_markdown_behind_all_else(leg, capsys):
     )
 
 
-def test_the_list_needs_no_guest(leg, capsys):
+def test_the_list_needs_no_guest(suite, capsys):
     assert main(["interop", "--list", "--cases", "control/*"]) == 0
     assert capsys.readouterr().out.split() == [case.id for case in CASES if case.id.startswith("control/")]
-    assert leg["asked"] == []
+    assert suite["asked"] == []
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,19 @@ def test_the_list_needs_no_guest(leg, capsys):
         (["--seed", "-1"], "found '-1'"),
     ],
 )
-def test_wrong_words_are_usage(leg, capsys, words, told):
+def test_wrong_words_are_usage(suite, capsys, words, told):
     assert main(["interop", *words]) == 64
     assert told in capsys.readouterr().err
-    assert leg["asked"] == []
+    assert suite["asked"] == []
 
 
-def test_a_host_without_the_pieces_exits_3(leg, capsys):
-    leg["outcomes"] = HostCapabilityError("the Debian packages perftest", "install them")
+def test_a_host_without_the_pieces_exits_3(suite, capsys):
+    suite["outcomes"] = HostCapabilityError("the Debian packages perftest", "install them")
     assert main(["interop"]) == 3
     assert "perftest" in capsys.readouterr().err
 
 
-def test_being_ended_is_being_interrupted(leg):
+def test_being_ended_is_being_interrupted(suite):
     main(["interop"])
     with pytest.raises(KeyboardInterrupt):
         signal.getsignal(signal.SIGTERM)(signal.SIGTERM, None)

@@ -19,7 +19,7 @@ from testbed.cli import shell
 from testbed.cli.main import main
 from tests.support.emulated import needs_root, processes_of
 
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ class TestForReal:
         )
         done = subprocess.run(
             command("--set", "topology.link.rate=7Mbps"),
-            input="\n".join(lines), capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
+            input="\n".join(lines), capture_output=True, text=True, timeout=_TIMEOUT_S, check=False,
         )  # fmt: skip
         for words in ("1 packets transmitted, 1 received", "rate 7Mbit", "h1 h2 s1"):
             assert words in done.stdout
@@ -79,7 +79,7 @@ class TestForReal:
     def test_an_unknown_command_fails_and_the_limit_ends_what_does_not_end(self, state: Path) -> None:
         done = subprocess.run(
             command("--limit", "1s", "-c", "h9 ls", "-c", "h1 sleep 600"),
-            capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
+            capture_output=True, text=True, timeout=_TIMEOUT_S, check=False,
         )  # fmt: skip
         assert "Unknown command: h9 ls" in done.stdout
         assert (done.returncode, done.stderr) == (1, "tb: the time is over\n")
@@ -92,7 +92,7 @@ class TestForReal:
         try:
             done = subprocess.run(
                 command("--limit", "1s", "-c", "h1 sleep 602"),
-                capture_output=True, text=True, timeout=_PATIENCE_S, check=False,
+                capture_output=True, text=True, timeout=_TIMEOUT_S, check=False,
             )  # fmt: skip
         finally:
             signal.signal(signal.SIGINT, before)
@@ -108,7 +108,7 @@ class TestForReal:
 
         def until(text: str) -> None:
             nonlocal told
-            deadline = time.monotonic() + _PATIENCE_S
+            deadline = time.monotonic() + _TIMEOUT_S
             while text not in told:
                 assert select.select([terminal], [], [], deadline - time.monotonic())[0], told
                 told += os.read(terminal, 65_536).decode(errors="replace")

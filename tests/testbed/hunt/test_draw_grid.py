@@ -54,7 +54,7 @@ def test_planners_and_their_limits():
     assert {one.switch.commodity for one in MANY} == {"soft", "openflow"}
     assert min(routing.react_ns for routing in ROUTINGS) == 1
     split = [make_plan(one) for one in MANY[:25]]
-    assert any(len(lanes) > 1 for plan in split for lanes in plan.workers[0].orders[0].lanes)
+    assert any(len(shares) > 1 for plan in split for shares in plan.workers[0].orders[0].shares)
 
 
 def test_every_kind_of_fault_both_ways_and_new_plans():

@@ -1,4 +1,4 @@
-"""The leg itself: a guest boots, unmodified rdma_rxe endpoints all-reduce through our switch. Skipped where QEMU,
+"""The suite itself: a guest boots, unmodified rdma_rxe endpoints all-reduce through our switch. Skipped where QEMU,
 packages or the stock kernel cannot be had."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from testbed.captures.pcapng import Interface, read_capture
 from testbed.history.verdict import Verdict
 from testbed.interop.cases import choose_cases
 from testbed.interop.image.prepare import default_work_folder, prepare_image
-from testbed.interop.leg import run_leg
 from testbed.interop.packages import ensure_packages
+from testbed.interop.suite import run_suite
 from testbed.kernel.ledger import known_runs
 from workloads.errors import HostCapabilityError
 
@@ -25,38 +25,38 @@ CHOSEN = (
 
 
 @pytest.fixture(scope="module")
-def leg(tmp_path_factory):
+def suite(tmp_path_factory):
     """(result, folder with all that the run left)"""
     try:
         ensure_packages(print)
         prepare_image(default_work_folder(), print)
     except HostCapabilityError as error:
         pytest.skip(str(error))
-    keep = tmp_path_factory.mktemp("leg") / f"interop-leg-{os.getpid()}"
-    result = run_leg(choose_cases(CHOSEN), say=print, keep=keep)
+    keep = tmp_path_factory.mktemp("suite") / f"interop-suite-{os.getpid()}"
+    result = run_suite(choose_cases(CHOSEN), say=print, keep=keep)
     assert keep.name not in {folder.name for folder in known_runs()}
     return result, keep
 
 
 @pytest.mark.parametrize("case", CHOSEN)
-def test_unmodified_endpoints_pass(leg, case):
-    (outcome,) = [outcome for outcome in leg[0].outcomes if outcome.case == case]
+def test_unmodified_endpoints_pass(suite, case):
+    (outcome,) = [outcome for outcome in suite[0].outcomes if outcome.case == case]
     assert outcome.verdict is Verdict.PASS, outcome.detail
 
 
-def test_the_stacks_are_the_stock_ones(leg):
-    environment = leg[0].environment
+def test_the_stacks_are_the_stock_ones(suite):
+    environment = suite[0].environment
     assert re.fullmatch(r"\d+\.\d+\..*-amd64", environment["kernel_release"])
     assert environment["kernel_release"] == environment["kernel"]
     assert environment["rdma-core"]
 
 
-def test_scapy_computes_the_same_icrc_for_what_went_through(leg):
+def test_scapy_computes_the_same_icrc_for_what_went_through(suite):
     """A third opinion beside ours and that of rxe, on data packets and answers, entering and leaving."""
     from scapy.contrib.roce import BTH
     from scapy.layers.l2 import Ether
 
-    (capture,) = leg[1].glob("*-loss-middle/s1.pcapng")
+    (capture,) = suite[1].glob("*-loss-middle/s1.pcapng")
     interfaces: list[Interface] = []
     seen = {True: 0, False: 0}
     for captured in list(read_capture(capture, interfaces))[::7]:

@@ -145,7 +145,7 @@ def test_what_we_did_not_make_in_the_state_folder_stays(state: Path, tmp_path: P
 
 def test_leftovers_are_waited_for(sleeper: ProcessId) -> None:
     entries = [ProcessEntry(sleeper.pid, sleeper.start, "node h1"), LinkEntry("no-such", 1)]
-    assert find_leftovers(entries, patience_s=0.1) == (f"process {sleeper.pid} (node h1)",)
+    assert find_leftovers(entries, timeout_s=0.1) == (f"process {sleeper.pid} (node h1)",)
 
 
 class TestForeignProcessInOurNamespace:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from switch_nodes.fpga.bitstream import reference_bitstream
+from testbed.lab.agent.requests import Hello, ListCards, ListFiles, Request
 from testbed.lab.drivers import CardDriver, HostDriver, collecting
 from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.inventory import load_inventory
@@ -180,15 +181,15 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
         HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
-            _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
+            _until(lambda: bool(lab.agent(host).ask(ListCards())[0]["busy"]))
             client.send_signal(signal.SIGKILL)
             client.wait()
             # The agent goes on without it; who comes meanwhile is told.
             assert "is busy: programming" in _failure(lambda: CardDriver(lab, "fpga0").reset()).problem
-            _until(lambda: not lab.agent(host).ask("cards")[0]["busy"])
+            _until(lambda: not lab.agent(host).ask(ListCards())[0]["busy"])
             CardDriver(lab, "fpga0").program(bitstream=bits)
             assert seen.steps[-1].verdict == "unchanged", "the next run finds it done"
-            (card,) = lab.agent(host).ask("cards")
+            (card,) = lab.agent(host).ask(ListCards())
             assert (card["state"], card["bitstream"]) == ("programmed", hashlib.sha256(bits).hexdigest())
         finally:
             HostDriver(lab, [host]).release()
@@ -196,7 +197,7 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
 
 def _kill_agent(lab: Lab) -> None:
     host = lab.inventory.hosts["f1"]
-    pid = lab.agent(host).ask("hello")["pid"]
+    pid = lab.agent(host).ask(Hello())["pid"]
     lab.shell(host).run(["kill", "-9", str(pid)])
     lab.forget_agent(host)
 
@@ -210,7 +211,7 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
         HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
-            _until(lambda: bool(lab.agent(host).ask("cards")[0]["busy"]))
+            _until(lambda: bool(lab.agent(host).ask(ListCards())[0]["busy"]))
             _kill_agent(lab)
             said = client.communicate(timeout=60)[0].decode()
             assert client.returncode == 75, said
@@ -218,14 +219,14 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
             assert "no agent runs" in _failure(lambda: HostDriver(lab, [host]).status()).problem
             lab.forget_agent(host)
             HostDriver(lab, [host]).deploy()
-            assert lab.agent(host).ask("cards")[0]["state"] == "half-programmed"
+            assert lab.agent(host).ask(ListCards())[0]["state"] == "half-programmed"
             error = _failure(lambda: CardDriver(lab, "fpga0").start())
             assert error.problem == (
                 "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab "
                 "program"
             )
             CardDriver(lab, "fpga0").program(bitstream=bits)
-            assert lab.agent(host).ask("cards")[0]["state"] == "programmed"
+            assert lab.agent(host).ask(ListCards())[0]["state"] == "programmed"
         finally:
             HostDriver(lab, [host]).release()
 
@@ -286,8 +287,8 @@ def test_hosts_that_lie_about_their_files(tmp_path: Path, told: object, problem:
     """Nothing is asked of them any more, and nothing is written."""
 
     class Liar:
-        def ask(self, op: str, **fields: object) -> object:
-            assert op == "files"
+        def ask(self, request: Request, **fields: object) -> object:
+            assert request == ListFiles("r")
             return told
 
     class Reached:

@@ -14,7 +14,7 @@ from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from topologies import LinkShape, Topology, spine_leaf
 from workloads.errors import ScenarioError
-from workloads.grid import GridConfig, LaneTable
+from workloads.grid import GridConfig, ShareTable
 
 
 def scenario(planner: str = "grid", **routing: object) -> Scenario:
@@ -101,7 +101,7 @@ def test_results_reach_every_worker_once() -> None:
 def test_w4_is_aggregated_at_s2_and_never_at_its_own_switch() -> None:
     plan = make_plan(scenario())
     for name, config in workers(plan).items():
-        table = LaneTable(config.orders[0].lanes)
+        table = ShareTable(config.orders[0].shares)
         expected = {"w1": 1, "w2": 1, "w3": 1, "w4": 2, "w5": 2, "w6": 2, "w7": 3, "w8": 3}[name]
         assert {table.node_of(config.collective.rank, packet) for packet in range(50)} == {expected}
 
@@ -115,10 +115,10 @@ def test_rates_are_the_plans_where_workers_are_paced() -> None:
 def test_all_nodes_are_told_the_same_lanes_at_the_same_time() -> None:
     faults = (LinkDown("cut", ("s1-s3",), window=Window(100, None)),)
     plan = make_plan(replace(scenario("atp", react_ns=7), faults=faults))
-    told = {tuple((o.at_ns, o.lanes) for o in worker.orders) for worker in workers(plan).values()}
+    told = {tuple((o.at_ns, o.shares) for o in worker.orders) for worker in workers(plan).values()}
     for config in plan.switches:
         assert config.grid is not None
-        told.add(tuple((o.at_ns, o.lanes) for o in config.grid.orders))
+        told.add(tuple((o.at_ns, o.shares) for o in config.grid.orders))
     assert len(told) == 1
     ((first, second),) = told
     assert (first[0], second[0]) == (0, 107)

@@ -47,9 +47,9 @@ class Driver:
         for line in self._process.stdout:
             self._lines.put(line)
 
-    def wait_for(self, event: str, patience_s: float = 30, **values: object) -> dict[str, Any]:
+    def wait_for(self, event: str, timeout_s: float = 30, **values: object) -> dict[str, Any]:
         """The next one that was not heard yet with these values."""
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             try:
                 record = json.loads(self._lines.get(timeout=0.1))

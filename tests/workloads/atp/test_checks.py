@@ -9,7 +9,7 @@ import pytest
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from workloads.atp import AtpConfig
-from workloads.atp.checks import mistakes_in_worker
+from workloads.atp.checks import problems_in_worker
 from workloads.config import ArithmeticSpec
 
 
@@ -26,7 +26,7 @@ def test_fixed_scale(scale: float, dtype: str, expected: list[str]) -> None:
     assert isinstance(config, AtpConfig)
     share = replace(config.collective, arithmetic=ArithmeticSpec("sum", dtype))
     wrong = replace(config, collective=share, fixed_scale=scale)
-    assert [f"{each.key}: {each.found}; {each.allowed}" for each in mistakes_in_worker(wrong)] == expected
+    assert [f"{each.key}: {each.found}; {each.allowed}" for each in problems_in_worker(wrong)] == expected
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_fixed_scale(scale: float, dtype: str, expected: list[str]) -> None:
 def test_where_the_scale_of_priorities_begins(x0: float | None, bad: bool) -> None:
     config = make_plan(load_scenario("atp", [], 1)).workers[0]
     assert isinstance(config, AtpConfig)
-    found = [f"{each.key}: {each.allowed}" for each in mistakes_in_worker(replace(config, priority_x0=x0))]
+    found = [f"{each.key}: {each.allowed}" for each in problems_in_worker(replace(config, priority_x0=x0))]
     assert found == (["priority_x0: 1e-12 .. 1e+06"] if bad else [])

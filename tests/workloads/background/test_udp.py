@@ -55,7 +55,7 @@ def test_it_wakes_for_the_next_datagram_and_never_for_one_that_waits_for_the_lin
     assert source.wakes_at is None
     assert source.next_frame(0)
     assert source.wakes_at == MS
-    assert UdpSource(replace(CONFIG, start_ns=MS), patience_ns=5).wakes_at == MS + 5
+    assert UdpSource(replace(CONFIG, start_ns=MS), timeout_ns=5).wakes_at == MS + 5
 
 
 def test_what_is_far_behind_is_given_up():

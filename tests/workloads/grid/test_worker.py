@@ -10,7 +10,7 @@ from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, Star
 from tests.support.grid_star import AGGREGATOR_IP, NODE, everyone_to, grid_program, grid_workers, ip
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, DatagramResent, WorkerFinished
-from workloads.grid import GridConfig, GridOrders, GridWorker, Lane
+from workloads.grid import GridConfig, GridOrders, GridWorker, NodeShare
 from workloads.hosts import create_host
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
@@ -24,7 +24,7 @@ from workloads.wire.aggregation import (
     encode_datagram,
 )
 
-HALF = (Lane(NODE, 1.0), Lane(0, 1.0))
+HALF = (NodeShare(NODE, 1.0), NodeShare(0, 1.0))
 FRAME_NS = (82 + 32) * 8 * 1_000
 """of a frame at 1 Mbit/s"""
 
@@ -49,7 +49,7 @@ def answer(worker: GridWorker, kind: int, packet: int, now: int, to: bytes = SER
 
 
 def test_packets_go_to_the_nodes_that_the_plan_chose() -> None:
-    (config, *_) = grid_workers(lanes=(HALF, HALF, HALF), window=8, elements=64, first_window=8)
+    (config, *_) = grid_workers(shares=(HALF, HALF, HALF), window=8, elements=64, first_window=8)
     sent = leaving(start(config), 0)
     assert {found.dst_ip for found in sent} == {AGGREGATOR_IP, SERVER_IP}
     for found in sent:

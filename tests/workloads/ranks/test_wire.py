@@ -61,6 +61,20 @@ def test_what_is_no_message_is_refused(line):
         decode(line)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"kind":"step"}', "a step with the wrong fields (number: is missing): "),
+        (b'{"kind":"step","number":"1"}', "a step with the wrong fields (number: not a whole number): "),
+        (b'{"kind":"step","number":1,"more":2}', "a step with the wrong fields (more: unknown key): "),
+    ],
+)
+def test_a_message_with_wrong_fields_says_which(line, told):
+    with pytest.raises(WireProblem) as refused:
+        decode(line)
+    assert str(refused.value) == f"{told}{line!r}"
+
+
 def test_a_line_without_an_end_is_not_kept_for_ever():
     reader = LineReader()
     for _ in range(16):

@@ -197,8 +197,8 @@ def test_it_gives_up_when_nothing_was_acknowledged_for_as_long_as_go_back_n_woul
     pair.run()
     assert pair.statuses() == [(7, "RETRY_EXC")]
     (failed,) = pair.events_of(QpFailed)
-    patience = 3 * (4096 << code)
-    assert patience <= pair.now < patience + IRN.rto_high_ns
+    give_up = 3 * (4096 << code)
+    assert give_up <= pair.now < give_up + IRN.rto_high_ns
     assert failed.detail.startswith("10.0.0.1 QP 0x11 -> 10.0.0.2 QP 0x22: PSN 0 (message 7) was not acknowledged for ")
 
 
@@ -273,8 +273,8 @@ def test_a_connection_that_moves_on_never_gives_up() -> None:
     draw = random.Random(5)
     pair.fate = lambda sent: () if sent.side == "a" and draw.random() < 0.3 else (0,)
     check(pair, transfer(pair, *[8 * MTU] * 32))
-    patience = 3 * (4096 << 9)
-    assert pair.now > 2 * patience
+    give_up = 3 * (4096 << 9)
+    assert pair.now > 2 * give_up
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,17 +8,17 @@ from dataclasses import replace
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from workloads.config import ArithmeticSpec
-from workloads.datagrams.mistakes import Mistake
-from workloads.server.checks import mistakes_in_server
+from workloads.datagrams.problems import ConfigProblem
+from workloads.server.checks import problems_in_server
 
 
-def told(mistakes: Iterable[Mistake]) -> list[str]:
-    return [f"{mistake.key}: {mistake.found}; {mistake.allowed}" for mistake in mistakes]
+def told(problems: Iterable[ConfigProblem]) -> list[str]:
+    return [f"{problem.key}: {problem.found}; {problem.allowed}" for problem in problems]
 
 
 def test_servers() -> None:
     (config,) = make_plan(load_scenario("atp", [], 1)).servers
-    assert not list(mistakes_in_server(config))
+    assert not list(problems_in_server(config))
     (job,) = config.jobs
     wrong = [
         (replace(job, kind="switchml"), "kind: switchml; atp, esa, grid"),
@@ -30,5 +30,5 @@ def test_servers() -> None:
         (replace(job, memory=0), "memory: 0; 1 .. 65536 aggregators"),
     ]
     for each, text in wrong:
-        assert told(mistakes_in_server(replace(config, jobs=(each,)))) == [f"jobs[0].{text}"]
-    assert told(mistakes_in_server(replace(config, jobs=(job, job)))) == [f"jobs[1].job: {job.job}; an id of its own"]
+        assert told(problems_in_server(replace(config, jobs=(each,)))) == [f"jobs[0].{text}"]
+    assert told(problems_in_server(replace(config, jobs=(job, job)))) == [f"jobs[1].job: {job.job}; an id of its own"]

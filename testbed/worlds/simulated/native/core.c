@@ -33,7 +33,7 @@ static int is_ready(struct sim_core *core, const struct sim_node *node, enum why
 /* nodes.py: _arm, of a held host. */
 static void arm(struct sim_core *core, struct sim_node *node)
 {
-    int64_t due = rc_held_timer(node->held);
+    int64_t due = rc_endpoint_timer(node->held);
     if (due < 0 || (node->armed >= 0 && due >= node->armed))
         return;
     node->armed = due > core->now ? due : core->now;
@@ -58,16 +58,16 @@ static int pull(struct sim_core *core, struct sim_node *node, struct sim_wire *w
         *why = instead;
         return 0;
     }
-    switch (rc_held_pull(node->held, sim_frame_at(core, frame), (size_t)core->stride, &core->lengths[frame], core->now)) {
-    case RC_HELD_DONE:
+    switch (rc_endpoint_pull(node->held, sim_frame_at(core, frame), (size_t)core->stride, &core->lengths[frame], core->now)) {
+    case RC_ENDPOINT_DONE:
         arm(core, node);
         sim_begin(core, wire, frame);
         return 1;
-    case RC_HELD_NONE:
+    case RC_ENDPOINT_NONE:
         sim_frame_free(core, frame);
         wire->busy = 0;
         return 1;
-    case RC_HELD_NO_ROOM:
+    case RC_ENDPOINT_NO_ROOM:
         sim_frame_free(core, frame);
         core->length = 0;
         *why = WHY_TOO_LONG;
@@ -117,10 +117,10 @@ static int enter(struct sim_core *core, enum why *why)
             core->stage = STAGE_ENTER;
             return 0;
         }
-        enum rc_held_fate fate = rc_held_receive(node->held, sim_frame_at(core, frame), length, core->now);
-        if (fate == RC_HELD_PYTHON)
+        enum rc_endpoint_outcome fate = rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
+        if (fate == RC_ENDPOINT_PYTHON)
             return 0;
-        core->stage = fate == RC_HELD_NEWS ? STAGE_NONE : STAGE_KICK;
+        core->stage = fate == RC_ENDPOINT_NEWS ? STAGE_NONE : STAGE_KICK;
         *why = WHY_NEWS;
     } else if (!absorb(core, node, why)) {
         core->stage = STAGE_ENTER;
@@ -242,7 +242,7 @@ static int wake(struct sim_core *core)
         return 0;
     if (node->armed != core->now)
         return 1;
-    int64_t due = rc_held_timer(node->held);
+    int64_t due = rc_endpoint_timer(node->held);
     if (due >= 0 && due <= core->now)
         return 0;
     node->armed = -1;

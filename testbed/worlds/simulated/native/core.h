@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "../../../../switch_nodes/forwarding/frame_queue.h"
-#include "../../../../workloads/rc/held.h"
+#include "../../../../workloads/rc/native_endpoint.h"
 #include "../../../faults/link.h"
 
 enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096 };
@@ -77,7 +77,7 @@ struct sim_node {
     struct ina_link **ingress; /* by port; NULL where there is no filter */
     struct ina_link **egress;
     int64_t *appointed; /* by 2 * port + outgoing: when the last frame that the filter there holds back is due */
-    struct rc_held *held;
+    struct rc_endpoint *held;
     struct netreduce_switch *program;
     struct frame_queue *queue;
     struct mac_table *macs;

@@ -8,8 +8,8 @@ from functools import cache
 
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure
-from workloads.rc.held import check_held
 from workloads.rc.irn_compiled import check_irn
+from workloads.rc.native_endpoint import check_native_endpoint
 
 __all__ = ["NOTE_WORDS", "CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
 
@@ -148,6 +148,6 @@ def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
     check_structure(library, "sim_core", CoreStruct)
     check_structure(library, "sim_wire", WireStruct)
     check_structure(library, "sim_node", NodeStruct)
-    check_held(library)
+    check_native_endpoint(library)
     check_irn(library)
     return library

@@ -22,7 +22,7 @@ from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
 from workloads.rc import RcEndpoint
-from workloads.rc.held import Held
+from workloads.rc.native_endpoint import NativeEndpoint
 from workloads.worker import WorkerMachine
 
 __all__ = ["NativeHostNode", "NativeSwitchNode"]
@@ -69,7 +69,7 @@ class NativeHostNode(_Struct, HostNode):
     ) -> None:
         self.struct = NodeStruct(actor=actor, armed=-1)
         self._native, self._number = agenda, -1
-        self._held: Held | None = None
+        self._held: NativeEndpoint | None = None
         super().__init__(name, actor, agenda, make, tell)
 
     @property

@@ -80,7 +80,7 @@ def test_lost_datagrams_are_asked_for_again():
     with Served(EmulatedCard(3), listening, lambda number: number % 40 == 39) as served:
         client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         client.connect(listening.getsockname())
-        bring_up(DatagramTransport(client, patience_s=0.02), served.card)
+        bring_up(DatagramTransport(client, timeout_s=0.02), served.card)
 
 
 def test_a_dead_agent_is_noticed_in_bounded_time():
@@ -88,7 +88,7 @@ def test_a_dead_agent_is_noticed_in_bounded_time():
     with Served(EmulatedCard(3, faults=[AgentDies(0)]), listening):
         client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         client.connect(listening.getsockname())
-        transport = DatagramTransport(client, patience_s=0.01)
+        transport = DatagramTransport(client, timeout_s=0.01)
         with pytest.raises(CardError, match=r"register MAGIC: nobody answers \(no answer to 5 requests in 0.05 s\)"):
             driver(transport).state()
         transport.close()

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from testbed.lab.agent.cards import bitstream_path
 from testbed.lab.agent.fake import FakeCard
 from testbed.lab.agent.operations import Operations
 from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.requests import PrepareProcess, read_request
 from testbed.lab.agent.runs import checked_name
 from workloads.errors import LabError, ScenarioError
 
@@ -35,11 +37,11 @@ class _Agent:
         self.operations = Operations(base, "v1", {"fpga0": lambda: self.card}, self._argv, lambda: self.now)
         (base / "bitstreams" / f"{_SHA}.bit").write_bytes(_BITS)
 
-    def _argv(self, message: dict[str, Any]) -> list[str]:
-        return [sys.executable, "-c", message["program"]]
+    def _argv(self, request: PrepareProcess) -> list[str]:
+        return [sys.executable, "-c", request.kind]
 
     def __call__(self, op: str, **fields: Any) -> Any:
-        return self.operations.perform({"op": op, **fields})
+        return self.operations.perform(read_request({"op": op, **fields}))
 
     def lease(self, resource: str, token: str = _ANN, owner: str = "ann@a") -> None:
         self("lease", resource=resource, owner=owner, token=token, seconds=60)
@@ -201,7 +203,7 @@ def _until(holds: Callable[[], bool]) -> None:
 
 
 def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, tmp_path: Path) -> None:
-    prepare = {"run": "r1", "config": "{}", "kind": "x", "program": _PROGRAM}
+    prepare = {"run": "r1", "config": "{}", "device": "d0", "kind": _PROGRAM}
     assert "leased by nobody" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))
     agent.lease("host")
     agent("prepare", name="h1", token=_ANN, **prepare)
@@ -223,7 +225,7 @@ def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, t
 
 def test_a_process_that_fails_says_why(agent: _Agent) -> None:
     agent.lease("host")
-    agent("prepare", run="r1", name="h1", token=_ANN, config="", kind="x", program="raise SystemExit('no such thing')")
+    agent("prepare", run="r1", name="h1", token=_ANN, device="d0", config="", kind="raise SystemExit('no such thing')")
     _until(lambda: agent("status", run="r1")["h1"]["exit"] == 1)
     assert agent("status", run="r1")["h1"]["errors"] == "no such thing\n"
     assert agent("stop", run="r1", token=_ANN) == {"h1": 1}
@@ -231,7 +233,7 @@ def test_a_process_that_fails_says_why(agent: _Agent) -> None:
 
 def test_workers_that_finished_or_failed_are_noticed_while_they_run(agent: _Agent, tmp_path: Path) -> None:
     agent.lease("host")
-    agent("prepare", run="r1", name="h1", token=_ANN, config="", kind="x", program="input()")
+    agent("prepare", run="r1", name="h1", token=_ANN, device="d0", config="", kind="input()")
     output = tmp_path / "runs" / "r1" / "h1.jsonl"
     line = '{"t":1,"event":"%s"}\n'
     states = []
@@ -252,15 +254,13 @@ def test_names_lead_nowhere_else(name: str) -> None:
 
 
 def test_clients_choose_no_commands_of_their_own() -> None:
-    assert process_argv({"kind": "worker", "device": "d0"})[-3:] == ["--port", "d0", "--config"]
-    chosen = process_argv({"kind": "worker", "device": "d0", "capture": True, "name": "h1"})
+    worker = PrepareProcess("r1", "h1", "worker", "d0", "{}", _ANN)
+    assert process_argv(worker)[-3:] == ["--port", "d0", "--config"]
+    chosen = process_argv(replace(worker, capture=True))
     assert chosen[chosen.index("--capture") + 1] == "h1.pcapng"
-    for message in (
-        {"kind": "sh", "device": "d0"}, {"kind": "worker", "device": "--help"},
-        {"kind": "worker", "device": "d0", "capture": True, "name": "../h1"},
-    ):  # fmt: skip
+    for changes in ({"kind": "sh"}, {"device": "--help"}, {"capture": True, "name": "../h1"}):
         with pytest.raises(Refused):
-            process_argv(message)
+            process_argv(replace(worker, **changes))  # type: ignore[arg-type]
 
 
 def test_what_it_does_not_know_is_refused(agent: _Agent) -> None:

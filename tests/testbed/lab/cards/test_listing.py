@@ -100,7 +100,7 @@ def test_the_guide_has_every_operation_of_the_agent_and_every_verb(tmp_path):
         for word in re.findall(r"`([a-z]+)`", line.split("|")[1] if "|" in line else "")
     }
     operations = Operations(tmp_path, "v", {}, lambda message: [])
-    assert named == set(operations._acts)
+    assert named == {kind.op for kind in operations._acts}
     verbs = _between("Verbs of `card`: ", "Any of them")
     code = Path(backends.__file__).read_text(encoding="utf-8")
     assert [verb for verb in re.findall(r'case "([a-z]+)"', code) if f"`{verb}`" not in verbs] == []

@@ -58,7 +58,7 @@ class Wires:
 
 def passage(wires, **options):
     return play_through(
-        wires, TRACE, EXPECTED, clock=lambda: wires.now, **{"patience_ns": 100 * MS, "settle_ns": 2 * MS} | options
+        wires, TRACE, EXPECTED, clock=lambda: wires.now, **{"timeout_ns": 100 * MS, "settle_ns": 2 * MS} | options
     )
 
 

@@ -82,20 +82,20 @@ def test_messages_come_when_their_sum_was_told() -> None:
     for trace in (False, True):
         _, history, timeline = run(LOSS, trace=trace)
         sums = {record.event.message: record.t for record in of(history, MessageAggregated)}
-        assert {fate.message: fate.complete for fate in timeline.messages} == sums
+        assert {life.message: life.complete for life in timeline.messages} == sums
         ignored = Counter(record.event.message for record in of(history, PacketIgnored, ResultReplayed))
-        for fate in timeline.messages:
-            about = sum(fate.counts.values()) - fate.counts.get("inferred", 0)
-            assert about == ignored[fate.message]
-            assert fate.first <= sums[fate.message]
+        for life in timeline.messages:
+            about = sum(life.counts.values()) - life.counts.get("inferred", 0)
+            assert about == ignored[life.message]
+            assert life.first <= sums[life.message]
 
 
 def test_messages_of_one_row_do_not_overlap() -> None:
     _, _, timeline = run(LOSS, trace=True)
     over: dict[int, int] = {}
-    for fate in timeline.messages:
-        assert fate.first >= over.get(fate.row, 0)
-        over[fate.row] = timeline.stop if fate.gone is None else fate.gone
+    for life in timeline.messages:
+        assert life.first >= over.get(life.row, 0)
+        over[life.row] = timeline.stop if life.gone is None else life.gone
 
 
 def test_slots_are_open_and_done_as_the_steps_say() -> None:
@@ -117,9 +117,9 @@ def test_slots_are_open_and_done_as_the_steps_say() -> None:
 def test_a_message_that_stalls_says_who_is_missing() -> None:
     cut = LinkDown("cut", ("h2-s1",), (Direction.UP,), Window(2_000_000, None))
     _, _, timeline = run(cut, trace=True)
-    stuck = [fate for fate in timeline.messages if fate.complete is None]
+    stuck = [life for life in timeline.messages if life.complete is None]
     assert stuck
-    assert {fate.missing.partition(" lacks ")[2] for fate in stuck} == {"h2"}
+    assert {life.missing.partition(" lacks ")[2] for life in stuck} == {"h2"}
     lane = next(lane for lane in timeline.qps if lane.name == "h2 -> h3")
     assert [span.state for span in lane.spans][-1] in ("error", "flight")
     assert timeline.faults.spans[0].title == "link_down 'cut' at h2-s1"
@@ -127,9 +127,9 @@ def test_a_message_that_stalls_says_who_is_missing() -> None:
 
 def test_what_a_killed_switch_held_is_lost() -> None:
     _, _, timeline = run(Kill("dead", "s1", Window(3_000_000, 50_000_000)), trace=True)
-    lost = [fate for fate in timeline.messages if fate.how == "lost"]
+    lost = [life for life in timeline.messages if life.how == "lost"]
     assert lost
-    assert {fate.gone for fate in lost} == {3_000_000}
+    assert {life.gone for life in lost} == {3_000_000}
     assert all(span.stop <= 3_000_000 or span.start >= 50_000_000 for lane in timeline.slots for span in lane.spans)
     assert [(span.start, span.stop) for span in timeline.faults.spans] == [(3_000_000, 50_000_000)]
 

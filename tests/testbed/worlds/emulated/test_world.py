@@ -201,7 +201,7 @@ def test_a_node_that_does_not_stop_says_where_it_hangs(run: Run, monkeypatch: py
         time.sleep(60)
         return []
 
-    monkeypatch.setattr(fleet, "_STOP_PATIENCE_S", 0.3)
+    monkeypatch.setattr(fleet, "_STOP_TIMEOUT_S", 0.3)
     with pytest.raises(InternalError) as caught:
         run.go(builder({"h1": [(30 * MS, hang_in_here)]}), time_limit_ns=100 * MS)
     assert str(caught.value).startswith("after 0.3 s not gone: h1")

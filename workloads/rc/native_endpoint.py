@@ -1,4 +1,5 @@
-"""An endpoint that compiled code keeps for a while (`held.c`): handed over, driven frame by frame, taken back.
+"""An endpoint that compiled code keeps for a while (`native_endpoint.c`): handed over, driven frame by frame, taken
+back.
 
 While it is held its queue pairs in Python lag behind; nobody but the compiled code may touch them. `take_back` brings
 them to where the per-frame verbs would have brought them: a differential test of the simulator's two loops proves it.
@@ -19,36 +20,44 @@ from workloads.rc.responder import Responder
 from workloads.rc.send_plan import address_of
 from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
 
-__all__ = ["HELD_BYTES", "HELD_IRN_AT", "HELD_QP_BYTES", "Held", "HeldEndpoint", "TurnTaker", "check_held"]
+__all__ = [
+    "ENDPOINT_BYTES",
+    "ENDPOINT_IRN_AT",
+    "ENDPOINT_QP_BYTES",
+    "NativeEndpoint",
+    "NativeRcEndpoint",
+    "TurnTaker",
+    "check_native_endpoint",
+]
 
 _ANSWERS = 256
 _MOST_ANSWERS = _ANSWERS // 2
 """an endpoint with more of them waiting is not handed over"""
 
-# `struct rc_held_qp`, part by part.
+# `struct rc_endpoint_qp`, part by part.
 _WRITER = struct.Struct("=QII")
 _SINCE = struct.Struct("=10IQ")
 """aeth, order, ACKs, taken, flags, made, first, waiting, left, duplicates; bytes placed"""
 _ANSWER = struct.Struct("=II")
 _SINCE_AT = _WRITER.size
 _ANSWERS_AT = _SINCE_AT + _SINCE.size
-HELD_QP_BYTES = _ANSWERS_AT + _ANSWERS * _ANSWER.size
+ENDPOINT_QP_BYTES = _ANSWERS_AT + _ANSWERS * _ANSWER.size
 
-# `struct rc_held`, part by part.
+# `struct rc_endpoint`, part by part.
 _PARTS = struct.Struct("=QQQii")
 _SENDER = struct.Struct("=Q12q7i")
 _NEWS = struct.Struct("=3i")
 _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
-HELD_IRN_AT = _NEWS_AT + _NEWS.size
-"""NULL: its queue pairs use go-back-N; see `irn_held`"""
-HELD_BYTES = HELD_IRN_AT + 8
-_HELD_WORDS = (
+ENDPOINT_IRN_AT = _NEWS_AT + _NEWS.size
+"""NULL: its queue pairs use go-back-N; see `irn_native_endpoint`"""
+ENDPOINT_BYTES = ENDPOINT_IRN_AT + 8
+_ENDPOINT_WORDS = (
     "lanes", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end", "oldest_end",
     "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends", "sender", "turn",
     "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "irn", "",
 )  # fmt: skip
-_HELD_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10, 8)
+_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10, 8)
 _QP_WORDS = (
     "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
     "duplicates", "placed", "answers",
@@ -59,12 +68,12 @@ _NO_SENDER = 0, 0, 0, 0, 0, 0, 0, -1
 _NEWS_ACK = 1
 
 
-def check_held(library: ctypes.CDLL) -> None:
-    """Raises InternalError when the structs of `held.h` are others in C than here."""
-    starts = zip(_HELD_WORDS, accumulate(_HELD_WIDTHS, initial=0), strict=True)
-    check_layout(library, "rc_held", {name: start for name, start in starts if name}, HELD_BYTES)
+def check_native_endpoint(library: ctypes.CDLL) -> None:
+    """Raises InternalError when the structs of `native_endpoint.h` are others in C than here."""
+    starts = zip(_ENDPOINT_WORDS, accumulate(_ENDPOINT_WIDTHS, initial=0), strict=True)
+    check_layout(library, "rc_endpoint", {name: start for name, start in starts if name}, ENDPOINT_BYTES)
     starts = zip(_QP_WORDS, accumulate(_QP_WIDTHS, initial=0), strict=True)
-    check_layout(library, "rc_held_qp", {name: start for name, start in starts if name}, HELD_QP_BYTES)
+    check_layout(library, "rc_endpoint_qp", {name: start for name, start in starts if name}, ENDPOINT_QP_BYTES)
 
 
 class TurnTaker(Protocol):
@@ -79,8 +88,8 @@ class TurnTaker(Protocol):
     def set_turn(self, turn: int, packets: int) -> None: ...
 
 
-class Held(Protocol):
-    """An endpoint that may be handed to compiled code, as `HeldEndpoint` has it."""
+class NativeEndpoint(Protocol):
+    """An endpoint that may be handed to compiled code, as `NativeRcEndpoint` has it."""
 
     held: bool
     address: int
@@ -92,8 +101,8 @@ class Held(Protocol):
     def take_back(self, now: int) -> None: ...
 
 
-class HeldEndpoint:
-    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over
+class NativeRcEndpoint:
+    """`address` is that of the `struct rc_endpoint`. Only for an endpoint whose queue pairs are all there, and over
     IPv4."""
 
     def __init__(self, endpoint: TurnTaker, fast: FastPath) -> None:
@@ -101,13 +110,13 @@ class HeldEndpoint:
         """the compiled code has it"""
         self._endpoint, self._fast = endpoint, fast
         self._order = [fast.compiled(qp) for qp in endpoint.queue_pairs]
-        self._memory = bytearray(HELD_BYTES)
-        self._qps = bytearray(len(self._order) * HELD_QP_BYTES)
+        self._memory = bytearray(ENDPOINT_BYTES)
+        self._qps = bytearray(len(self._order) * ENDPOINT_QP_BYTES)
         self._heads: list[bytearray] = []
         for index, pair in enumerate(self._order):
             octets, state, _ = pair.qp.writer.head(Opcode.ACKNOWLEDGE, Aeth.LAYOUT.size, 0)
             self._heads.append(bytearray(octets))
-            _WRITER.pack_into(self._qps, index * HELD_QP_BYTES, address_of(self._heads[-1]), len(octets), state)
+            _WRITER.pack_into(self._qps, index * ENDPOINT_QP_BYTES, address_of(self._heads[-1]), len(octets), state)
         self.address, self._qps_at = address_of(self._memory), address_of(self._qps)
         self._plan = b""
         self._sender = -1
@@ -124,7 +133,7 @@ class HeldEndpoint:
             if outstanding:
                 sender = index
         for index, pair in enumerate(order):
-            self._pack_pair(pair.responder, index * HELD_QP_BYTES)
+            self._pack_pair(pair.responder, index * ENDPOINT_QP_BYTES)
             deadline = pair.sender.deadline
             if index != sender and deadline is not None and (others is None or deadline < others):
                 others = deadline
@@ -171,7 +180,7 @@ class HeldEndpoint:
         )
         self._endpoint.set_turn(turn, turn_packets)
         for index, pair in enumerate(self._order):
-            at = index * HELD_QP_BYTES
+            at = index * ENDPOINT_QP_BYTES
             _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
                 self._qps, at + _SINCE_AT
             )

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.history import read_history
 from testbed.history.verdict import Verdict
-from testbed.interop import lane, leg
+from testbed.interop import guest_cases, suite
 from testbed.interop.cases import Case, choose_cases
 from testbed.interop.judging import CaseOutcome
 from testbed.interop.peercases import PeerCase
@@ -45,28 +45,28 @@ def fake(monkeypatch):
     def judge(run):
         return CaseOutcome(run.case.id, made.verdicts.get(run.case.id, Verdict.PASS), "", (), 0, None, 0.1)
 
-    monkeypatch.setattr(leg, "choose_ground", lambda where, folder, say: "qemu" if where == "auto" else where)
-    monkeypatch.setattr(leg, "ensure_packages", lambda say, **more: made.happened.append("packages"))
-    monkeypatch.setattr(leg, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
-    monkeypatch.setattr(leg, "has_rxe", lambda: False)
-    monkeypatch.setattr(leg, "package_version", lambda package: f"{package}-1")
-    monkeypatch.setattr(leg, "boot_guest", boot_guest)
+    monkeypatch.setattr(suite, "choose_platform", lambda where, folder, say: "qemu" if where == "auto" else where)
+    monkeypatch.setattr(suite, "ensure_packages", lambda say, **more: made.happened.append("packages"))
+    monkeypatch.setattr(suite, "prepare_image", lambda work, say: SimpleNamespace(versions={"busybox": "1.35"}))
+    monkeypatch.setattr(suite, "has_rxe", lambda: False)
+    monkeypatch.setattr(suite, "package_version", lambda package: f"{package}-1")
+    monkeypatch.setattr(suite, "boot_guest", boot_guest)
 
     def opened(guest, number, case, seed):
         made.opened.append((number, case.id, seed))
 
-    monkeypatch.setattr(lane, "open_case", opened)
-    monkeypatch.setattr(lane, "open_peer_case", opened)
-    monkeypatch.setattr(lane, "run_case", serve)
-    monkeypatch.setattr(lane, "run_peer_case", serve)
-    monkeypatch.setattr(lane, "judge_case", judge)
-    monkeypatch.setattr(lane, "judge_peer", judge)
+    monkeypatch.setattr(guest_cases, "open_case", opened)
+    monkeypatch.setattr(guest_cases, "open_peer_case", opened)
+    monkeypatch.setattr(guest_cases, "run_case", serve)
+    monkeypatch.setattr(guest_cases, "run_peer_case", serve)
+    monkeypatch.setattr(guest_cases, "judge_case", judge)
+    monkeypatch.setattr(guest_cases, "judge_peer", judge)
     return made
 
 
 def test_one_boot_serves_all_rounds_with_seeds_of_their_own(fake):
     told = []
-    result = leg.run_leg(CASES, seed=5, repeat=2, say=lambda text: None, tell=told.append)
+    result = suite.run_suite(CASES, seed=5, repeat=2, say=lambda text: None, tell=told.append)
     ids = [case.id for case in CASES]
     assert [isinstance(case, PeerCase) for case in CASES] == [False, False, True]
     assert fake.happened == ["packages", ("boot", 6), *[(n + 1, ids[n % 3], 5 + n // 3) for n in range(6)]]
@@ -89,54 +89,54 @@ def test_one_boot_serves_all_rounds_with_seeds_of_their_own(fake):
 )
 def test_the_worst_case_is_the_verdict_and_all_run(fake, verdicts, merged, code):
     fake.verdicts = verdicts
-    result = leg.run_leg(CASES, say=lambda text: None)
+    result = suite.run_suite(CASES, say=lambda text: None)
     assert (result.verdict, result.verdict.exit_code, len(result.outcomes)) == (merged, code, 3)
     assert result.as_json()["verdict"] == str(merged)
 
 
 def test_no_case_proves_nothing():
-    assert leg.LegResult(()).verdict is Verdict.UNKNOWN
+    assert suite.SuiteResult(()).verdict is Verdict.UNKNOWN
 
 
 def test_without_keep_nothing_is_left(fake):
-    leg.run_leg(CASES[:1], say=lambda text: None)
+    suite.run_suite(CASES[:1], say=lambda text: None)
     assert not fake.folders[0].exists()
     assert fake.ended == 1
 
 
 def test_keep_keeps_histories_and_captures(fake, tmp_path):
-    leg.run_leg(CASES[:1], say=lambda text: None, keep=tmp_path / "runs" / "interop")
+    suite.run_suite(CASES[:1], say=lambda text: None, keep=tmp_path / "runs" / "interop")
     folder = tmp_path / "runs" / "interop" / "0001-loss-middle"
     assert [record.name for record in read_history(folder / "history.jsonl")] == ["A", "B"]
     assert (folder / "s1.pcapng").read_bytes() == b"capture"
 
 
-def test_a_guest_that_dies_ends_the_leg_in_order(fake):
+def test_a_guest_that_dies_ends_the_suite_in_order(fake):
     fake.verdicts = {"loss/middle": InternalError("the guest ended before case loss/middle to open")}
     with pytest.raises(InternalError, match="the guest ended before"):
-        leg.run_leg([Case("loss/middle"), *CASES[1:]], say=lambda text: None)
+        suite.run_suite([Case("loss/middle"), *CASES[1:]], say=lambda text: None)
     assert fake.ended == 1
     assert not fake.folders[0].exists()
 
 
 def test_the_next_case_is_opened_before_this_one_is_judged(fake, monkeypatch):
     seen = []
-    judge = lane.judge_case
-    monkeypatch.setattr(lane, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
-    leg.run_leg(CASES[:2], seed=4, say=lambda text: None)
+    judge = guest_cases.judge_case
+    monkeypatch.setattr(guest_cases, "judge_case", lambda run: seen.append(fake.opened[-1][0]) or judge(run))
+    suite.run_suite(CASES[:2], seed=4, say=lambda text: None)
     assert seen == [2, 2]
     assert {(number, seed) for number, _, seed in fake.opened} == {(1, 4), (2, 4)}
     assert fake.opened[1][1] == CASES[1].id
 
 
-def test_on_the_hosts_own_kernel_there_is_one_lane_and_no_image(fake, monkeypatch):
-    boot = leg.boot_guest
+def test_on_the_hosts_own_kernel_there_is_one_guest_and_no_image(fake, monkeypatch):
+    boot = suite.boot_guest
     monkeypatch.setattr(
-        leg, "native_boot", lambda devices, ground: lambda run_dir, run: boot(ground, devices, run_dir, run)
+        suite, "native_boot", lambda devices, platform: lambda run_dir, run: boot(platform, devices, run_dir, run)
     )
-    monkeypatch.setattr(leg, "prepare_image", None)
-    monkeypatch.setattr(leg, "has_rxe", lambda: True)
-    result = leg.run_leg(CASES[:1] * 40, say=lambda text: None, where="initial")
+    monkeypatch.setattr(suite, "prepare_image", None)
+    monkeypatch.setattr(suite, "has_rxe", lambda: True)
+    result = suite.run_suite(CASES[:1] * 40, say=lambda text: None, where="initial")
     assert fake.happened[:2] == ["packages", ("boot", 4)]
     assert (result.environment["where"], result.environment["guests"], len(result.outcomes)) == ("initial", "1", 40)
     assert "qemu" not in result.environment

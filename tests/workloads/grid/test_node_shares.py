@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.grid import Lane, LaneTable
+from workloads.grid import NodeShare, ShareTable
 
 
 def test_every_stretch_of_packets_has_each_nodes_share() -> None:
-    table = LaneTable([(Lane(1, 12.0), Lane(3, 1.0))])
+    table = ShareTable([(NodeShare(1, 12.0), NodeShare(3, 1.0))])
     for start in range(0, 4_000, 500):
         count = Counter(table.node_of(0, packet) for packet in range(start, start + 130))
         assert 9 <= count[3] <= 11
@@ -20,8 +20,8 @@ def test_every_stretch_of_packets_has_each_nodes_share() -> None:
 
 
 def test_workers_with_equal_lanes_choose_alike() -> None:
-    lanes = (Lane(1, 0.3), Lane(2, 0.5), Lane(0, 0.2))
-    table = LaneTable([lanes, lanes])
+    shares = (NodeShare(1, 0.3), NodeShare(2, 0.5), NodeShare(0, 0.2))
+    table = ShareTable([shares, shares])
     assert all(table.node_of(0, packet) == table.node_of(1, packet) for packet in range(500))
 
 
@@ -29,13 +29,13 @@ def test_workers_with_equal_lanes_choose_alike() -> None:
     unique_by=lambda x: x[0]),
                 min_size=1, max_size=4), st.integers(0, 1 << 33))  # fmt: skip
 def test_a_switch_expects_exactly_those_who_send_to_it(shares: list[list[tuple[int, float]]], packet: int) -> None:
-    table = LaneTable([tuple(Lane(*lane) for lane in each) for each in shares])
+    table = ShareTable([tuple(NodeShare(*part) for part in each) for each in shares])
     expected = {node: table.expected(node, packet) for node in range(4)}
     for rank in range(len(shares)):
         assert [node for node, mask in expected.items() if mask >> rank & 1] == [table.node_of(rank, packet)]
 
 
-@pytest.mark.parametrize("lanes", [(), (Lane(1, 0.0),), (Lane(1, 1.0), Lane(2, -1.0))])
-def test_a_worker_without_a_share_is_refused(lanes: tuple[Lane, ...]) -> None:
+@pytest.mark.parametrize("shares", [(), (NodeShare(1, 0.0),), (NodeShare(1, 1.0), NodeShare(2, -1.0))])
+def test_a_worker_without_a_share_is_refused(shares: tuple[NodeShare, ...]) -> None:
     with pytest.raises(ValueError, match="share above zero"):
-        LaneTable([lanes])
+        ShareTable([shares])

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from testbed.history.verdict import Verdict
 from testbed.interop.cases import Case, choose_cases
-from testbed.interop.lane import Boot, Task, serve_lane
+from testbed.interop.guest_cases import Boot, Task, serve_guest
 from testbed.interop.native import boot_native
 from testbed.kernel.rxe import has_rxe
 from workloads.errors import HostCapabilityError, InternalError
 
-__all__ = ["choose_ground", "native_boot", "self_check"]
+__all__ = ["choose_platform", "native_boot", "self_check"]
 
 _SELF_CHECK = "shape/2-hosts-int32-1"
 
 
-def native_boot(devices: int, ground: str) -> Boot:
-    return lambda run_dir, run: boot_native(devices, run_dir, run, initial=ground == "initial")
+def native_boot(devices: int, where: str) -> Boot:
+    return lambda run_dir, run: boot_native(devices, run_dir, run, initial=where == "initial")
 
 
-def choose_ground(
+def choose_platform(
     where: str,
     folder: Path,
     say: Callable[[str], None],
@@ -41,22 +41,22 @@ def choose_ground(
         return "qemu"
     if not rxe():
         raise HostCapabilityError(f"rdma_rxe in {kernel}", "--where qemu runs a stock kernel that has it")
-    ground = "host" if where == "auto" else where
-    place = "in the initial network namespace" if ground == "initial" else "in a network namespace of ours"
-    problem = check(ground, folder)
+    chosen = "host" if where == "auto" else where
+    place = "in the initial network namespace" if chosen == "initial" else "in a network namespace of ours"
+    problem = check(chosen, folder)
     if not problem:
         say(f"the cases run on {kernel}, its rxe devices {place}")
-        return ground
+        return chosen
     if where == "auto":
         say(f"rxe of {kernel} does not work {place} ({problem}): the cases run on a stock kernel under QEMU")
         return "qemu"
     remedy = (
-        "--where qemu" if ground == "initial" else "--where qemu, or --where initial on a machine that is yours alone"
+        "--where qemu" if chosen == "initial" else "--where qemu, or --where initial on a machine that is yours alone"
     )
     raise HostCapabilityError(f"an rxe that works {place} ({kernel}: {problem})", remedy)
 
 
-def self_check(ground: str, folder: Path) -> str:
+def self_check(where: str, folder: Path) -> str:
     """Run one small case there; why it does not work, empty when it does."""
     found = choose_cases((_SELF_CHECK,))
     case = found[0]
@@ -64,8 +64,8 @@ def self_check(ground: str, folder: Path) -> str:
     tasks, outcomes = iter([Task(1, case, 1)]), []
     folder.mkdir(parents=True)
     try:
-        serve_lane(
-            native_boot(case.hosts, ground),
+        serve_guest(
+            native_boot(case.hosts, where),
             folder,
             1,
             take=lambda: next(tasks, None),

@@ -17,7 +17,7 @@ from workloads.rc.compiled import CompiledPair
 
 needs_c = needs_native("rc_fast")
 DONE, NO_ROOM = 0, 4
-"""`enum rc_held_fate`"""
+"""`enum rc_endpoint_outcome`"""
 
 
 def endpoint() -> RcEndpoint:
@@ -83,7 +83,7 @@ def test_ipv6_stays_with_the_reference() -> None:
 def test_no_frame_is_written_past_its_room(size: int, answers: int) -> None:
     library = load_core()
     assert library is not None
-    pull: Any = library.rc_held_pull
+    pull: Any = library.rc_endpoint_pull
     pull.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int64]
     first, reference = endpoint(), endpoint()
     for end in (first, reference):

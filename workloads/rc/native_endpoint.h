@@ -1,41 +1,41 @@
 /* An endpoint that compiled code keeps for a while, and drives frame by frame: plain packets in, answers and the packets of
- * one message out, without a step of Python in between. held.py hands it over and takes it back. */
-#ifndef INA_RC_HELD_H
-#define INA_RC_HELD_H
+ * one message out, without a step of Python in between. native_endpoint.py hands it over and takes it back. */
+#ifndef INA_RC_NATIVE_ENDPOINT_H
+#define INA_RC_NATIVE_ENDPOINT_H
 
 #include "irn.h"
 
-enum { RC_HELD_ANSWERS = 256 };
+enum { RC_ENDPOINT_ANSWERS = 256 };
 
-enum rc_held_fate {
-    RC_HELD_DONE = 0,
-    RC_HELD_NONE = 1,   /* nothing to send */
-    RC_HELD_PYTHON = 2, /* not the plain case; nothing has changed */
-    RC_HELD_NEWS = 3,   /* something completes: see `news` */
-    RC_HELD_NO_ROOM = 4 /* the frame is longer than `room`; nothing has changed */
+enum rc_endpoint_outcome {
+    RC_ENDPOINT_DONE = 0,
+    RC_ENDPOINT_NONE = 1,   /* nothing to send */
+    RC_ENDPOINT_PYTHON = 2, /* not the plain case; nothing has changed */
+    RC_ENDPOINT_NEWS = 3,   /* something completes: see `news` */
+    RC_ENDPOINT_NO_ROOM = 4 /* the frame is longer than `room`; nothing has changed */
 };
 
 /* Of a responder, as responder_table.py has it. */
-enum rc_held_order {
+enum rc_endpoint_order {
     RC_REFUSES = 0, /* in error */
     RC_IN_ORDER = 1,
     RC_GAP = 2 /* a sequence NAK was sent for the expected PSN */
 };
 
-enum rc_held_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
+enum rc_endpoint_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
 
-struct rc_held_answer {
+struct rc_endpoint_answer {
     uint32_t psn;
     uint32_t aeth;
 };
 
 /* One queue pair beside its lane. */
-struct rc_held_qp {
+struct rc_endpoint_qp {
     const uint8_t *octets; /* what its ACK frames begin with, and the iCRC's CRC-32 behind that */
     uint32_t octets_bytes;
     uint32_t state;
     uint32_t aeth;  /* of a positive answer now */
-    uint32_t order; /* enum rc_held_order */
+    uint32_t order; /* enum rc_endpoint_order */
     /* Since it was handed over. */
     uint32_t acks;
     uint32_t taken; /* requests */
@@ -46,12 +46,12 @@ struct rc_held_qp {
     uint32_t left;  /* answers that were sent */
     uint32_t duplicates;
     uint64_t placed; /* bytes */
-    struct rc_held_answer answers[RC_HELD_ANSWERS];
+    struct rc_endpoint_answer answers[RC_ENDPOINT_ANSWERS];
 };
 
-struct rc_held {
+struct rc_endpoint {
     struct rc_lane *lanes;
-    struct rc_held_qp *qps;
+    struct rc_endpoint_qp *qps;
     const struct rc_region *regions;
     int32_t qp_count;
     int32_t region_count;
@@ -76,17 +76,17 @@ struct rc_held {
     int32_t turn;   /* of the endpoint */
     int32_t turn_packets;
     int32_t turn_limit;
-    int32_t news; /* enum rc_held_news */
+    int32_t news; /* enum rc_endpoint_news */
     int32_t news_qp;
     int32_t news_distance;
     struct irn_end *irn; /* all queue pairs use IRN, and this has them; nothing above counts then. NULL: go-back-N */
 };
 
-enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now);
-enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room, int32_t *length, int64_t now);
+enum rc_endpoint_outcome rc_endpoint_receive(struct rc_endpoint *held, const uint8_t *frame, int32_t length, int64_t now);
+enum rc_endpoint_outcome rc_endpoint_pull(struct rc_endpoint *held, uint8_t *frame, size_t room, int32_t *length, int64_t now);
 
 /* As Machine.get_timer; -1: never. */
-static inline int64_t rc_held_timer(const struct rc_held *held)
+static inline int64_t rc_endpoint_timer(const struct rc_endpoint *held)
 {
     if (held->irn)
         return irn_timer(held->irn);

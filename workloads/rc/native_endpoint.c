@@ -1,34 +1,34 @@
-/* See held.h. The reference is requester.py, responder.py and endpoint.py. */
-#include "held.h"
+/* See native_endpoint.h. The reference is requester.py, responder.py and endpoint.py. */
+#include "native_endpoint.h"
 #include "layout.h"
 
 #include "roce.h"
 
 /* requester.py: on_answer, for an ACK about something that was sent. */
-static enum rc_held_fate hear(struct rc_held *held, int32_t index, int32_t distance, int64_t now)
+static enum rc_endpoint_outcome hear(struct rc_endpoint *held, int32_t index, int32_t distance, int64_t now)
 {
     int64_t acknowledged = held->una + distance + 1;
     if (distance < 0) { /* nothing new, whoever hears it */
         held->qps[index].acks++;
-        return RC_HELD_DONE;
+        return RC_ENDPOINT_DONE;
     }
     if (!held->sends || acknowledged >= held->oldest_end || acknowledged > held->nxt) {
         held->news = RC_NEWS_ACK;
         held->news_qp = index;
         held->news_distance = distance;
-        return RC_HELD_NEWS;
+        return RC_ENDPOINT_NEWS;
     }
     held->qps[index].acks++;
     held->una = acknowledged;
     held->deadline = held->rto && held->una < held->max_nxt ? now + held->rto : -1;
     held->lanes[index].una = (uint32_t)held->una & PSN_MASK;
-    return RC_HELD_DONE;
+    return RC_ENDPOINT_DONE;
 }
 
-static void answer(struct rc_held_qp *qp, uint32_t psn)
+static void answer(struct rc_endpoint_qp *qp, uint32_t psn)
 {
-    uint32_t at = (qp->first + qp->waiting++) % RC_HELD_ANSWERS;
-    qp->answers[at] = (struct rc_held_answer){psn, qp->aeth};
+    uint32_t at = (qp->first + qp->waiting++) % RC_ENDPOINT_ANSWERS;
+    qp->answers[at] = (struct rc_endpoint_answer){psn, qp->aeth};
     qp->made++;
 }
 
@@ -36,46 +36,46 @@ static void answer(struct rc_held_qp *qp, uint32_t psn)
 static const uint8_t extension_bytes[] = {0, 0, 0, 4, 0, 4, 16, 0, 0, 4, 16, 20};
 
 /* responder.py: on_request, for what is not the expected PSN: all that is told of it is a count. */
-static enum rc_held_fate out_of_order(struct rc_held *held, const uint8_t *frame, int32_t length)
+static enum rc_endpoint_outcome out_of_order(struct rc_endpoint *held, const uint8_t *frame, int32_t length)
 {
     struct roce_view view;
     if (roce_parse(frame, (size_t)length, &view) != ROCE_PLAIN || view.opcode >= sizeof extension_bytes
         || view.end < EXT_AT + extension_bytes[view.opcode] + (uint32_t)view.pad + ICRC_BYTES)
-        return RC_HELD_PYTHON;
+        return RC_ENDPOINT_PYTHON;
     for (int32_t i = 0; i < held->qp_count; i++) {
         struct rc_lane *lane = &held->lanes[i];
-        struct rc_held_qp *qp = &held->qps[i];
+        struct rc_endpoint_qp *qp = &held->qps[i];
         if (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip)
             continue;
         int32_t distance = psn_diff(view.psn, lane->psn);
         if (!distance || qp->order == RC_REFUSES || (distance > 0 && qp->order != RC_GAP)
             || !roce_icrc_is_valid(frame, view.end))
-            return RC_HELD_PYTHON;
+            return RC_ENDPOINT_PYTHON;
         if (distance < 0) {
             qp->duplicates++;
             lane->unacknowledged = 0;
             answer(qp, psn_add(lane->psn, -1));
         }
-        return RC_HELD_DONE;
+        return RC_ENDPOINT_DONE;
     }
-    return RC_HELD_PYTHON;
+    return RC_ENDPOINT_PYTHON;
 }
 
-enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, int32_t length, int64_t now)
+enum rc_endpoint_outcome rc_endpoint_receive(struct rc_endpoint *held, const uint8_t *frame, int32_t length, int64_t now)
 {
     if (held->irn)
-        return (enum rc_held_fate)irn_receive(held->irn, frame, length, now);
+        return (enum rc_endpoint_outcome)irn_receive(held->irn, frame, length, now);
     held->news = RC_NEWS_NONE;
     for (int32_t i = 0; i < held->qp_count; i++)
-        if (held->qps[i].waiting == RC_HELD_ANSWERS)
-            return RC_HELD_PYTHON;
+        if (held->qps[i].waiting == RC_ENDPOINT_ANSWERS)
+            return RC_ENDPOINT_PYTHON;
     if (held->sender >= 0)
         held->lanes[held->sender].in_flight = (int32_t)(held->max_nxt - held->una);
     if (!rc_accept(frame, (size_t)length, &length, 0, 1, held->lanes, held->qp_count, held->regions, held->region_count))
         return out_of_order(held, frame, length);
     for (int32_t i = 0; i < held->qp_count; i++) {
         struct rc_lane *lane = &held->lanes[i];
-        struct rc_held_qp *qp = &held->qps[i];
+        struct rc_endpoint_qp *qp = &held->qps[i];
         if (lane->acks)
             return hear(held, i, lane->newest, now);
         if (!lane->taken)
@@ -87,42 +87,42 @@ enum rc_held_fate rc_held_receive(struct rc_held *held, const uint8_t *frame, in
         if (lane->flags & RC_CLOSED) { /* its answer has a new MSN */
             held->news = RC_NEWS_CLOSED;
             held->news_qp = i;
-            return RC_HELD_NEWS;
+            return RC_ENDPOINT_NEWS;
         }
         if (lane->answered)
             answer(qp, lane->answers[0]);
-        return RC_HELD_DONE;
+        return RC_ENDPOINT_DONE;
     }
-    return RC_HELD_DONE;
+    return RC_ENDPOINT_DONE;
 }
 
 /* endpoint.py: _next_frame. */
-enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room, int32_t *length, int64_t now)
+enum rc_endpoint_outcome rc_endpoint_pull(struct rc_endpoint *held, uint8_t *frame, size_t room, int32_t *length, int64_t now)
 {
     int32_t port;
     if (held->irn)
-        return (enum rc_held_fate)irn_pull(held->irn, frame, room, length, now);
+        return (enum rc_endpoint_outcome)irn_pull(held->irn, frame, room, length, now);
     for (int32_t i = 0; i < held->qp_count; i++) {
-        struct rc_held_qp *qp = &held->qps[i];
+        struct rc_endpoint_qp *qp = &held->qps[i];
         if (!qp->waiting)
             continue;
         uint8_t words[8];
         if (qp->octets_bytes + sizeof words + ICRC_BYTES > room)
-            return RC_HELD_NO_ROOM;
+            return RC_ENDPOINT_NO_ROOM;
         put32(words, qp->answers[qp->first].psn);
         put32(words + 4, qp->answers[qp->first].aeth);
         rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words, sizeof words);
-        qp->first = (qp->first + 1) % RC_HELD_ANSWERS;
+        qp->first = (qp->first + 1) % RC_ENDPOINT_ANSWERS;
         qp->waiting--;
         qp->left++;
-        return RC_HELD_DONE;
+        return RC_ENDPOINT_DONE;
     }
     if (held->sender < 0 || !held->sends || held->nxt >= held->posted_end || held->nxt - held->una >= held->window)
-        return RC_HELD_NONE;
+        return RC_ENDPOINT_NONE;
     if (!held->plan || held->nxt >= held->end)
-        return RC_HELD_PYTHON;
+        return RC_ENDPOINT_PYTHON;
     if (rc_packet_bytes(held->plan, (uint32_t)(held->nxt - held->first)) > room)
-        return RC_HELD_NO_ROOM;
+        return RC_ENDPOINT_NO_ROOM;
     if (held->turn != held->sender || held->turn_packets >= held->turn_limit) {
         held->turn = held->sender;
         held->turn_packets = 0;
@@ -137,25 +137,25 @@ enum rc_held_fate rc_held_pull(struct rc_held *held, uint8_t *frame, size_t room
         held->max_nxt = held->nxt;
     if (held->deadline < 0 && held->rto)
         held->deadline = now + held->rto;
-    return RC_HELD_DONE;
+    return RC_ENDPOINT_DONE;
 }
 
-const struct ina_field rc_held_qp_layout[] = {
-    INA_FIELD(rc_held_qp, octets), INA_FIELD(rc_held_qp, octets_bytes), INA_FIELD(rc_held_qp, state),
-    INA_FIELD(rc_held_qp, aeth), INA_FIELD(rc_held_qp, order), INA_FIELD(rc_held_qp, acks),
-    INA_FIELD(rc_held_qp, taken), INA_FIELD(rc_held_qp, flags), INA_FIELD(rc_held_qp, made),
-    INA_FIELD(rc_held_qp, first), INA_FIELD(rc_held_qp, waiting), INA_FIELD(rc_held_qp, left),
-    INA_FIELD(rc_held_qp, duplicates), INA_FIELD(rc_held_qp, placed), INA_FIELD(rc_held_qp, answers),
-    INA_END(sizeof(struct rc_held_qp))
+const struct ina_field rc_endpoint_qp_layout[] = {
+    INA_FIELD(rc_endpoint_qp, octets), INA_FIELD(rc_endpoint_qp, octets_bytes), INA_FIELD(rc_endpoint_qp, state),
+    INA_FIELD(rc_endpoint_qp, aeth), INA_FIELD(rc_endpoint_qp, order), INA_FIELD(rc_endpoint_qp, acks),
+    INA_FIELD(rc_endpoint_qp, taken), INA_FIELD(rc_endpoint_qp, flags), INA_FIELD(rc_endpoint_qp, made),
+    INA_FIELD(rc_endpoint_qp, first), INA_FIELD(rc_endpoint_qp, waiting), INA_FIELD(rc_endpoint_qp, left),
+    INA_FIELD(rc_endpoint_qp, duplicates), INA_FIELD(rc_endpoint_qp, placed), INA_FIELD(rc_endpoint_qp, answers),
+    INA_END(sizeof(struct rc_endpoint_qp))
 };
 
-const struct ina_field rc_held_layout[] = {
-    INA_FIELD(rc_held, lanes), INA_FIELD(rc_held, qps), INA_FIELD(rc_held, regions), INA_FIELD(rc_held, qp_count),
-    INA_FIELD(rc_held, region_count), INA_FIELD(rc_held, plan), INA_FIELD(rc_held, una), INA_FIELD(rc_held, nxt),
-    INA_FIELD(rc_held, max_nxt), INA_FIELD(rc_held, posted_end), INA_FIELD(rc_held, oldest_end),
-    INA_FIELD(rc_held, first), INA_FIELD(rc_held, end), INA_FIELD(rc_held, window), INA_FIELD(rc_held, rto),
-    INA_FIELD(rc_held, deadline), INA_FIELD(rc_held, sent), INA_FIELD(rc_held, others), INA_FIELD(rc_held, since),
-    INA_FIELD(rc_held, ack_every), INA_FIELD(rc_held, sends), INA_FIELD(rc_held, sender), INA_FIELD(rc_held, turn),
-    INA_FIELD(rc_held, turn_packets), INA_FIELD(rc_held, turn_limit), INA_FIELD(rc_held, news),
-    INA_FIELD(rc_held, news_qp), INA_FIELD(rc_held, news_distance), INA_FIELD(rc_held, irn), INA_END(sizeof(struct rc_held))
+const struct ina_field rc_endpoint_layout[] = {
+    INA_FIELD(rc_endpoint, lanes), INA_FIELD(rc_endpoint, qps), INA_FIELD(rc_endpoint, regions), INA_FIELD(rc_endpoint, qp_count),
+    INA_FIELD(rc_endpoint, region_count), INA_FIELD(rc_endpoint, plan), INA_FIELD(rc_endpoint, una), INA_FIELD(rc_endpoint, nxt),
+    INA_FIELD(rc_endpoint, max_nxt), INA_FIELD(rc_endpoint, posted_end), INA_FIELD(rc_endpoint, oldest_end),
+    INA_FIELD(rc_endpoint, first), INA_FIELD(rc_endpoint, end), INA_FIELD(rc_endpoint, window), INA_FIELD(rc_endpoint, rto),
+    INA_FIELD(rc_endpoint, deadline), INA_FIELD(rc_endpoint, sent), INA_FIELD(rc_endpoint, others), INA_FIELD(rc_endpoint, since),
+    INA_FIELD(rc_endpoint, ack_every), INA_FIELD(rc_endpoint, sends), INA_FIELD(rc_endpoint, sender), INA_FIELD(rc_endpoint, turn),
+    INA_FIELD(rc_endpoint, turn_packets), INA_FIELD(rc_endpoint, turn_limit), INA_FIELD(rc_endpoint, news),
+    INA_FIELD(rc_endpoint, news_qp), INA_FIELD(rc_endpoint, news_distance), INA_FIELD(rc_endpoint, irn), INA_END(sizeof(struct rc_endpoint))
 };

@@ -1,9 +1,10 @@
 """Which node a fragment of a worker is for, where a plan splits its gradient over several.
 
 Every packet has a point between 0 and 1, and every worker's nodes share that interval between them in the order of its
-lanes; the points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of
+shares; the points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of
 packets. All nodes compute the same from the plan: nobody has to be told which packet went where. Workers with equal
-lanes send the same packets to the same node; where their lanes differ, some sums have more workers inside than others.
+shares send the same packets to the same node; where their shares differ, some sums have more workers inside than
+others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["SERVER", "Lane", "LaneTable"]
+__all__ = ["SERVER", "NodeShare", "ShareTable"]
 
 SERVER = 0
 """node id of the parameter server; switches count from 1"""
@@ -21,21 +22,21 @@ _GOLDEN = 0x9E3779B1
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class NodeShare:
     node: int
     """id of the switch that aggregates, or SERVER"""
     share: float
     """of the worker's packets; those of a worker are taken relative to their sum"""
 
 
-class LaneTable:
-    """`lanes`: by rank, each rank's nodes in one order that is the same for all. Raises ValueError for a rank without
+class ShareTable:
+    """`shares`: by rank, each rank's nodes in one order that is the same for all. Raises ValueError for a rank without
     any, and for shares that are not above zero."""
 
-    def __init__(self, lanes: Sequence[Sequence[Lane]]) -> None:
-        self._bounds = [_bounds(each) for each in lanes]
-        self._whole = all(len(each) == 1 for each in lanes)
-        self._masks = {lane.node: self._mask(lane.node, 0) for each in lanes for lane in each}
+    def __init__(self, shares: Sequence[Sequence[NodeShare]]) -> None:
+        self._bounds = [_bounds(each) for each in shares]
+        self._whole = all(len(each) == 1 for each in shares)
+        self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
         """by node; of packet 0, and so of all where nobody is split"""
 
     def node_of(self, rank: int, packet: int) -> int:
@@ -53,13 +54,13 @@ class LaneTable:
         return sum(1 << rank for rank in range(len(self._bounds)) if self.node_of(rank, packet) == node)
 
 
-def _bounds(lanes: Sequence[Lane]) -> tuple[tuple[int, int], ...]:
+def _bounds(shares: Sequence[NodeShare]) -> tuple[tuple[int, int], ...]:
     """(end of its part of the points, node), ascending."""
-    if not lanes or any(not lane.share > 0 for lane in lanes):
-        raise ValueError("every worker has a lane, and every lane a share above zero")
-    whole, before, found = sum(lane.share for lane in lanes), 0.0, []
-    for lane in lanes:
-        before += lane.share
-        found.append((round(before / whole * _POINTS), lane.node))
+    if not shares or any(not part.share > 0 for part in shares):
+        raise ValueError("every worker has a part, and every part a share above zero")
+    whole, before, found = sum(part.share for part in shares), 0.0, []
+    for part in shares:
+        before += part.share
+        found.append((round(before / whole * _POINTS), part.node))
     found[-1] = (_POINTS, found[-1][1])
     return tuple(found)

@@ -1,4 +1,4 @@
-"""The whole leg: prepare, boot, run cases, judge each, leave nothing."""
+"""The whole suite: prepare, boot, run cases, judge each, leave nothing."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Any
 from testbed.history.verdict import Verdict, merge
 from testbed.interop.boot import boot_guest
 from testbed.interop.cases import Case, devices_of
-from testbed.interop.ground import choose_ground, native_boot
+from testbed.interop.guest_cases import Boot, GuestFacts, Task, serve_guest
+from testbed.interop.guest_pool import guests_for, run_guests
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome
-from testbed.interop.lane import Boot, LaneFacts, Task, serve_lane
-from testbed.interop.lanes import guests_for, run_lanes
 from testbed.interop.packages import NATIVE_PACKAGES, ensure_packages, package_version
 from testbed.interop.peercases import PeerCase
+from testbed.interop.platforms import choose_platform, native_boot
 from testbed.interop.scapy_check import load_scapy
 from testbed.interop.table import rule_a_line
 from testbed.kernel.rxe import has_rxe
 
-__all__ = ["LegResult", "run_leg"]
+__all__ = ["SuiteResult", "run_suite"]
 
 SCHEMA_VERSION = 1
 _VERSIONS = (("rdma-core", "rdma-core"), ("qemu", "qemu-system-x86"))
 
 
 @dataclass(frozen=True, slots=True)
-class LegResult:
+class SuiteResult:
     outcomes: tuple[CaseOutcome, ...]
     environment: dict[str, str] = field(default_factory=dict)
     prepared_s: float = 0.0
@@ -58,7 +58,7 @@ class LegResult:
         }
 
 
-def run_leg(
+def run_suite(
     cases: Sequence[Case | PeerCase],
     *,
     seed: int = 1,
@@ -68,12 +68,12 @@ def run_leg(
     say: Callable[[str], None],
     tell: Callable[[CaseOutcome], None] = lambda outcome: None,
     keep: Path | None = None,
-) -> LegResult:
+) -> SuiteResult:
     """Run `cases`, `repeat` times (round by round, seeds counting up), in `guests` guests side by side (None: as many
-    as this machine has processors for), or `where` else than in guests (`testbed.interop.ground`). `say` hears what is
-    going on, `tell` each outcome as it comes; the result has them in the order given. `keep`: a folder, not there yet,
-    for histories, captures and the guests' logs; without it they go when all is over. Raises HostCapabilityError when
-    QEMU, packages or kernel cannot be had, InternalError when a guest dies."""
+    as this machine has processors for), or `where` else than in guests (`testbed.interop.platforms`). `say` hears
+    what is going on, `tell` each outcome as it comes; the result has them in the order given. `keep`: a folder, not
+    there yet, for histories, captures and the guests' logs; without it they go when all is over. Raises
+    HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError when a guest dies."""
     began = time.monotonic()
     devices = devices_of(tuple(cases))
     todo = [(case, seed + turn) for turn in range(repeat) for case in cases]
@@ -87,33 +87,33 @@ def run_leg(
     with _run_folder(keep) as run_dir:
         if where != "qemu" and has_rxe():
             ensure_packages(say, packages=NATIVE_PACKAGES)
-        ground = choose_ground(where, run_dir / f"check-{run_dir.name}", say)
-        boot, versions = _prepare(ground, devices, say)
+        platform = choose_platform(where, run_dir / f"check-{run_dir.name}", say)
+        boot, versions = _prepare(platform, devices, say)
         load_scapy()
-        count = 1 if ground != "qemu" else guests or guests_for(len(tasks))
+        count = 1 if platform != "qemu" else guests or guests_for(len(tasks))
         prepared_s = time.monotonic() - began
-        if ground == "qemu":
+        if platform == "qemu":
             say(f"booting {count} guest{'s' if count > 1 else ''} with {devices} rxe devices each")
 
         def serve(
-            lane: int,
+            guest: int,
             take: Callable[[], Task | None],
             told: Callable[[Task, CaseOutcome], None],
             said: Callable[[str], None],
-        ) -> LaneFacts:
-            return serve_lane(boot, run_dir, lane, take=take, tell=told, say=said, keep=keep is not None)
+        ) -> GuestFacts:
+            return serve_guest(boot, run_dir, guest, take=take, tell=told, say=said, keep=keep is not None)
 
-        lanes = run_lanes(count, tasks, serve, tell=note, say=say)
-    environment = {**versions, **lanes[0].versions, "where": ground, "guests": str(count)}
+        facts = run_guests(count, tasks, serve, tell=note, say=say)
+    environment = {**versions, **facts[0].versions, "where": platform, "guests": str(count)}
     ordered = tuple(outcomes[number] for number in sorted(outcomes))
-    booted_s = max(lane.booted_s for lane in lanes)
-    return LegResult(ordered, environment, prepared_s, booted_s, time.monotonic() - began)
+    booted_s = max(fact.booted_s for fact in facts)
+    return SuiteResult(ordered, environment, prepared_s, booted_s, time.monotonic() - began)
 
 
-def _prepare(ground: str, devices: int, say: Callable[[str], None]) -> tuple[Boot, dict[str, str]]:
-    """How one lane boots, and versions for the report."""
-    if ground != "qemu":
-        return native_boot(devices, ground), {"rdma-core": package_version("rdma-core") or ""}
+def _prepare(platform: str, devices: int, say: Callable[[str], None]) -> tuple[Boot, dict[str, str]]:
+    """How one guest boots, and versions for the report."""
+    if platform != "qemu":
+        return native_boot(devices, platform), {"rdma-core": package_version("rdma-core") or ""}
     ensure_packages(say)
     image = prepare_image(default_work_folder(), say)
     versions = {package: package_version(name) or "" for package, name in _VERSIONS}

@@ -1,4 +1,4 @@
-"""Several guests that share one list of cases, each lane a process. The guests are none."""
+"""Several guests that share one list of cases, each with a process. The guests are none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 import pytest
 
 from testbed.history.verdict import Verdict
-from testbed.interop import lanes
+from testbed.interop import guest_pool
 from testbed.interop.cases import Case
+from testbed.interop.guest_cases import GuestFacts, Task
+from testbed.interop.guest_pool import guests_for, run_guests
 from testbed.interop.judging import CaseOutcome
-from testbed.interop.lane import LaneFacts, Task
-from testbed.interop.lanes import guests_for, run_lanes
 from testbed.kernel.processes import identify, is_alive
 from workloads.errors import HostCapabilityError, InternalError
 
@@ -27,32 +27,32 @@ def outcome(task, detail=""):
 def run(serve, count=2, tasks=TASKS):
     """(outcomes by the number of their task, what was said, facts)"""
     outcomes, said = {}, []
-    facts = run_lanes(
+    facts = run_guests(
         count, tasks, serve, tell=lambda task, found: outcomes.setdefault(task.number, found), say=said.append
     )
     return outcomes, said, facts
 
 
-def serve_all(lane, take, tell, say):
-    say(f"lane {lane} in {os.getpid()}")
+def serve_all(guest, take, tell, say):
+    say(f"guest {guest} in {os.getpid()}")
     while (task := take()) is not None:
-        tell(task, outcome(task, f"{lane} {os.getpid()}"))
-    return LaneFacts(float(lane), {"kernel": "6.1"})
+        tell(task, outcome(task, f"{guest} {os.getpid()}"))
+    return GuestFacts(float(guest), {"kernel": "6.1"})
 
 
-def test_one_lane_runs_here():
+def test_one_guest_runs_here():
     outcomes, said, facts = run(serve_all, 1)
-    assert said == [f"lane 1 in {os.getpid()}"]
+    assert said == [f"guest 1 in {os.getpid()}"]
     assert list(outcomes) == [task.number for task in TASKS]
-    assert facts == [LaneFacts(1.0, {"kernel": "6.1"})]
+    assert facts == [GuestFacts(1.0, {"kernel": "6.1"})]
 
 
-def test_lanes_are_processes_and_each_task_is_done_once():
-    def one_each_then_the_rest(lane, take, tell, say):
-        """No lane takes a second task before the other has one."""
-        tell(first := take(), outcome(first, f"{lane} {os.getpid()}"))
+def test_guests_are_processes_and_each_task_is_done_once():
+    def one_each_then_the_rest(guest, take, tell, say):
+        """No guest takes a second task before the other has one."""
+        tell(first := take(), outcome(first, f"{guest} {os.getpid()}"))
         time.sleep(0.2)
-        return serve_all(lane, take, tell, say)
+        return serve_all(guest, take, tell, say)
 
     outcomes, said, facts = run(one_each_then_the_rest)
     assert sorted(outcomes) == [task.number for task in TASKS]
@@ -62,13 +62,13 @@ def test_lanes_are_processes_and_each_task_is_done_once():
     assert len(where) == 2
     assert str(os.getpid()) not in {word.split()[1] for word in where}
     assert len(said) == 2
-    assert facts == [LaneFacts(1.0, {"kernel": "6.1"}), LaneFacts(2.0, {"kernel": "6.1"})]
+    assert facts == [GuestFacts(1.0, {"kernel": "6.1"}), GuestFacts(2.0, {"kernel": "6.1"})]
 
 
 @pytest.mark.parametrize("error", [InternalError("the guest ended"), HostCapabilityError("QEMU", "install it")])
-def test_what_a_lane_raises_is_raised_here_and_ends_the_others_in_order(tmp_path, error):
-    def serve(lane, take, tell, say):
-        if lane == 2:
+def test_what_a_guest_raises_is_raised_here_and_ends_the_others_in_order(tmp_path, error):
+    def serve(guest, take, tell, say):
+        if guest == 2:
             while not (tmp_path / "begun").exists():
                 time.sleep(0.01)
             raise error
@@ -77,7 +77,7 @@ def test_what_a_lane_raises_is_raised_here_and_ends_the_others_in_order(tmp_path
             time.sleep(60)
         finally:
             (tmp_path / "in order").write_text(str(os.getpid()))
-        return LaneFacts(1.0, {})
+        return GuestFacts(1.0, {})
 
     with pytest.raises(type(error)) as caught:
         run(serve)
@@ -85,21 +85,21 @@ def test_what_a_lane_raises_is_raised_here_and_ends_the_others_in_order(tmp_path
     assert (tmp_path / "in order").exists()
 
 
-def test_a_lane_that_vanishes_is_told():
-    def serve(lane, take, tell, say):
-        if lane == 1:
+def test_a_guest_that_vanishes_is_told():
+    def serve(guest, take, tell, say):
+        if guest == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return serve_all(lane, take, tell, say)
+        return serve_all(guest, take, tell, say)
 
-    with pytest.raises(InternalError, match=r"lane 1 ended with -9 and without a word"):
+    with pytest.raises(InternalError, match=r"guest 1 ended with -9 and without a word"):
         run(serve)
 
 
-def test_a_lane_that_does_not_end_is_killed(monkeypatch, tmp_path):
-    monkeypatch.setattr(lanes, "_END_S", 0.2)
+def test_a_guest_that_does_not_end_is_killed(monkeypatch, tmp_path):
+    monkeypatch.setattr(guest_pool, "_END_S", 0.2)
 
-    def serve(lane, take, tell, say):
-        if lane == 2:
+    def serve(guest, take, tell, say):
+        if guest == 2:
             while not (tmp_path / "pid").exists():
                 time.sleep(0.01)
             raise InternalError("enough")

@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 
 from workloads.config import ArithmeticSpec
-from workloads.datagrams.mistakes import Mistake, mistakes_in_arithmetic, mistakes_in_packets, refuse
+from workloads.datagrams.problems import ConfigProblem, problems_in_arithmetic, problems_in_packets, refuse
 from workloads.errors import ScenarioError
 
 
-def told(mistake: Mistake) -> str:
-    return f"{mistake.key}: {mistake.found}; {mistake.allowed}"
+def told(problem: ConfigProblem) -> str:
+    return f"{problem.key}: {problem.found}; {problem.allowed}"
 
 
 def test_the_first_mistake_is_told_with_its_owner() -> None:
-    mistakes = [Mistake("window", "0", "1"), Mistake("memory", "0", "1")]
+    problems = [ConfigProblem("window", "0", "1"), ConfigProblem("memory", "0", "1")]
     with pytest.raises(ScenarioError) as caught:
-        refuse(mistakes, owner="worker h1")
+        refuse(problems, owner="worker h1")
     assert str(caught.value) == "scenario: window: worker h1: cannot be; found 0; allowed: 1"
     refuse([], owner="worker h1")
 
 
 def test_arithmetic() -> None:
-    assert [told(each) for each in mistakes_in_arithmetic(ArithmeticSpec("max", "float64"), ("int32",))] == [
+    assert [told(each) for each in problems_in_arithmetic(ArithmeticSpec("max", "float64"), ("int32",))] == [
         "arithmetic.op: max; sum",
         "arithmetic.dtype: float64; int32",
     ]
-    assert not list(mistakes_in_arithmetic(ArithmeticSpec("sum", "int32"), ("float32", "int32")))
+    assert not list(problems_in_arithmetic(ArithmeticSpec("sum", "int32"), ("float32", "int32")))
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_arithmetic() -> None:
     ],
 )
 def test_packets(elements: int, window: int, expected: list[str]) -> None:
-    assert [told(each) for each in mistakes_in_packets(elements, window, 256)] == expected
+    assert [told(each) for each in problems_in_packets(elements, window, 256)] == expected

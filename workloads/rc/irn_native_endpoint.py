@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import struct
 
-from workloads.rc.held import HELD_BYTES, HELD_IRN_AT, TurnTaker
 from workloads.rc.irn_fast import IrnFastPath
+from workloads.rc.native_endpoint import ENDPOINT_BYTES, ENDPOINT_IRN_AT, TurnTaker
 from workloads.rc.send_plan import address_of
 
-__all__ = ["HeldIrn"]
+__all__ = ["NativeIrnEndpoint"]
 
 _POINTER = struct.Struct("=Q")
 
 
-class HeldIrn:
-    """`address` is that of the `struct rc_held`. Only for an endpoint whose queue pairs are all there, and over
+class NativeIrnEndpoint:
+    """`address` is that of the `struct rc_endpoint`. Only for an endpoint whose queue pairs are all there, and over
     IPv4."""
 
     def __init__(self, endpoint: TurnTaker, fast: IrnFastPath) -> None:
         self.held = False
         """the compiled code has it"""
         self._endpoint, self._fast, self._pairs = endpoint, fast, fast.pairs
-        self._memory = bytearray(HELD_BYTES)
+        self._memory = bytearray(ENDPOINT_BYTES)
         self.address = address_of(self._memory)
-        _POINTER.pack_into(self._memory, HELD_IRN_AT, self._pairs.address)
+        _POINTER.pack_into(self._memory, ENDPOINT_IRN_AT, self._pairs.address)
 
     def offer(self, others: int | None) -> bool:
         """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when

@@ -1,4 +1,4 @@
-"""Several lanes side by side, each a process of ours with a guest of its own. They take their tasks from one list, so
+"""Several guests side by side, each served by a process of ours. They take their tasks from one list, so
 that none waits while another has work."""
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from multiprocessing.context import ForkProcess
 from typing import Any, TypeAlias
 
 from testbed.history.codec import error_fields, error_from
+from testbed.interop.guest_cases import GuestFacts, Task
 from testbed.interop.judging import CaseOutcome
-from testbed.interop.lane import LaneFacts, Task
 from testbed.kernel.processes import die_with_parent
 from workloads.errors import InternalError, TestbedError
 
-__all__ = ["Serve", "guests_for", "run_lanes"]
+__all__ = ["Serve", "guests_for", "run_guests"]
 
 _CASES_PER_GUEST = 8
 """fewer do not pay for another boot"""
@@ -29,9 +29,9 @@ _END_S = 15.0
 _fork = multiprocessing.get_context("fork")
 
 Serve: TypeAlias = Callable[
-    [int, Callable[[], Task | None], Callable[[Task, CaseOutcome], None], Callable[[str], None]], LaneFacts
+    [int, Callable[[], Task | None], Callable[[Task, CaseOutcome], None], Callable[[str], None]], GuestFacts
 ]
-"""(lane from 1, take, tell, say), as `testbed.interop.lane.serve_lane`"""
+"""(guest from 1, take, tell, say), as `testbed.interop.guest_cases.serve_guest`"""
 
 
 def guests_for(cases: int, processors: int | None = None) -> int:
@@ -41,31 +41,31 @@ def guests_for(cases: int, processors: int | None = None) -> int:
     return max(1, min(processors, _MOST, cases // _CASES_PER_GUEST))
 
 
-def run_lanes(
+def run_guests(
     count: int,
     tasks: Sequence[Task],
     serve: Serve,
     *,
     tell: Callable[[Task, CaseOutcome], None],
     say: Callable[[str], None],
-) -> list[LaneFacts]:
-    """Facts by lane. One lane runs in this process. `tell` and `say` are called in this process, in the order in which
-    things happen. Raises what a lane raised, once all have ended in order; InternalError for one that ended without a
-    word."""
+) -> list[GuestFacts]:
+    """Facts by guest. One guest runs in this process. `tell` and `say` are called in this process, in the order in
+    which things happen. Raises what a guest raised, once all have ended in order; InternalError for one that ended
+    without a word."""
     if count == 1:
         waiting = iter(tasks)
         return [serve(1, lambda: next(waiting, None), tell, say)]
     taken = _fork.Value("i", 0)
-    lanes: dict[Connection, tuple[int, ForkProcess]] = {}
-    facts: dict[int, LaneFacts] = {}
+    guests: dict[Connection, tuple[int, ForkProcess]] = {}
+    facts: dict[int, GuestFacts] = {}
     try:
-        for lane in range(1, count + 1):
+        for guest in range(1, count + 1):
             ours, theirs = _fork.Pipe()
-            child = _fork.Process(target=_live, args=(os.getpid(), serve, lane, tasks, taken, theirs), daemon=False)
+            child = _fork.Process(target=_live, args=(os.getpid(), serve, guest, tasks, taken, theirs), daemon=False)
             child.start()
             theirs.close()
-            lanes[ours] = lane, child
-        open_ends = list(lanes)
+            guests[ours] = guest, child
+        open_ends = list(guests)
         while open_ends:
             for end in wait(open_ends):
                 assert isinstance(end, Connection), "we gave it no other"
@@ -73,22 +73,22 @@ def run_lanes(
                     what, value = end.recv()
                 except EOFError:
                     open_ends.remove(end)
-                    lane, child = lanes[end]
-                    if lane not in facts:
+                    guest, child = guests[end]
+                    if guest not in facts:
                         child.join(_END_S)
-                        raise InternalError(f"lane {lane} ended with {child.exitcode} and without a word") from None
+                        raise InternalError(f"guest {guest} ended with {child.exitcode} and without a word") from None
                     continue
                 if what == "error":
                     raise error_from(value)
                 if what == "facts":
-                    facts[lanes[end][0]] = value
+                    facts[guests[end][0]] = value
                 elif what == "say":
                     say(value)
                 else:
                     tell(*value)
     finally:
-        _end_all([child for _, child in lanes.values()])
-    return [facts[lane] for lane in sorted(facts)]
+        _end_all([child for _, child in guests.values()])
+    return [facts[guest] for guest in sorted(facts)]
 
 
 def _end_all(children: Sequence[ForkProcess]) -> None:
@@ -103,7 +103,7 @@ def _end_all(children: Sequence[ForkProcess]) -> None:
             child.join()
 
 
-def _live(parent: int, serve: Serve, lane: int, tasks: Sequence[Task], taken: Any, end: Connection) -> None:
+def _live(parent: int, serve: Serve, guest: int, tasks: Sequence[Task], taken: Any, end: Connection) -> None:
     die_with_parent(parent)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -115,7 +115,7 @@ def _live(parent: int, serve: Serve, lane: int, tasks: Sequence[Task], taken: An
 
     try:
         facts = serve(
-            lane,
+            guest,
             take,
             lambda task, outcome: end.send(("outcome", (task, outcome))),
             lambda text: end.send(("say", text)),
@@ -126,7 +126,7 @@ def _live(parent: int, serve: Serve, lane: int, tasks: Sequence[Task], taken: An
     except TestbedError as error:
         _tell_error(end, error)
     except Exception:
-        _tell_error(end, InternalError(f"lane {lane}\n{traceback.format_exc()}"))
+        _tell_error(end, InternalError(f"guest {guest}\n{traceback.format_exc()}"))
 
 
 def _tell_error(end: Connection, error: TestbedError) -> None:

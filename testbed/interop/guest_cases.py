@@ -18,7 +18,7 @@ from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer
 
-__all__ = ["Boot", "LaneFacts", "Task", "serve_lane"]
+__all__ = ["Boot", "GuestFacts", "Task", "serve_guest"]
 
 Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
 """(folder for its logs, name of its ledger); as `testbed.interop.boot.boot_guest`"""
@@ -27,34 +27,35 @@ Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
 @dataclass(frozen=True, slots=True)
 class Task:
     number: int
-    """in the leg, from 1"""
+    """in the suite, from 1"""
     case: Case | PeerCase
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class LaneFacts:
+class GuestFacts:
     booted_s: float
     versions: dict[str, str]
     """as the guest told them"""
 
 
-def serve_lane(
+def serve_guest(
     boot: Boot,
     run_dir: Path,
-    lane: int,
+    number: int,
     *,
     take: Callable[[], Task | None],
     tell: Callable[[Task, CaseOutcome], None],
     say: Callable[[str], None],
     keep: bool,
-) -> LaneFacts:
-    """Boot guest `lane` (from 1) in `run_dir`/guest-LANE and run what `take` gives until that is None; a case's history
-    and captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case` do."""
-    with boot(run_dir / f"guest-{lane}", f"{run_dir.name}-{lane}") as guest:
+) -> GuestFacts:
+    """Boot guest `number` (from 1) in `run_dir`/guest-NUMBER and run what `take` gives until that is None; a case's
+    history and captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case`
+    do."""
+    with boot(run_dir / f"guest-{number}", f"{run_dir.name}-{number}") as guest:
         more = doublings(guest.booted_s)
         slow = f": a busy machine, so timeouts are {2**more} times as long" if more else ""
-        say(f"guest {lane} is up after {guest.booted_s:.1f} s{slow}")
+        say(f"guest {number} is up after {guest.booted_s:.1f} s{slow}")
 
         def fetch() -> Task | None:
             task = take()
@@ -76,7 +77,7 @@ def serve_lane(
             if not keep:
                 _forget(folder)
             task, number = following, number + 1
-        return LaneFacts(guest.booted_s, guest.facts.versions)
+        return GuestFacts(guest.booted_s, guest.facts.versions)
 
 
 def _open(guest: BootedGuest, number: int, task: Task) -> None:

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from testbed.history.verdict import Verdict
-from testbed.interop import ground
-from testbed.interop.ground import choose_ground, native_boot, self_check
+from testbed.interop import platforms
 from testbed.interop.judging import CaseOutcome
+from testbed.interop.platforms import choose_platform, native_boot, self_check
 from workloads.errors import HostCapabilityError, InternalError
 
 KERNEL = f"this host's kernel {platform.release()}"
@@ -48,7 +48,7 @@ def test_the_choice_is_said_with_its_reason(where, rxe, problem, chosen, told, t
         checked.append((place, folder))
         return problem
 
-    assert choose_ground(where, tmp_path / "check", said.append, rxe=lambda: rxe, check=check) == chosen
+    assert choose_platform(where, tmp_path / "check", said.append, rxe=lambda: rxe, check=check) == chosen
     assert said == [told]
     expected = [] if problem is None else [("initial" if where == "initial" else "host", tmp_path / "check")]
     assert checked == expected
@@ -73,14 +73,14 @@ def test_the_choice_is_said_with_its_reason(where, rxe, problem, chosen, told, t
 )
 def test_what_was_asked_for_and_does_not_work_is_refused(where, told, tmp_path):
     with pytest.raises(HostCapabilityError) as caught:
-        choose_ground(where, tmp_path, lambda text: None, rxe=lambda: True, check=lambda place, folder: "no GID")
+        choose_platform(where, tmp_path, lambda text: None, rxe=lambda: True, check=lambda place, folder: "no GID")
     assert str(caught.value) == told
 
 
 @pytest.mark.parametrize("where", ["host", "initial"])
 def test_a_kernel_without_rxe_is_not_even_tried(where, tmp_path):
     with pytest.raises(HostCapabilityError) as caught:
-        choose_ground(where, tmp_path, lambda text: None, rxe=lambda: False, check=None)
+        choose_platform(where, tmp_path, lambda text: None, rxe=lambda: False, check=None)
     assert str(caught.value) == (
         f"this machine lacks rdma_rxe in {KERNEL}; --where qemu runs a stock kernel that has it"
     )
@@ -98,7 +98,7 @@ def test_a_kernel_without_rxe_is_not_even_tried(where, tmp_path):
     ],
 )
 def test_the_self_check_is_a_case(monkeypatch, tmp_path, served, problem):
-    def serve_lane(boot, run_dir, lane, *, take, tell, say, keep):
+    def serve_guest(boot, run_dir, guest, *, take, tell, say, keep):
         task = take()
         assert take() is None
         assert (task.case.id, boot(run_dir, "run"), keep) == ("shape/2-hosts-int32-1", (2, True), False)
@@ -108,14 +108,14 @@ def test_the_self_check_is_a_case(monkeypatch, tmp_path, served, problem):
         detail = "" if served is Verdict.PASS else "liveness: 2 of 2 workers did not finish"
         tell(task, CaseOutcome(task.case.id, served, detail, (), 0, None, 0.1))
 
-    monkeypatch.setattr(ground, "serve_lane", serve_lane)
-    monkeypatch.setattr(ground, "boot_native", lambda devices, run_dir, run, initial: (devices, initial))
+    monkeypatch.setattr(platforms, "serve_guest", serve_guest)
+    monkeypatch.setattr(platforms, "boot_native", lambda devices, run_dir, run, initial: (devices, initial))
     assert self_check("initial", tmp_path / "check") == problem
 
 
 def test_a_boot_knows_its_namespace(monkeypatch, tmp_path):
     monkeypatch.setattr(
-        ground,
+        platforms,
         "boot_native",
         lambda devices, run_dir, run, initial: contextlib.nullcontext(SimpleNamespace(made=(devices, initial))),
     )

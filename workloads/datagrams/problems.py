@@ -1,0 +1,100 @@
+"""What cannot be in the configuration of a host that talks in datagrams: asked once, and told with the place that
+whoever asks knows, the name of a Machine or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
+from workloads.errors import ScenarioError
+from workloads.wire import Envelope
+
+__all__ = [
+    "MAX_ELEMENTS",
+    "MAX_INDICES",
+    "MAX_ITERATIONS",
+    "MAX_WORKERS",
+    "ConfigProblem",
+    "problems_in_arithmetic",
+    "problems_in_packets",
+    "problems_in_share",
+    "problems_in_timeout",
+    "problems_in_workload",
+    "refuse",
+]
+
+MAX_ELEMENTS = 1 << 30
+"""of a gradient: 4 GiB, as in a scenario"""
+MAX_ITERATIONS = 1_000_000
+LEAST_RTO_NS = 10_000
+"""below, workers send little but copies until they know what a round trip takes"""
+MAX_WORKERS = 32
+"""width of a bitmap"""
+MAX_INDICES = 1 << 16
+"""that a header can name"""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProblem:
+    """Keys are those of the configuration: `jobs[1].window`."""
+
+    key: str
+    found: str
+    allowed: str
+
+    def within(self, place: str) -> ConfigProblem:
+        """The same in a part of a larger configuration."""
+        return ConfigProblem(f"{place}.{self.key}", self.found, self.allowed)
+
+
+def refuse(problems: Iterable[ConfigProblem], *, owner: str) -> None:
+    """Raises ScenarioError for the first one."""
+    for problem in problems:
+        raise ScenarioError(f"{owner}: cannot be", key=problem.key, found=problem.found, allowed=problem.allowed)
+
+
+def problems_in_share(
+    share: JobShare, envelope: Envelope, kinds: Sequence[str], dtypes: Sequence[str]
+) -> Iterator[ConfigProblem]:
+    """What a worker of any protocol takes for granted."""
+    if share.kind not in kinds:
+        yield ConfigProblem("collective.kind", share.kind, ", ".join(kinds))
+    if not 1 <= share.job < 1 << 16:
+        yield ConfigProblem("collective.job", str(share.job), "1 .. 65535")
+    if not 1 <= share.size <= MAX_WORKERS:
+        yield ConfigProblem("collective.size", str(share.size), f"1 .. {MAX_WORKERS}, the width of the bitmap")
+    elif not 0 <= share.rank < share.size:
+        yield ConfigProblem("collective.rank", str(share.rank), f"0 .. {share.size - 1}")
+    yield from (problem.within("collective") for problem in problems_in_arithmetic(share.arithmetic, dtypes))
+    if len(envelope.src_ip) != 4 or len(envelope.dst_ip) != 4:
+        yield ConfigProblem("envelope", f"{envelope.src_ip.hex()} to {envelope.dst_ip.hex()}", "IPv4 addresses")
+
+
+def problems_in_workload(workload: WorkloadConfig) -> Iterator[ConfigProblem]:
+    """Of a worker of any collective."""
+    for key, found, most in (
+        ("elements", workload.elements, MAX_ELEMENTS),
+        ("iterations", workload.iterations, MAX_ITERATIONS),
+    ):
+        if not 1 <= found <= most:
+            yield ConfigProblem(f"workload.{key}", str(found), f"1 .. {most}")
+
+
+def problems_in_arithmetic(arithmetic: ArithmeticSpec, dtypes: Sequence[str]) -> Iterator[ConfigProblem]:
+    if arithmetic.op != "sum":
+        yield ConfigProblem("arithmetic.op", arithmetic.op, "sum")
+    if arithmetic.dtype not in dtypes:
+        yield ConfigProblem("arithmetic.dtype", arithmetic.dtype, ", ".join(dtypes))
+
+
+def problems_in_timeout(rto_ns: int) -> Iterator[ConfigProblem]:
+    if rto_ns < LEAST_RTO_NS:
+        yield ConfigProblem("rto_ns", str(rto_ns), f"{LEAST_RTO_NS} or more")
+
+
+def problems_in_packets(elements: int, window: int, most_elements: int) -> Iterator[ConfigProblem]:
+    if elements % 2 or not 2 <= elements <= most_elements:
+        yield ConfigProblem("elements", str(elements), f"an even number, 2 .. {most_elements}")
+    if not 1 <= window <= MAX_INDICES:
+        yield ConfigProblem("window", str(window), f"1 .. {MAX_INDICES} packets")
