@@ -53,7 +53,7 @@ def test_the_build_fails_with_what_the_compiler_said(tree: Path) -> None:
 
 
 def test_the_suite_fails_and_skips_nothing(tree: Path) -> None:
-    done = _python(tree, "pytest", "tests/workloads/rc/test_held.py", "-q", "-p", "no:cacheprovider")
+    done = _python(tree, "pytest", "tests/workloads/rc/test_native_endpoint.py", "-q", "-p", "no:cacheprovider")
     assert done.returncode == 1
     assert "the library rc_fast cannot be built: gcc: " in done.stdout
     assert _PROBLEM in done.stdout
@@ -61,7 +61,9 @@ def test_the_suite_fails_and_skips_nothing(tree: Path) -> None:
 
 
 def test_the_suite_skips_where_the_c_core_is_switched_off(tree: Path) -> None:
-    done = _python(tree, "pytest", "tests/workloads/rc/test_held.py", "-q", "-p", "no:cacheprovider", INA_NATIVE="0")
+    done = _python(
+        tree, "pytest", "tests/workloads/rc/test_native_endpoint.py", "-q", "-p", "no:cacheprovider", INA_NATIVE="0"
+    )
     assert done.returncode == 0
     assert "the Python reference runs alone: switched off by INA_NATIVE=0" in done.stdout
 

@@ -18,12 +18,12 @@ class Cable:
     a: str
     b: str
     shape: LinkShape
-    lane: int = 0
+    parallel: int = 0
     """which of several parallel links this is, from 1; 0: the only one between its ends"""
 
     @property
     def name(self) -> str:
-        return f"{self.a}-{self.b}-{self.lane}" if self.lane else f"{self.a}-{self.b}"
+        return f"{self.a}-{self.b}-{self.parallel}" if self.parallel else f"{self.a}-{self.b}"
 
 
 def host(number: int, name: str = "") -> Node:
@@ -41,7 +41,7 @@ def assemble(
     """Ports are numbered from 0 at each node, in the order of the cables. `overrides`: shapes of single links, by name.
 
     Raises ValueError for a name that two nodes have, an end that is no node, a link from a node to itself, and two
-    links between the same nodes that are no lanes of their own."""
+    links between the same nodes without numbers of their own."""
     found = tuple(nodes)
     free = dict.fromkeys((node.name for node in found), 0)
     if len(free) != len(found):
@@ -50,9 +50,9 @@ def assemble(
     pairs: set[tuple[frozenset[str], int]] = set()
     for cable in cables:
         ends = frozenset((cable.a, cable.b))
-        if not ends <= free.keys() or len(ends) != 2 or (ends, cable.lane) in pairs:
+        if not ends <= free.keys() or len(ends) != 2 or (ends, cable.parallel) in pairs:
             raise ValueError(f"link {cable.name}: its ends are not two nodes that no other link joins")
-        pairs.add((ends, cable.lane))
+        pairs.add((ends, cable.parallel))
         shape = (overrides or {}).get(cable.name, cable.shape)
         links.append(Link(cable.name, cable.a, free[cable.a], cable.b, free[cable.b], shape))
         free[cable.a] += 1

@@ -28,7 +28,7 @@ def rack_accelerator(
     """
     nodes = [host(number) for number in range(1, hosts + 1)]
     cables = [Cable(node.name, "s1", shape) for node in nodes]
-    cables += [Cable("s1", "a1", accelerator_link or shape, lane) for lane in range(1, accelerator_ports + 1)]
+    cables += [Cable("s1", "a1", accelerator_link or shape, parallel) for parallel in range(1, accelerator_ports + 1)]
     return assemble(
         "rack_accelerator", [*nodes, switch("s1", _COMMODITY), switch("a1", _ACCELERATOR)], cables, overrides
     )

@@ -22,7 +22,7 @@ DIFFERENTIAL = (
     "tests/workloads/native/test_roce_header.py",
     "tests/workloads/rc/test_fast.py",
     "tests/workloads/rc/test_fast_layout.py",
-    "tests/workloads/rc/test_held.py",
+    "tests/workloads/rc/test_native_endpoint.py",
     "tests/workloads/rc/test_irn_fast.py",
     "tests/workloads/rc/test_irn_trace.py",
     "tests/switch_nodes/dataplane/test_packet_io.py",

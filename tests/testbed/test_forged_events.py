@@ -16,7 +16,7 @@ from testbed.history.lab_events import LabStep
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.fleet import Fleet
-from testbed.worlds.tellers import _TOLD, misplaced
+from testbed.worlds.event_sources import _KINDS_OF, misplaced
 from tests.support.records import a_record
 from tests.support.worked_out_ahead import work_out
 from workloads.errors import InternalError, ScenarioError
@@ -135,7 +135,7 @@ def test_each_process_tells_what_is_its_own(role, node, record, problem):
 
 def test_all_that_histories_hold_is_somebodys_to_tell():
     """A kind that is added must be given a teller: a program, another part of a node, or the world."""
-    by_nodes = {kind for kinds in _TOLD.values() for kind in kinds}
+    by_nodes = {kind for kinds in _KINDS_OF.values() for kind in kinds}
     told_by_world = (testbed.history.events, testbed.history.training_events)
     by_world = {kind for module in told_by_world for kind in vars(module).values() if isinstance(kind, type)}
     assert KNOWN_KINDS - by_nodes - by_world == {LabStep}

@@ -27,7 +27,7 @@ from testbed.scenario.model import CONTROLLER
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, Message, listen, peer_pid
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
-from testbed.worlds.tellers import misplaced
+from testbed.worlds.event_sources import misplaced
 from topologies import Role
 from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event

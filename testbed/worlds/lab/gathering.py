@@ -10,7 +10,7 @@ from pathlib import Path
 from testbed.history import Record
 from testbed.history.codec import read_record
 from testbed.history.events import BarrierPassed, BarrierReached
-from testbed.worlds.tellers import misplaced
+from testbed.worlds.event_sources import misplaced
 from workloads.errors import LabError
 
 __all__ = ["by_host", "clock_of", "read_lines", "trace_records", "worker_records"]

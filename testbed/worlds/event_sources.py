@@ -24,7 +24,7 @@ def _all_of(module: object) -> frozenset[type]:
 
 _OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut})
 """of data planes, of the filters at their ports, of their captures"""
-_TOLD: Mapping[str, frozenset[type]] = {
+_KINDS_OF: Mapping[str, frozenset[type]] = {
     "host": _OF_ANY | {BarrierReached, BarrierPassed} | _all_of(workloads.events) | _all_of(workloads.datagrams.blocks),
     "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused},
     "controller": _all_of(testbed.steering.events),
@@ -34,7 +34,7 @@ _TOLD: Mapping[str, frozenset[type]] = {
 def misplaced(role: str, node: str, record: Record) -> str | None:
     """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host,
     switch or controller, who tells of the switches that it steers."""
-    if type(record.event) not in _TOLD[role] and not isinstance(record.event, OwnEvent):
+    if type(record.event) not in _KINDS_OF[role] and not isinstance(record.event, OwnEvent):
         return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
     if record.node != node and role != "controller":
         return f"the {role} {node} told {record.name} in the name of {record.node}"
