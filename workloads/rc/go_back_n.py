@@ -21,7 +21,12 @@ __all__ = ["INFINITE_RNR_RETRY", "GoBackN"]
 
 INFINITE_RNR_RETRY = 7
 
-_CAUSE = {RequesterEvent.NAK_SEQUENCE: "nak", RequesterEvent.TIMER: "timeout", RequesterEvent.TIMER_SPENT: "timeout"}
+_CAUSE = {
+    RequesterEvent.NAK_SEQUENCE: "nak",
+    RequesterEvent.NAK_RENEWED: "nak",
+    RequesterEvent.TIMER: "timeout",
+    RequesterEvent.TIMER_SPENT: "timeout",
+}
 
 
 class GoBackN:
@@ -143,7 +148,7 @@ class GoBackN:
             return RequesterEvent.NAK_RNR
         self._counters.naks_received += 1
         if syndrome == Nak.PSN_SEQUENCE:
-            return RequesterEvent.NAK_SEQUENCE
+            return RequesterEvent.NAK_RENEWED if self._config.trimming else RequesterEvent.NAK_SEQUENCE
         return RequesterEvent.NAK_FATAL if syndrome in FATAL_SYNDROMES else RequesterEvent.ACK_STALE  # a reserved value
 
     def on_timer(self, now: int) -> None:
