@@ -10,6 +10,8 @@ Rule 4: every answer that acknowledges something new fills the retry budgets up 
 
 Rule 5: where switches trim, a responder NAKs a gap again for each copy of the packet that came without its payload: a
         sequence NAK is never ignored there, and costs no retry, since a peer that tells of trimmed packets is alive.
+        One packet may be unacknowledged then, and one more for each that is acknowledged: senders that fill a full
+        queue again with what lies behind the gap would have the packet that is asked for trimmed for ever.
 
 Source: kernel drivers/infiniband/sw/rxe/rxe_comp.c (check_ack, COMPST_ERROR_RETRY, COMPST_RNR_RETRY), IBTA vol. 1,
 9.7.5 to 9.9.2; marks and deviations in docs/roce.md. A NAK is taken apart before the table sees it: what it
