@@ -8,7 +8,7 @@ from enum import StrEnum
 
 __all__ = ["DIRECTIONS", "RESERVE", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
 
-RESERVE = 8
+RESERVE = 16
 """headers in the reserve of a queue that trims, for each packet of the queue"""
 
 
@@ -67,7 +67,7 @@ class LinkShape:
 
     @property
     def reserve_packets(self) -> int:
-        """Headers and answers that may wait beside a full queue of a switch that trims: about half of its bytes."""
+        """Headers and answers that may wait beside a full queue of a switch that trims: about as many bytes."""
         return RESERVE * self.queue_packets if self.trims else 0
 
 

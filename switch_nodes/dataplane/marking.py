@@ -36,8 +36,8 @@ class ModelledQueue:
     def __init__(
         self, rates: Sequence[tuple[int, int, int]], threshold: int | None, limit: int, reserve: int = 0
     ) -> None:
-        """`threshold` None: it never marks. `reserve`: headers that may wait beside a full queue; 0: it does not trim.
-        """
+        """`threshold` None: it never marks. `reserve`: headers that may wait beside a full queue, 0 where it does not
+        trim."""
         self._rates = deque(rates)
         _, self._rate_bps, self._burst = self._rates.popleft()
         self._limit, self._reserve = limit, reserve

@@ -95,9 +95,9 @@ class FrameReader:
         if not edges_here:
             return FrameKind.WRONG_PORT, edges, None
         view = memoryview(frame)
-        found_icrc, right = bytes(view[end - ICRC_BYTES : end]), icrc_of(view[ETHERNET.size : end - ICRC_BYTES])
-        if found_icrc != right:
-            cut = envelope.tos >> 2 == TRIMMED_DSCP and found_icrc == trimmed_icrc(view[ETHERNET.size : end - ICRC_BYTES])
+        covered, found_icrc = view[ETHERNET.size : end - ICRC_BYTES], bytes(view[end - ICRC_BYTES : end])
+        if found_icrc != icrc_of(covered):
+            cut = envelope.tos >> 2 == TRIMMED_DSCP and found_icrc == trimmed_icrc(covered)
             return FrameKind.TRIMMED if cut else FrameKind.BAD_ICRC, edges_here, None
         try:
             packet = decode_transport(frame, envelope, bth, at, end)

@@ -120,15 +120,11 @@ class SwitchRules:
         if here:
             passage.cut_here += 1
             if passage.cut_here > passage.left:
-                self._violations.add(
-                    10, seen, f"it was trimmed {passage.cut_here} times and left {passage.left} times"
-                )
+                self._violations.add(10, seen, f"it was trimmed {passage.cut_here} times and left {passage.left} times")
             return
         passage.cut_left += 1
         if passage.cut_left > passage.cut:
-            self._violations.add(
-                10, seen, f"its headers left {passage.cut_left} times and came {passage.cut} times"
-            )
+            self._violations.add(10, seen, f"its headers left {passage.cut_left} times and came {passage.cut} times")
 
     def finish(self) -> None:
         """The run ended without a failure: every NAK that entered went on, and so did what came trimmed."""

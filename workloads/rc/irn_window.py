@@ -11,8 +11,8 @@ Rule 1: what is lost is sent again alone. A packet that an answer names selectiv
         are unacknowledged. Rule 7: what came without its payload, as an answer says, is sent again before all else,
         once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out.
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5 and 7 are ours. Sequence numbers do
-not wrap here.
+Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5 and 7 are ours. Sequence
+numbers do not wrap here.
 """
 
 from __future__ import annotations

@@ -21,9 +21,7 @@ def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
         if threshold is not None or link.shape.trims:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
             rates = _rates(scenario, link, leaving)
-            queues[port] = ModelledQueue(
-                rates, threshold, link.shape.queue_packets, link.shape.reserve_packets
-            )
+            queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets, link.shape.reserve_packets)
     return EgressMarking(queues) if queues else None
 
 
