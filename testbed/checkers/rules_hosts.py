@@ -181,16 +181,19 @@ class ConnectionRules:
         if is_rnr(syndrome):
             self._open_naks.discard(psn)
         elif syndrome == Nak.PSN_SEQUENCE:
-            if self._asks_for_trimmed(psn) or not self._sees_trims:
-                pass
-            elif self._highest_left <= psn:
-                self._violations.add(5, seen, "nothing behind that PSN had left towards the receiver: there is no gap")
+            wrong = ""
+            if self._highest_left <= psn:
+                wrong = "nothing behind that PSN had left towards the receiver: there is no gap"
             elif self._in_order and psn in self._open_naks:
-                self._violations.add(5, seen, "a second NAK for the same gap")
+                wrong = "a second NAK for the same gap"
+            if wrong and self._sees_trims and not self._asks_for_trimmed(psn):
+                self._violations.add(5, seen, wrong)
             self._open_naks.add(psn)
 
     def _asks_for_trimmed(self, psn: int) -> bool:
         """Whether a copy of that PSN had lost its payload, and was not asked for."""
+        if not self._in_order:  # a copy that a fault makes behind the switch is asked for too
+            return psn in self._trimmed
         copies = self._trimmed.pop(psn, 0)
         if copies > 1:
             self._trimmed[psn] = copies - 1
