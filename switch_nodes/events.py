@@ -220,13 +220,17 @@ class SwitchSampled(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueMarks(Event):
-    """What a port that marks by the length of its queue did; told when the switch stops."""
+    """What a port that marks by the length of its queue, or trims, did; told when the switch stops."""
 
     port: int
     marks: int
     """frames that got CE"""
     peak_waiting: int
     """most frames that waited at once, as modelled"""
+    trimmed: int = 0
+    """packets that the full queue cut down to their headers"""
+    refused: int = 0
+    """frames that the full queue dropped, since they cannot be cut"""
 
 
 @dataclass(frozen=True, slots=True)

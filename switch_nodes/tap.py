@@ -22,6 +22,10 @@ class Tap(Protocol):
         long for the MTU, or no Ethernet header). An outgoing one was recorded before; an incoming one was not."""
         ...
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        """The queue of a port was full: of an outgoing frame that was recorded before, `frame` is what goes on."""
+        ...
+
     def close(self) -> None:
         """No more frames will come."""
         ...

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["DIRECTIONS", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
+__all__ = ["DIRECTIONS", "RESERVE", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
+
+RESERVE = 16
+"""headers in the reserve of a queue that trims, for each packet of the queue"""
 
 
 class Role(StrEnum):
@@ -54,6 +57,18 @@ class LinkShape:
     ecn_threshold_packets: int | None = None
     """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking
     at enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
+    queue_full: str = "drop"
+    """what becomes of a frame that finds the queue full: drop; trim, RoCE data is cut to its headers, which go on
+    (`workloads.wire.trimming`)"""
+
+    @property
+    def trims(self) -> bool:
+        return self.queue_full == "trim"
+
+    @property
+    def reserve_packets(self) -> int:
+        """Headers and answers that may wait beside a full queue of a switch that trims: about as many bytes."""
+        return RESERVE * self.queue_packets if self.trims else 0
 
 
 @dataclass(frozen=True, slots=True)

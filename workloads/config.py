@@ -111,6 +111,8 @@ class QpConfig:
     """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
     irn: IrnConfig = IrnConfig()
     """with a `recovery` of IRN_RECOVERIES"""
+    trimming: bool = False
+    """switches of the network trim: a packet that came without its payload is asked for at once"""
 
     @property
     def speaks_irn(self) -> bool:

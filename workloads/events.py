@@ -31,6 +31,7 @@ __all__ = [
     "Retransmission",
     "RnrNakSent",
     "TrainingProgress",
+    "TrimmedCame",
     "WorkerFailed",
     "WorkerFellBack",
     "WorkerFinished",
@@ -73,7 +74,7 @@ class Retransmission(Event):
 
     qpn: int
     cause: str
-    """nak, timeout, rnr"""
+    """nak, timeout, rnr; trimmed: an answer of IRN said that it came without its payload"""
     psn: int
     """first PSN that is sent again"""
     packets: int
@@ -88,6 +89,15 @@ class NakSent(Event):
     syndrome: int
     psn: int
     """expected PSN"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedCame(Event):
+    """A responder got the headers of a packet that a full queue had cut."""
+
+    qpn: int
+    psn: int
+    """of that packet"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,9 @@ class DataPlane:
     the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
     `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
     wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
-    by the length of their queues. `wires`: of ports whose frames arrive when their last bit does. `io` replaces the
-    sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say otherwise.
+    by the length of their queues, or trim. `wires`: of ports whose frames arrive when their last bit does. `io`
+    replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say
+    otherwise.
 
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
@@ -311,7 +312,8 @@ class DataPlane:
     def _flush(self, rows: Rows, count: int, *, fresh: bool, now: int) -> bool:
         """Whether all rows have left or are lost."""
         if fresh and self._marking is not None:
-            self._marking.apply(rows.batch, now)
+            self._marking.apply(rows.batch, now, self._tap)
+            count = rows.batch.count
         waiting = self._io.send(rows, count, fresh) if count else 0
         if self._io.refused and self._tap is not None:
             for row, fate in enumerate(rows.fates[:count].tolist()):
@@ -369,7 +371,7 @@ class DataPlane:
             bytes_in=counters.bytes_in,
             bytes_out=counters.bytes_out,
             socket_drops=counters.socket_drops,
-            queue_drops=counters.queue_drops,
+            queue_drops=counters.queue_drops + (0 if self._marking is None else self._marking.refused),
             cpu_ns=cpu_ns,
             wall_ns=wall_ns,
             wakeups=self._wakeups,

@@ -13,6 +13,7 @@ from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, icrc_of
 from workloads.wire.envelope import ETHERNET, decode_envelope
 from workloads.wire.packet import decode_transport
+from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
 
 __all__ = ["DataPacket", "Edge", "FrameReader", "elements_at", "elements_fit"]
 
@@ -94,8 +95,10 @@ class FrameReader:
         if not edges_here:
             return FrameKind.WRONG_PORT, edges, None
         view = memoryview(frame)
-        if icrc_of(view[ETHERNET.size : end - ICRC_BYTES]) != bytes(view[end - ICRC_BYTES : end]):
-            return FrameKind.BAD_ICRC, edges_here, None
+        covered, found_icrc = view[ETHERNET.size : end - ICRC_BYTES], bytes(view[end - ICRC_BYTES : end])
+        if found_icrc != icrc_of(covered):
+            cut = envelope.tos >> 2 == TRIMMED_DSCP and found_icrc == trimmed_icrc(covered)
+            return FrameKind.TRIMMED if cut else FrameKind.BAD_ICRC, edges_here, None
         try:
             packet = decode_transport(frame, envelope, bth, at, end)
         except WireError:

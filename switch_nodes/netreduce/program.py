@@ -37,6 +37,7 @@ from switch_nodes.netreduce.tables import (
     ConnectionEvent,
     ConnectionState,
     FrameAction,
+    FrameKind,
     SlotEvent,
 )
 from workloads.automaton import words
@@ -48,7 +49,7 @@ __all__ = ["Contribution", "NetReduceProgram"]
 
 GATES = ("window", "epsn")
 _AHEAD = "ahead"
-_COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypassed", "malformed")
+_COUNTERS = ("data_in", "results_out", "sent_up", "replayed", "inferred", "bypassed", "trimmed", "malformed")
 
 
 class NetReduceProgram(ForwardProgram):
@@ -125,7 +126,9 @@ class NetReduceProgram(ForwardProgram):
         action = FRAME_TABLE[kind]
         if self._traced:
             self.tell(FrameStepped(*words(kind, action)))
-        if edges:
+        if kind is FrameKind.TRIMMED:
+            self.count("trimmed")
+        elif edges:
             self.count("data_in")
         if action is FrameAction.BYPASS:
             self.bypass(port, frame)

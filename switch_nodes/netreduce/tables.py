@@ -37,6 +37,7 @@ class FrameKind(Enum):
     FOREIGN = "data, but not from a ring member to its successor"
     WRONG_PORT = "data of a ring edge that came in where its sender is not"
     BAD_ICRC = "data of a ring edge with a wrong iCRC"
+    TRIMMED = "the headers of data of a ring edge, which a full queue cut"
     MALFORMED = "data of a ring edge with contradicting lengths"
     DATA = "data of a ring edge"
 
@@ -62,6 +63,7 @@ FRAME_TABLE: dict[FrameKind, FrameAction] = {
     FrameKind.FOREIGN: FrameAction.BYPASS,
     FrameKind.WRONG_PORT: FrameAction.DROP_WRONG_PORT,
     FrameKind.BAD_ICRC: FrameAction.DROP_ICRC,  # rule F: else an error is summed and signed with a valid iCRC
+    FrameKind.TRIMMED: FrameAction.BYPASS,  # no contribution: its receiver asks its sender for another copy
     FrameKind.MALFORMED: FrameAction.DROP_MALFORMED,
     FrameKind.DATA: FrameAction.CONNECTION,
 }

@@ -23,10 +23,12 @@ from testbed.captures.pcapng import (
 )
 from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["DROPPED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
+__all__ = ["DROPPED", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
 """how the comment of a frame starts that a fault took away; the fault's reason follows"""
+TRIMMED = "trimmed: queue"
+"""the comment of the headers that a full queue left of a frame"""
 _BLOCK_BYTES = 64
 """of a block at most, beside its frame and without a comment"""
 
@@ -55,6 +57,10 @@ class PcapngTap:
         """A fault took the frame away before it entered, or after it left."""
         self._writer.write_frame(port, frame, now, outgoing=outgoing, comment=DROPPED + reason)
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        """What a full queue left of a frame that had left the machine."""
+        self._writer.write_frame(port, frame, now, outgoing=True, comment=TRIMMED)
+
     def close(self) -> None:
         self._file.close()
 
@@ -76,6 +82,9 @@ class BoundedTap(PcapngTap):
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """No fault is at a host."""
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        """No host trims."""
+
 
 class MemoryTap:
     """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
@@ -91,6 +100,9 @@ class MemoryTap:
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
+
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        self._frames.append(CapturedFrame(port, now, True, bytes(frame), TRIMMED))
 
     def close(self) -> None:
         """Nothing to close."""

@@ -89,6 +89,8 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
             reasons.append(f"{where}: the shaper let {excess:.0%} more through than its rate allows")
         if measured.drops and (measured.link, measured.direction) not in tight:
             reasons.append(f"{where}: the shaper's queue dropped {measured.drops} frames, and no fault asked for that")
+        if measured.trimmed and (measured.link, measured.direction) not in tight:
+            reasons.append(f"{where}: its full queue trimmed {measured.trimmed} packets, and no fault asked for that")
     if reasons:
         return CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: " + reasons[0], tuple(reasons))
     busiest = max(planes, key=lambda record: float(record.event.cpu_ns / max(1, record.event.wall_ns)))

@@ -31,8 +31,8 @@ class RoceFrame:
     """What the rules ask about one RoCE v2 frame."""
 
     __slots__ = ("ack_req", "connection", "constant", "dest", "extensions", "head", "icrc_valid", "msn", "opcode",
-                 "payload", "payload_bytes", "psn", "reth_length", "reth_va", "role", "sack", "source", "starts",
-                 "syndrome")  # fmt: skip
+                 "payload", "payload_bytes", "psn", "request", "reth_length", "reth_va", "role", "sack", "source",
+                 "starts", "syndrome", "trimmed")  # fmt: skip
 
     source: bytes
     dest: bytes
@@ -43,6 +43,11 @@ class RoceFrame:
     ack_req: int
     role: Role
     icrc_valid: bool
+    trimmed: bool
+    """data that a full queue cut down to its headers, and these are whole: DSCP 11, no payload, an iCRC that is the
+    complement of the right one (docs/trimming.md)"""
+    request: bytes
+    """of data: BTH without the pad count, and extension headers"""
     extensions: bytes
     """RETH, ImmDt, AETH as they stand; empty without them"""
     reth_length: int
@@ -80,6 +85,8 @@ _EXTENSION_BYTES = {
 _RC_DATA = frozenset(code for code, info in OPCODES.items() if info.is_request and code < 0x20)
 _STARTS = frozenset(code for code, info in OPCODES.items() if info.starts)
 _ANSWERS = (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER)
+_TRIMMED = 11
+"""DSCP"""
 _SACK = struct.Struct("!II")
 _WITH_RETH = frozenset(code for code, info in OPCODES.items() if "reth" in info.extensions)
 
@@ -124,7 +131,8 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     if at == 62:
         masked[0] |= 0x0F
     result = RoceFrame()
-    result.icrc_valid = zlib.crc32(masked, _SEED).to_bytes(4, "little") == frame[end - 4 : end]
+    icrc = zlib.crc32(masked, _SEED)
+    result.icrc_valid = icrc.to_bytes(4, "little") == frame[end - 4 : end]
     result.source, result.dest = source, dest
     result.connection = source, dest, qpn & 0xFFFFFF
     result.opcode, result.psn, result.ack_req = opcode, psn & 0xFFFFFF, psn >> 31
@@ -136,10 +144,15 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     result.sack, result.starts = None, False
     result.syndrome = result.msn = -1
     result.payload, result.payload_bytes = frame[data_at:data_end], data_end - data_at
-    result.head = result.constant = b""
+    result.head = result.constant = result.request = b""
+    result.trimmed = False
     bth4 = frame[at + 4 : at + 5]
     if opcode in _RC_DATA:
         result.role = Role.DATA
+        if not result.icrc_valid and data_end == data_at:
+            dscp = frame[15] >> 2 if at == 42 else (frame[14] << 4 | frame[15] >> 4) >> 2 & 0x3F
+            result.trimmed = dscp == _TRIMMED and (~icrc & 0xFFFFFFFF).to_bytes(4, "little") == frame[end - 4 : end]
+        result.request = b"".join((frame[at : at + 1], bytes((pad_byte & 0xCF,)), frame[at + 2 : data_at]))
         result.starts = opcode in _STARTS and not continues(opcode, result.reth_length, result.payload_bytes)
         kept = data_at + min(_INA_HEADER_BYTES, data_end - data_at) if result.starts else data_at
         result.head = b"".join((frame[:14], masked[: kept - 14], bth4))

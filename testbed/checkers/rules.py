@@ -23,6 +23,7 @@ RULES = {
     7: "the switch sends a data packet no more often than it came, and changes only its payload and iCRC",
     8: "every copy of a result is the same",
     9: "no sender has more packets in flight than its window",
+    10: "of a packet that a full queue cut, the headers that it came with go on, to its receiver, which asks for it",
 }
 
 

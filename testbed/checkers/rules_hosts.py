@@ -1,4 +1,4 @@
-"""Rules 2 to 5 and 9: what the endpoints of a connection do, as a switch between them sees it."""
+"""Rules 2 to 5, 9 and 10: what the endpoints of a connection do, as a switch between them sees it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ class ConnectionRules:
         window_packets: int,
         in_order: bool,
         sees_sender: bool = True,
+        sees_trims: bool = True,
     ) -> None:
         """`in_order`: nothing reorders or repeats answers before they enter the switch. `sees_sender`:
         the sender hangs on this switch, so that all it sends is seen; without it `sent` and `answer_left` say nothing.
+        `sees_trims`: no queue behind this switch trims what has left it.
         """
-        self._sees_sender = sees_sender
+        self._sees_sender, self._sees_trims = sees_sender, sees_trims
         self._violations, self._path_mtu, self._window, self._in_order = violations, path_mtu, window_packets, in_order
         self._clock = PsnClock(first_psn)
         first = self._clock.latest
@@ -62,6 +64,10 @@ class ConnectionRules:
         """PSNs that a NAK asked for, on its way to the sender"""
         self._unanswered: dict[int, int] = {}
         """under IRN: how often each PSN left towards the receiver and was not answered"""
+        self._whole: dict[int, int] = {}
+        """copies of each PSN that left with their payload"""
+        self._trimmed: dict[int, int] = {}
+        """copies of each PSN that left without it, and were not asked for since"""
 
     def sent(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         """The sender put data on the wire (a fault may have taken it before the switch)."""
@@ -127,11 +133,28 @@ class ConnectionRules:
             self._clock.note(psn)
         self._open_naks.discard(psn)
         self._highest_left = max(self._highest_left, psn)
+        self._whole[psn] = self._whole.get(psn, 0) + 1
+        self._whole.pop(psn - KEPT_PSNS, None)
         if psn >= self._next_left:
             self._left_ahead.add(psn)
             while self._next_left in self._left_ahead:
                 self._left_ahead.discard(self._next_left)
                 self._next_left += 1
+
+    def left_trimmed(self, frame: RoceFrame, *, here: bool) -> None:
+        """Headers of data left towards the receiver; `here`: of a copy that was taken for whole before."""
+        psn = self._clock.absolute(frame.psn)
+        self._trimmed[psn] = self._trimmed.get(psn, 0) + 1
+        if not here:
+            self._highest_left = max(self._highest_left, psn)
+            return
+        copies = self._whole[psn] = self._whole.get(psn, 1) - 1
+        if copies:
+            return
+        self._left_ahead.discard(psn)
+        if psn < self._next_left:
+            self._left_ahead.update(range(psn + 1, self._next_left))
+            self._next_left = psn
 
     def answered(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer of the receiver entered the switch."""
@@ -158,11 +181,23 @@ class ConnectionRules:
         if is_rnr(syndrome):
             self._open_naks.discard(psn)
         elif syndrome == Nak.PSN_SEQUENCE:
+            wrong = ""
             if self._highest_left <= psn:
-                self._violations.add(5, seen, "nothing behind that PSN had left towards the receiver: there is no gap")
+                wrong = "nothing behind that PSN had left towards the receiver: there is no gap"
             elif self._in_order and psn in self._open_naks:
-                self._violations.add(5, seen, "a second NAK for the same gap")
+                wrong = "a second NAK for the same gap"
+            if wrong and self._sees_trims and not self._asks_for_trimmed(psn):
+                self._violations.add(5, seen, wrong)
             self._open_naks.add(psn)
+
+    def _asks_for_trimmed(self, psn: int) -> bool:
+        """Whether a copy of that PSN had lost its payload, and was not asked for."""
+        if not self._in_order:  # a copy that a fault makes behind the switch is asked for too
+            return psn in self._trimmed
+        copies = self._trimmed.pop(psn, 0)
+        if copies > 1:
+            self._trimmed[psn] = copies - 1
+        return copies > 0
 
     def answer_left(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer left the switch towards the sender."""
@@ -183,6 +218,9 @@ class ConnectionRules:
 
     def finish(self) -> None:
         """The run ended without a failure: what a NAK asked for must have come."""
+        for psn in sorted(self._trimmed):
+            if psn >= self._covered:
+                self._violations.add(10, f"PSN {psn & PSN_MASK}", "it left trimmed, and its receiver never got it")
         for psn, where in sorted(self._owed.items()):
             if psn >= self._covered:
                 self._violations.add(5, where, f"PSN {psn & PSN_MASK} was not sent again")

@@ -47,6 +47,14 @@ class IrnConnectionRules(ConnectionRules):
 
     def left(self, frame: RoceFrame) -> None:
         super().left(frame)
+        self._await_answer(frame)
+
+    def left_trimmed(self, frame: RoceFrame, *, here: bool) -> None:
+        super().left_trimmed(frame, here=here)
+        if not here:
+            self._await_answer(frame)
+
+    def _await_answer(self, frame: RoceFrame) -> None:
         psn = self._clock.absolute(frame.psn)
         self._unanswered[psn] = self._unanswered.get(psn, 0) + 1
 
@@ -54,10 +62,16 @@ class IrnConnectionRules(ConnectionRules):
         if frame.sack is None:
             self._violations.add(4, seen, "no answer of IRN")
             return
-        if frame.syndrome not in (_ACK, Nak.PSN_SEQUENCE):
+        if frame.syndrome not in (_ACK, Nak.PSN_SEQUENCE, Nak.TRIMMED):
             return
         cumulative, selective = (self._clock.absolute(psn & PSN_MASK) for psn in frame.sack)
         is_gap = frame.syndrome == Nak.PSN_SEQUENCE
+        if frame.syndrome == Nak.TRIMMED:
+            is_gap = selective > cumulative
+            if selective < cumulative:
+                self._violations.add(10, seen, f"asks for PSN {selective & PSN_MASK}, which it had acknowledged")
+            if not self._asks_for_trimmed(selective) and self._sees_trims:
+                self._violations.add(10, seen, f"no copy of PSN {selective & PSN_MASK} had left trimmed")
         if cumulative > self._next_left:
             self._violations.add(
                 4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} "
@@ -92,6 +106,8 @@ class IrnConnectionRules(ConnectionRules):
             self._unanswered[psn] = left - 1
 
     def _asked_for(self, frame: RoceFrame) -> int | None:
-        if frame.role is not Role.ANSWER or frame.sack is None or frame.syndrome != Nak.PSN_SEQUENCE:
+        if frame.role is not Role.ANSWER or frame.sack is None:
             return None
-        return self._clock.absolute(frame.sack[0] & PSN_MASK)
+        if frame.syndrome == Nak.TRIMMED:
+            return self._clock.absolute(frame.sack[1] & PSN_MASK)
+        return self._clock.absolute(frame.sack[0] & PSN_MASK) if frame.syndrome == Nak.PSN_SEQUENCE else None

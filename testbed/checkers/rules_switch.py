@@ -1,4 +1,4 @@
-"""Rules 1 and 6 to 8: what a switch may do to the packets of connections that are not its own."""
+"""Rules 1, 6 to 8 and 10: what a switch may do to the packets of connections that are not its own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ Connection = tuple[bytes, bytes, int]
 class _Passage:
     """One PSN of one connection on its way through."""
 
-    __slots__ = ("entered", "heads", "left", "payloads", "result")
+    __slots__ = ("cut", "cut_here", "cut_left", "entered", "heads", "left", "payloads", "requests", "result")
 
     def __init__(self) -> None:
         self.entered = self.left = 0
+        self.cut = self.cut_here = self.cut_left = 0
+        """how often it came trimmed, was trimmed on its way out, left as it had come"""
+        self.requests: tuple[bytes, ...] = ()
+        """BTH and extension headers, as they entered"""
         self.heads: tuple[bytes, ...] = ()
         """as they entered; a retransmission may have another AckReq"""
         self.payloads: tuple[int, ...] = ()
@@ -56,6 +60,8 @@ class SwitchRules:
         self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
         self._naks: dict[bytes, str] = {}
         """NAKs that entered, by what may not change, and where"""
+        self._cut: dict[tuple[Connection, int], str] = {}
+        """what came trimmed, and where first"""
         self._damaged: Counter[bytes] = Counter()
         self.answers_passed = self.data_passed = 0
 
@@ -75,6 +81,20 @@ class SwitchRules:
             if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
                 self._naks.setdefault(frame.constant, str(seen))
             return
+        passage = self._passage(frame)
+        passage.entered += 1
+        if frame.head not in passage.heads:
+            passage.heads += (frame.head,)
+        if payload not in passage.payloads:
+            passage.payloads += (payload,)
+
+    def entered_trimmed(self, frame: RoceFrame, seen: Sighting) -> None:
+        """The headers of data that a queue before this switch cut."""
+        self._passage(frame).cut += 1
+        self._cut.setdefault((frame.connection, frame.psn), str(seen))
+
+    def _passage(self, frame: RoceFrame) -> _Passage:
+        """Of data that enters."""
         flow = self._flows.get(frame.connection)
         if flow is None:
             flow = self._flows[frame.connection] = _Flow(frame.psn)
@@ -84,14 +104,37 @@ class SwitchRules:
             passage = flow.passages[psn] = _Passage()
             flow.passages.pop(psn - KEPT_PSNS, None)
         flow.clock.note(psn)
-        passage.entered += 1
-        if frame.head not in passage.heads:
-            passage.heads += (frame.head,)
-        if payload not in passage.payloads:
-            passage.payloads += (payload,)
+        if frame.request not in passage.requests:
+            passage.requests += (frame.request,)
+        return passage
+
+    def left_trimmed(self, frame: RoceFrame, seen: Sighting, *, here: bool) -> None:
+        """The headers of data left: as they had come, or what a full queue `here` made of a packet that had left."""
+        flow = self._flows.get(frame.connection)
+        passage = flow.passages.get(flow.clock.absolute(frame.psn)) if flow else None
+        if passage is None:
+            self._violations.add(10, seen, "no packet of this connection and PSN entered before")
+            return
+        if frame.request not in passage.requests:
+            self._violations.add(10, seen, "its BTH or extension headers changed")
+        if here:
+            passage.cut_here += 1
+            if passage.cut_here > passage.left:
+                self._violations.add(10, seen, f"it was trimmed {passage.cut_here} times and left {passage.left} times")
+            return
+        passage.cut_left += 1
+        if passage.cut_left > passage.cut:
+            self._violations.add(10, seen, f"its headers left {passage.cut_left} times and came {passage.cut} times")
 
     def finish(self) -> None:
-        """The run ended without a failure: every NAK that entered went on."""
+        """The run ended without a failure: every NAK that entered went on, and so did what came trimmed."""
+        for (connection, psn), where in self._cut.items():
+            flow = self._flows[connection]
+            passage = flow.passages.get(flow.clock.absolute(psn))
+            if passage is not None and passage.cut_left < passage.cut:
+                self._violations.add(
+                    10, where, f"its headers came {passage.cut} times and left {passage.cut_left} times"
+                )
         for constant, where in self._naks.items():
             (entered,), left = self._others[constant]
             if left.total() < entered:

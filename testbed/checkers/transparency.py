@@ -7,7 +7,7 @@ from pathlib import Path
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.kinds import sums
-from testbed.captures.capture import FileCapture
+from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.checkers.messages import MessageLayout, ring_layout
@@ -87,6 +87,7 @@ class _CaptureJudge:
         """links of a commodity switch to its accelerator: data that is seen there is on its way between the two"""
         here = {host.name for host in scenario.topology.hosts if _hangs_on(scenario.topology, host.name, switch)}
         self._violations, self._place = violations, switch if several else "the switch"
+        self._trims = any(link.shape.trims for link in scenario.topology.links)
         self._names = {host.ip: host.name for host in scenario.topology.hosts}
         self._corrupts = any(isinstance(fault, Corrupt | Forge) for fault in scenario.faults)
         self._seats = {
@@ -128,6 +129,7 @@ class _CaptureJudge:
                     # Where the network sprays, answers keep their order only to the switch that their host hangs on.
                     in_order=in_order and (scenario.topology.multipath == "flow" or receiver in here),
                     sees_sender=worker.name in here,
+                    sees_trims=receiver in here or not self._trims,
                 )
                 self._by_requests[requests] = self._by_answers[seat.ring.answers(seat.rank)] = rules
         self._failed = bool(context.events(QpFailed, WorkerFailed, TimeLimitReached)) or not context.all_finished
@@ -147,7 +149,9 @@ class _CaptureJudge:
                 continue
             if frame is not None:
                 payload = hash(frame.payload)
-                if captured.outgoing:
+                if self._trims and frame.trimmed:
+                    self._trimmed(frame, seen, captured.comment)
+                elif captured.outgoing:
                     self._left(frame, payload, captured.frame, seen, lost=bool(captured.comment))
                 else:
                     self._entered(frame, payload, captured.frame, seen, lost=bool(captured.comment))
@@ -185,6 +189,19 @@ class _CaptureJudge:
             rules = self._by_answers.get(frame.connection)
             if rules is not None:
                 rules.answered(frame, seen)
+
+    def _trimmed(self, frame: RoceFrame, seen: Sighting, comment: str) -> None:
+        """Headers that a full queue left of data: that of a port here, or one before."""
+        rules = self._by_requests.get(frame.connection)
+        if comment.startswith(DROPPED):
+            return
+        if not seen.outgoing:
+            self._switch.entered_trimmed(frame, seen)
+            return
+        here = comment == TRIMMED
+        self._switch.left_trimmed(frame, seen, here=here)
+        if rules is not None and seen.interface not in self._detour:
+            rules.left_trimmed(frame, here=here)
 
     def _left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:
         if lost:

@@ -16,6 +16,7 @@ from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.jobs import job_metrics, without_performance
+from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
 from testbed.figures.sampled import sampled_metrics
 from testbed.history import Record
@@ -106,6 +107,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "jobs": jobs,
         "routing": routing,
         "sampled": sampled_metrics(context),
+        "queues": queue_metrics(context),
     }
     values |= {name: found for name, found in extra.items() if found is not None}
     return values if fidelity is None else withhold(values, fidelity)

@@ -86,6 +86,8 @@ class ShapingMeasured(Event):
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
+    trimmed: int = 0
+    """packets that the full queue cut down to their headers"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,13 +147,17 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
             lines.append(Line(text, "", 2))
         elif good or lost["data"]:
             lines.append(Line(text if good else "the lost data did not reach its receiver", "", 2))
-    else:
+    queues = metrics.get("queues") or {"dropped": 0, "trimmed": 0}
+    if queues["dropped"] or queues["trimmed"]:
+        lines.append(Line(_of_queues(queues), "", 2))
+    elif not total:
         lines.append(Line("no packet was lost", "", 2))
     causes = {
         "nak": "after a NAK",
         "timeout": "after a timeout",
         "rnr": "after a receiver was not ready",
         "gap": "after a gap",
+        "trimmed": "that came trimmed",
     }
     backs = ", ".join(f"{count:,} {causes.get(cause, cause)}" for cause, count in again["by_cause"].items())
     if backs:
@@ -179,6 +183,14 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
     if metrics["refused_results"]:
         lines.append(Line(refused_text(metrics["refused_results"]), "unknown", 2))
     return lines
+
+
+def _of_queues(queues: dict[str, Any]) -> str:
+    """What full queues did, and which of them most of it."""
+    links = sorted(queues["links"].items(), key=lambda item: -sum(item[1].values()))[:3]
+    which = ", ".join(f"{name} {sum(counts.values()):,}" for name, counts in links)
+    told = [f"{verb} {amount(queues[verb], 'packet')}" for verb in ("trimmed", "dropped") if queues[verb]]
+    return f"full queues {' and '.join(told)} (most: {which})"
 
 
 _CARRIED = {"data": "with data", "results": "with a result", "answers": "with an ACK or NAK", "other": "other"}

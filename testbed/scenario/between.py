@@ -28,6 +28,7 @@ from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_dev
 from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_rack
 from testbed.scenario.checks_server import check_server_keys
+from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
@@ -119,6 +120,7 @@ class _Between:
         check_background(self.at / "background", of.background, of.world, topology)
         if of.shapes is not None:
             self._run(check_mtu, of.shapes.topology, of.shapes.link, of.job, of.transport)
+            self._run(check_trim, of.shapes.topology, of.shapes.link, of.job, of.switch, of.nics)
             check_payloads(self.at / "background", of.background, of.shapes.topology)
         self._run(check_path_mtu, of.job, of.transport)
         if of.job is not None:

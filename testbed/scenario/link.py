@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from testbed.reading.changes import changes_of
-from testbed.reading.fields import BandwidthKey, DurationKey, whole, whole_or
+from testbed.reading.fields import BandwidthKey, DurationKey, choice, whole, whole_or
 from testbed.reading.keytypes import At
 from testbed.reading.sections import Key, SectionType, declare_keys
 from testbed.reading.units import format_duration
@@ -32,6 +32,13 @@ declare_keys(
             "packets, less than `queue`: a frame that is put into the queue while at least that many wait gets CE "
             "([simulation](simulation.md#ecn-threshold)). What that means in each world: "
             "[congestion](congestion.md#marking)"
+        ),
+    ),
+    queue_full=(
+        Annotated[str, choice(("drop", "trim"))],
+        (
+            "what a switch does with a frame that finds the queue full: `drop`; `trim` cuts RoCE data to its headers, "
+            "so that the receiver asks for it at once ([trimming](trimming.md))"
         ),
     ),
 )

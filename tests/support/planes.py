@@ -133,6 +133,7 @@ class ListTap:
         self.records: list[tuple[int, bool, int, bytes]] = []
         """(now, outgoing, port, frame)"""
         self.lost: list[tuple[int, bool, int, bytes, str]] = []
+        self.cut: list[tuple[int, int, bytes]] = []
 
     def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
         for row in range(start, stop):
@@ -140,6 +141,9 @@ class ListTap:
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self.lost.append((now, outgoing, port, bytes(frame), reason))
+
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        self.cut.append((now, port, bytes(frame)))
 
     def close(self) -> None:
         pass

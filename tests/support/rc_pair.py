@@ -23,6 +23,7 @@ from workloads.rc import (
     SendRequest,
 )
 from workloads.wire import Envelope, Nak, Opcode, Packet, decode_packet, icrc_is_valid, is_ack, is_rnr, psn_add
+from workloads.wire.trimming import trim
 
 MTU = 256
 RKEY, BASE_VA = 0x77, 0x10_0000
@@ -123,6 +124,7 @@ class RcPair:
         """messages that B's user got, in order: what lay in the receive buffer (SEND) or memory (WRITE) just then"""
         self.fate: Fate = lambda sent: (0,)
         self._drops: list[Callable[[Sent], bool]] = []
+        self._trims: list[Callable[[Sent], bool]] = []
         self._wire: list[tuple[int, int, Callable[[], None]]] = []
         self._ticket = 0
         self._free_at = {"a": 0, "b": 0}
@@ -162,6 +164,16 @@ class RcPair:
             return sent.side == "a" and sent.kind == "data" and sent.psn == psn and seen[0] <= times
 
         self._drops.append(hit)
+
+    def trim_psn(self, psn: int, *, times: int = 1) -> None:
+        """Cut the payload of the first `times` requests of A with that PSN."""
+        seen = [0]
+
+        def hit(sent: Sent) -> bool:
+            seen[0] += sent.side == "a" and sent.kind == "data" and sent.psn == psn
+            return sent.side == "a" and sent.kind == "data" and sent.psn == psn and seen[0] <= times
+
+        self._trims.append(hit)
 
     def drop_kind(self, side: str, kind: str, *, times: int = 1) -> None:
         """Lose the first `times` frames of that kind (`Sent.kind`)."""
@@ -226,6 +238,11 @@ class RcPair:
         hits = [hit(sent) for hit in self._drops]  # all of them count
         if any(hits):
             return
+        cuts = [hit(sent) for hit in self._trims]
+        if any(cuts):
+            cut = trim(frame)
+            assert cut is not None
+            frame = cut
         other = self.ends["b" if side == "a" else "a"]
         for extra in self.fate(sent):
             self.at(self.now + self.delay_ns + extra, lambda: other.receive_frame(0, frame, self.now))

@@ -14,8 +14,11 @@ __all__ = ["CompiledPair", "can_be_compiled"]
 
 
 def can_be_compiled(qp: QueuePair) -> bool:
-    """The compiled code knows go-back-N alone. Its steps are not told, and it knows no marks and no rates."""
-    return isinstance(qp.requester.recovery, GoBackN) and not qp.config.trace and qp.config.dcqcn is None
+    """The compiled code knows go-back-N alone. Its steps are not told, and it knows no marks, no rates and no trimmed
+    packets."""
+    config = qp.config
+    plain = not config.trace and config.dcqcn is None and not config.trimming
+    return isinstance(qp.requester.recovery, GoBackN) and plain
 
 
 class CompiledPair:

@@ -21,7 +21,12 @@ __all__ = ["INFINITE_RNR_RETRY", "GoBackN"]
 
 INFINITE_RNR_RETRY = 7
 
-_CAUSE = {RequesterEvent.NAK_SEQUENCE: "nak", RequesterEvent.TIMER: "timeout", RequesterEvent.TIMER_SPENT: "timeout"}
+_CAUSE = {
+    RequesterEvent.NAK_SEQUENCE: "nak",
+    RequesterEvent.NAK_RENEWED: "nak",
+    RequesterEvent.TIMER: "timeout",
+    RequesterEvent.TIMER_SPENT: "timeout",
+}
 
 
 class GoBackN:
@@ -36,6 +41,8 @@ class GoBackN:
         self.una = self.nxt = self.max_nxt = config.first_psn
         self.window = min(config.window_packets, MAX_WINDOW)
         """PSNs that may be unacknowledged"""
+        self._allowed = self.window
+        """the same at present: fewer after a packet was trimmed"""
         self._rto = rto_ns(config.timeout_code)
         self._cursor = 0
         """index of the message that holds `nxt`"""
@@ -47,7 +54,7 @@ class GoBackN:
     def can_send(self) -> bool:
         return (
             self.nxt < self._queue.end
-            and self.nxt - self.una < self.window
+            and self.nxt - self.una < self._allowed
             and (self.state is RequesterState.SENDING or self.state is RequesterState.RETRYING)
         )
 
@@ -74,7 +81,7 @@ class GoBackN:
         return (
             sequence == message.end - 1
             or self.since_ack_request + 1 >= self._config.ack_request_every
-            or sequence - self.una + 1 >= self.window
+            or sequence - self.una + 1 >= self._allowed
         )
 
     def sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
@@ -143,7 +150,7 @@ class GoBackN:
             return RequesterEvent.NAK_RNR
         self._counters.naks_received += 1
         if syndrome == Nak.PSN_SEQUENCE:
-            return RequesterEvent.NAK_SEQUENCE
+            return RequesterEvent.NAK_RENEWED if self._config.trimming else RequesterEvent.NAK_SEQUENCE
         return RequesterEvent.NAK_FATAL if syndrome in FATAL_SYNDROMES else RequesterEvent.ACK_STALE  # a reserved value
 
     def on_timer(self, now: int) -> None:
@@ -188,6 +195,8 @@ class GoBackN:
                 self._tries += 1
             elif action is RequesterAction.GO_BACK:
                 self._go_back("rnr" if before is RequesterState.RNR_WAIT else _CAUSE[event], now)
+                if event is RequesterEvent.NAK_RENEWED:
+                    self._allowed = 1
             elif action is RequesterAction.WAIT_RNR:
                 self.deadline = now + rnr_timer_ns(syndrome)
             elif action is RequesterAction.REJECT:
@@ -205,6 +214,7 @@ class GoBackN:
         self._outbox.events.append(QpStepped(self._config.qpn, "requester", *names, self.una & PSN_MASK))
 
     def _acknowledge(self, acknowledged: int) -> None:
+        self._allowed = min(self.window, self._allowed + acknowledged - self.una)
         self.una = acknowledged
         self._cursor -= self._queue.acknowledge(acknowledged)
         if self.nxt <= acknowledged:

@@ -12,8 +12,9 @@ from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, OPCODES, Envelope, Reth, WireError, icrc_of, opcode_name
 from workloads.wire.envelope import ETHERNET, decode_envelope
 from workloads.wire.packet import EXTENSIONS
+from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
 
-__all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid"]
+__all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid", "inbound_is_trimmed"]
 
 _BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
 _RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")  # address, key, length; value
@@ -94,3 +95,11 @@ class FrameReader:
 def inbound_icrc_is_valid(packet: Inbound) -> bool:
     view, last = memoryview(packet.frame), packet.end - ICRC_BYTES
     return icrc_of(view[ETHERNET.size : last]) == view[last : packet.end]
+
+
+def inbound_is_trimmed(packet: Inbound) -> bool:
+    """Whether it is a request that was cut down to its headers, and these are whole (`workloads.wire.trimming`)."""
+    if packet.envelope.tos >> 2 != TRIMMED_DSCP or len(packet.payload):
+        return False
+    view, last = memoryview(packet.frame), packet.end - ICRC_BYTES
+    return trimmed_icrc(view[ETHERNET.size : last]) == view[last : packet.end]

@@ -76,8 +76,8 @@ def check_irn(library: ctypes.CDLL) -> None:
 
 
 def can_be_compiled_irn(qp: QueuePair) -> bool:
-    """The compiled code knows IRN as it is, and no marks and no rates. Larger windows than its bitmaps keep to the
-    reference."""
+    """The compiled code knows IRN as it is, and no marks, no rates and no trimmed packets. Larger windows than its
+    bitmaps keep to the reference."""
     sender = qp.requester.recovery
     return (
         type(sender) is IrnSender
@@ -86,6 +86,7 @@ def can_be_compiled_irn(qp: QueuePair) -> bool:
         and sender.cap <= _BITS
         and not qp.config.trace
         and qp.config.dcqcn is None
+        and not qp.config.trimming
     )
 
 
@@ -245,7 +246,7 @@ class IrnPairs:
         for kind, index, a, b in entries:
             pair = self._pairs[index]
             if kind == _SENT_AGAIN:
-                pair.sender.sent_again(a, timed_out=b != 0)
+                pair.sender.sent_again(a, "timeout" if b else "nak")
             elif kind == _GAP:
                 pair.receiver.gap_showed(a)
             elif kind == _RECEIVED:

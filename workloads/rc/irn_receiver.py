@@ -87,6 +87,21 @@ class IrnReceiver:
             self._answer(Nak.PSN_SEQUENCE, packet)
             self._counters.naks_sent += 1
 
+    def on_trimmed(self, packet: Inbound) -> None:
+        """The headers of a request packet whose payload a full queue took: it is asked for by name, unless another copy
+        of it came."""
+        if self._failed:
+            return
+        distance = psn_diff(packet.psn, self.expected)
+        if distance >= MOST_AHEAD:
+            self._drop("too_far", packet, f"is {distance} packets ahead")
+        elif distance < 0:
+            self._answer(_ACK, packet)
+            self._counters.acks_sent += 1
+        else:
+            self._answer(Nak.PSN_SEQUENCE if self.arrivals.has(distance) else Nak.TRIMMED, packet)
+            self._counters.naks_sent += 1
+
     def _take(self, packet: Inbound, distance: int) -> bool:
         """A packet that was not here yet. False: it is not answered, or was refused."""
         size, ends = len(packet.payload), packet.imm is not None

@@ -18,6 +18,10 @@ from workloads.wire import PSN_MASK, Nak, Opcode, Reth, is_ack, psn_diff
 __all__ = ["IrnSender", "SenderTimers", "irn_packet"]
 
 
+_GAPS = (Nak.PSN_SEQUENCE, Nak.TRIMMED)
+"""what an answer may say of a packet behind the expected one, or of that"""
+
+
 class SenderTimers(NamedTuple):
     """What compiled code must know of a sender's timers; ns."""
 
@@ -95,8 +99,11 @@ class IrnSender:
         self._counters.packets_sent += 1
         if sequence < window.nxt:
             self._counters.packets_retransmitted += 1
-            self.sent_again(sequence & PSN_MASK, timed_out=self._timed_out)
-            self._timed_out = False
+            if window.was_trimmed(sequence):
+                self.sent_again(sequence & PSN_MASK, "trimmed")
+            else:
+                self.sent_again(sequence & PSN_MASK, "timeout" if self._timed_out else "nak")
+                self._timed_out = False
         window.left(sequence)
         if self.deadline is None:
             self._progress_at = now
@@ -114,7 +121,7 @@ class IrnSender:
         wrong = ""
         if cumulative > window.nxt or selective >= window.nxt:
             wrong = "which was never sent"
-        elif (is_ack(syndrome) or syndrome == Nak.PSN_SEQUENCE) and is_ack(syndrome) != (selective < cumulative):
+        elif (is_ack(syndrome) or syndrome in _GAPS) and is_ack(syndrome) != (selective < cumulative):
             wrong = f"which contradicts itself: syndrome {syndrome:#04x} with PSN {packet.sack[0]} expected next"
         if wrong:
             detail = f"{self._queue.route}: an answer about PSN {packet.sack[1]}, {wrong}"
@@ -129,9 +136,15 @@ class IrnSender:
                 status, reason = FATAL_SYNDROMES[syndrome]
                 self._fail(status, f"was {reason}")
                 return
-            if syndrome != Nak.PSN_SEQUENCE:
+            if syndrome not in _GAPS or (syndrome == Nak.TRIMMED and not self._config.trimming):
                 return  # a reserved value
-        if window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective):
+        if syndrome == Nak.TRIMMED:
+            brings_new = window.trimmed(cumulative, selective)
+            if window.in_flight:
+                self._arm(now)  # it is asked for at once: the timer is for what nobody tells of
+        else:
+            brings_new = window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective)
+        if brings_new:
             self._timed_out = False
             self.acknowledged(cumulative)
             self._progress_at = now
@@ -153,7 +166,7 @@ class IrnSender:
             waited = (now - self._progress_at) / 1e6
             self._fail("RETRY_EXC", f"was not acknowledged for {waited:g} ms (retry_count {self._config.retry_count})")
             return
-        self.window.schedule_oldest()
+        self.window.timed_out()
         self._timed_out = True
         self._arm(now)
 
@@ -169,9 +182,8 @@ class IrnSender:
         """Everything in front of that sequence number arrived; messages may complete by it."""
         self._queue.acknowledge(cumulative)
 
-    def sent_again(self, psn: int, *, timed_out: bool) -> None:
-        """A packet left once more, because a timer was over or an answer showed that it lacks."""
-        cause = "timeout" if timed_out else "nak"
+    def sent_again(self, psn: int, cause: str) -> None:
+        """A packet left once more; `cause` as in `Retransmission`."""
         self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1))
 
     @property

@@ -8,10 +8,11 @@ Rule 1: what is lost is sent again alone. A packet that an answer names selectiv
         schedules the oldest unacknowledged packet, unless it was sent again already. Where packets may wait in the
         network, it does so only below one that arrived: what was sent again may overtake what waits. Rule 5: an answer
         that was overtaken, so that the receiver is known to have more, shows no gap. Rule 6: no more than `cap` packets
-        are unacknowledged.
+        are unacknowledged. Rule 7: what came without its payload, as an answer says, is sent again before all else,
+        once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out.
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rule 5 is ours. Sequence numbers do
-not wrap here.
+Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5 and 7 are ours. Sequence
+numbers do not wrap here.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class SenderWindow:
         """sent again, or to be, up to here"""
         self._is_due = False
         """`_again` itself is still to be sent"""
+        self._asked = self._renewed = 0
+        """bitmaps as `_arrived`: trimmed and to be sent again; trimmed and sent again. Compiled code never has any"""
 
     @property
     def cap(self) -> int:
@@ -71,6 +74,8 @@ class SenderWindow:
 
     def upcoming(self, end: int) -> int | None:
         """What leaves next, when everything in front of `end` was posted; below `nxt` it left before."""
+        if self._asked:
+            return self.una + _lowest(self._asked)
         if self._is_due and self._again >= self.una:
             return self._again
         return self.nxt if self.nxt < end and self.in_flight < self._cap else None
@@ -80,6 +85,10 @@ class SenderWindow:
         if sequence == self.nxt:
             self.nxt += 1
             return
+        if self.was_trimmed(sequence):
+            bit = 1 << sequence - self.una
+            self._asked, self._renewed = self._asked & ~bit, self._renewed | bit
+            return
         if sequence == self.una:
             self.recovering, self._recover_to = True, self.nxt - 1
         self._schedule_hole()
@@ -87,14 +96,11 @@ class SenderWindow:
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
         """An answer about a packet that left. `cumulative`: the receiver has everything in front of it. Whether that is
         new."""
-        new = cumulative - self.una
-        if new > 0:
-            self._arrived >>= new
-            self.una = cumulative
-        if self.recovering and cumulative > self._recover_to:
-            self.recovering = False
+        new = self._acknowledge(cumulative)
         if is_gap:
-            self._arrived |= 1 << selective - self.una if selective > self.una else 0
+            bit = 1 << selective - self.una if selective > self.una else 0
+            self._arrived |= bit
+            self._asked &= ~bit
             if not self.recovering:
                 if new == 0:
                     self.schedule_oldest()
@@ -106,15 +112,54 @@ class SenderWindow:
             self.schedule_oldest()
         return new > 0
 
+    def trimmed(self, cumulative: int, selective: int) -> bool:
+        """An answer about a packet that came without its payload; otherwise as `heard`."""
+        new = self._acknowledge(cumulative)
+        if selective >= self.una and not self._arrived >> selective - self.una & 1:
+            self._asked |= 1 << selective - self.una
+        return new > 0
+
+    def was_trimmed(self, sequence: int) -> bool:
+        """Whether what `upcoming` says is sent again for that."""
+        return self._asked >> sequence - self.una & 1 == 1
+
+    def timed_out(self) -> None:
+        """A timer ran out: the oldest packet is sent again, whatever happened to it before."""
+        self._renewed = 0
+        self.schedule_oldest()
+
     def schedule_oldest(self) -> None:
-        """Send the oldest unacknowledged packet again, once it is its turn."""
-        self._again, self._is_due = self.una, True
+        """Send the oldest unacknowledged packet again, once it is its turn; or, if it was trimmed and is on its way
+        once more, what lacks behind it."""
+        if not (self._asked | self._renewed) & 1:
+            self._again, self._is_due = self.una, True
+            return
+        if not self.recovering:
+            self.recovering, self._recover_to = True, self.nxt - 1
+        self._again = self.una
+        self._schedule_hole()
+
+    def _acknowledge(self, cumulative: int) -> int:
+        """How many packets that brings."""
+        new = cumulative - self.una
+        if new > 0:
+            self._arrived >>= new
+            self._asked >>= new
+            self._renewed >>= new
+            self.una = cumulative
+        if self.recovering and cumulative > self._recover_to:
+            self.recovering = False
+        return new
 
     def _schedule_hole(self) -> None:
         """The lowest hole above `_again`, if there is one below a packet that arrived."""
         start = max(self._again + 1, self.una) - self.una
-        lacking = ~(self._arrived >> start)
-        hole = start + (lacking & -lacking).bit_length() - 1
+        hole = start + _lowest(~((self._arrived | self._asked | self._renewed) >> start))
         self._is_due = hole < self._arrived.bit_length()
         if self._is_due:
             self._again = self.una + hole
+
+
+def _lowest(bitmap: int) -> int:
+    """Number of its lowest bit that is set; one is."""
+    return (bitmap & -bitmap).bit_length() - 1

@@ -6,10 +6,10 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
-from workloads.events import CnpSent, CongestionStatistics, FrameRejected, RcStatistics
+from workloads.events import CnpSent, CongestionStatistics, FrameRejected, RcStatistics, TrimmedCame
 from workloads.rc.answers import answer_extensions
 from workloads.rc.dcqcn import NotificationPoint, ReactionPoint
-from workloads.rc.inbound import Inbound, inbound_icrc_is_valid
+from workloads.rc.inbound import Inbound, inbound_icrc_is_valid, inbound_is_trimmed
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.outbound import FrameWriter
 from workloads.rc.recoveries import RECOVERIES, Receiver
@@ -53,7 +53,9 @@ class QueuePair:
 
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""
-        if not inbound_icrc_is_valid(packet):
+        if self.config.trimming and packet.opcode in _RC_REQUESTS and inbound_is_trimmed(packet):
+            self._on_trimmed(packet, now)
+        elif not inbound_icrc_is_valid(packet):
             self.counters.icrc_errors += 1
             self._reject("icrc", packet, "has a wrong iCRC")
         elif packet.opcode == self._answer_opcode:
@@ -72,6 +74,12 @@ class QueuePair:
                 self.reaction.on_cnp(now)
         else:
             self._reject("opcode", packet, "has an opcode that no RC queue pair of ours expects")
+
+    def _on_trimmed(self, packet: Inbound, now: int) -> None:
+        if self.notification is not None and packet.is_marked:
+            self._on_marked(self.notification, packet, now)
+        self._outbox.events.append(TrimmedCame(self.config.qpn, packet.psn))
+        self.responder.on_trimmed(packet)
 
     def _on_marked(self, notification: NotificationPoint, packet: Inbound, now: int) -> None:
         if notification.on_marked(now):

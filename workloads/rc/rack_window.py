@@ -17,6 +17,7 @@ Rule 4: then the reorder window is that quarter and as much as the latest packet
 Rule 5: a packet that was answered twice, and sent twice, was sent again for nothing, even where rule 1 could not see
         it: the window rises by the quarter, once in a round trip.
 Rule 6: the window is never longer than `most_ns`.
+Rule 7: what came without its payload, as an answer says, is lost at once.
 
 Sequence numbers do not wrap here. Tail losses, behind which nothing arrives, wait for IRN's timers.
 """
@@ -64,6 +65,8 @@ class RackWindow(SenderWindow):
         self._lost: list[int] = []
         """heap; may name packets that arrived since"""
         self._is_lost: set[int] = set()
+        self._trimmed: set[int] = set()
+        """those of the lost that came without their payload"""
         self._orders = 0
         self._newest_order = -1
         """of the copies that were delivered"""
@@ -95,6 +98,7 @@ class RackWindow(SenderWindow):
             self.nxt += 1
             return
         self._is_lost.discard(sequence)
+        self._trimmed.discard(sequence)
         flight = self._flights[sequence]
         if self._in_order:
             self._waiting[sequence] = flight
@@ -107,17 +111,34 @@ class RackWindow(SenderWindow):
         elif selective in self._repeated and selective < self.nxt:
             del self._repeated[selective]
             self._raise()
+        new = self._gone(cumulative)
+        self.detect()
+        return new > 0
+
+    def _gone(self, cumulative: int) -> int:
+        """Everything in front of it arrived; how many packets that brings."""
         new = cumulative - self.una
         for sequence in range(self.una, cumulative):
             gone = self._flights.pop(sequence)
             self._behind -= gone.arrived
             self._forget(sequence)
         self.una = max(self.una, cumulative)
+        return new
+
+    def trimmed(self, cumulative: int, selective: int) -> bool:
+        new = self._gone(cumulative)
+        flight = self._flights.get(selective)
+        if flight is not None and not flight.arrived:
+            self._trimmed.add(selective)
+            self._waiting[selective] = flight
+            self._lose(selective)
         self.detect()
         return new > 0
 
-    def schedule_oldest(self) -> None:
-        """A timer of IRN's is over."""
+    def was_trimmed(self, sequence: int) -> bool:
+        return sequence in self._trimmed
+
+    def timed_out(self) -> None:
         again = [self.una]
         if not self._in_order:
             highest = max((number for number, flight in self._flights.items() if flight.arrived), default=self.una)
@@ -150,6 +171,7 @@ class RackWindow(SenderWindow):
         """Nobody needs it any more."""
         self._waiting.pop(sequence, None)
         self._is_lost.discard(sequence)
+        self._trimmed.discard(sequence)
 
     def _delivered(self, sequence: int, flight: _Flight) -> None:
         flight.arrived = True

@@ -44,6 +44,10 @@ class Receiver(Protocol):
         """One request packet whose iCRC is right."""
         ...
 
+    def on_trimmed(self, packet: Inbound) -> None:
+        """The headers of a request packet that a full queue cut."""
+        ...
+
     def shut(self) -> None:
         """The requester half failed: no request is served any more."""
         ...

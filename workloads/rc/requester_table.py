@@ -8,6 +8,11 @@ Rule 3: in RNR_WAIT nothing is sent until the responder's timer has run out, wha
         refused one bring a sequence NAK for the same PSN.
 Rule 4: every answer that acknowledges something new fills the retry budgets up again.
 
+Rule 5: where switches trim, a responder NAKs a gap again for each copy of the packet that came without its payload: a
+        sequence NAK is never ignored there, and costs no retry, since a peer that tells of trimmed packets is alive.
+        One packet may be unacknowledged then, and one more for each that is acknowledged: senders that fill a full
+        queue again with what lies behind the gap would have the packet that is asked for trimmed for ever.
+
 Source: kernel drivers/infiniband/sw/rxe/rxe_comp.c (check_ack, COMPST_ERROR_RETRY, COMPST_RNR_RETRY), IBTA vol. 1,
 9.7.5 to 9.9.2; marks and deviations in docs/roce.md. A NAK is taken apart before the table sees it: what it
 acknowledges (ACK_SOME, ACK_ALL), then what it asks for.
@@ -54,6 +59,8 @@ class RequesterEvent(IntEnum):
     TIMER = 10
     TIMER_SPENT = 11
     """and no retry is left"""
+    NAK_RENEWED = 12
+    """a sequence NAK where switches trim"""
 
 
 class RequesterAction(IntEnum):
@@ -82,6 +89,7 @@ class RequesterStep(NamedTuple):
 
 _S, _E, _A = RequesterState, RequesterEvent, RequesterAction
 _GO_BACK = RequesterStep(_S.RETRYING, (_A.SPEND_RETRY, _A.GO_BACK))
+_GO_BACK_FREELY = RequesterStep(_S.RETRYING, (_A.GO_BACK,))
 _WAIT = RequesterStep(_S.RNR_WAIT, (_A.SPEND_RNR, _A.WAIT_RNR))
 _FAIL = RequesterStep(_S.ERROR, (_A.STOP_TIMER, _A.FAIL))
 _ALL_ACKED = RequesterStep(_S.IDLE, (_A.ACKNOWLEDGE, _A.STOP_TIMER))
@@ -100,6 +108,8 @@ REQUESTER_TABLE: dict[tuple[RequesterState, RequesterEvent], RequesterStep] = {
     (_S.SENDING, _E.NAK_FATAL): _FAIL,
     (_S.SENDING, _E.TIMER): _GO_BACK,
     (_S.SENDING, _E.TIMER_SPENT): _FAIL,
+    (_S.SENDING, _E.NAK_RENEWED): _GO_BACK_FREELY,
+    (_S.RETRYING, _E.NAK_RENEWED): _GO_BACK_FREELY,
     (_S.RETRYING, _E.POST): RequesterStep(_S.RETRYING),
     (_S.RETRYING, _E.ACK_SOME): _SOME_ACKED,
     (_S.RETRYING, _E.ACK_ALL): _ALL_ACKED,
@@ -113,8 +123,8 @@ REQUESTER_TABLE: dict[tuple[RequesterState, RequesterEvent], RequesterStep] = {
     (_S.RNR_WAIT, _E.ACK_ALL): _ALL_ACKED,
     (_S.RNR_WAIT, _E.NAK_FATAL): _FAIL,
     # The wait is over. RETRYING, because the sequence NAK of the round before may still be on its way.
-    (_S.RNR_WAIT, _E.TIMER): RequesterStep(_S.RETRYING, (_A.GO_BACK,)),
-    (_S.RNR_WAIT, _E.TIMER_SPENT): RequesterStep(_S.RETRYING, (_A.GO_BACK,)),
+    (_S.RNR_WAIT, _E.TIMER): _GO_BACK_FREELY,
+    (_S.RNR_WAIT, _E.TIMER_SPENT): _GO_BACK_FREELY,
     (_S.ERROR, _E.POST): RequesterStep(_S.ERROR, (_A.FLUSH,)),
 }
 # Everything else changes nothing; answers about PSNs never sent are told in every state that hears answers.

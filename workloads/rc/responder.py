@@ -126,6 +126,23 @@ class Responder:
         if self._traced:
             self._tell_step(before, event)
 
+    def on_trimmed(self, packet: Inbound) -> None:
+        """The headers of a request packet whose payload a full queue took."""
+        self.touched = True
+        distance = psn_diff(packet.psn, self.expected)
+        event = ResponderEvent.TRIMMED
+        if distance:
+            event = ResponderEvent.AHEAD if distance > 0 else ResponderEvent.DUPLICATE
+        before = self.state
+        self.state, actions = RESPONDER_TABLE[before, event]
+        for action in actions:
+            if action is ResponderAction.ACK:
+                self._acknowledge()
+            else:
+                self._refuse(action, packet)
+        if self._traced:
+            self._tell_step(before, event)
+
     def _tell_step(self, before: ResponderState, event: ResponderEvent) -> None:
         names = before.name.lower(), event.name.lower(), self.state.name.lower()
         self._outbox.events.append(QpStepped(self._config.qpn, "responder", *names, self.expected))

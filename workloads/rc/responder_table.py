@@ -6,6 +6,8 @@ Rule 2: a packet behind the expected one is a duplicate: never executed, always 
 Rule 3: the expected packet must continue the opcode sequence (FIRST MIDDLE* LAST, or ONLY), and be valid and permitted;
         otherwise a NAK that ends the queue pair.
 Rule 4: without a receive for it the packet is refused by an RNR NAK and stays expected.
+Rule 5: of a trimmed packet only the PSN counts. The expected one brings a sequence NAK, whether or not there was one
+        for it before: each says that one more copy of it was lost. One behind or ahead is what any packet there is.
 
 Source: kernel drivers/infiniband/sw/rxe/rxe_resp.c (check_psn, check_op_seq, check_op_valid, check_resource,
 check_length, check_rkey), IBTA vol. 1, 9.7.4 and 9.7.5.1; marks in docs/roce.md.
@@ -43,6 +45,8 @@ class ResponderEvent(IntEnum):
     """the expected PSN with a wrong length, kind or an opcode that we do not serve"""
     NO_ACCESS = 8
     """the expected packet in its right place, and its memory key or range is not ours"""
+    TRIMMED = 9
+    """the headers of the expected PSN, without its payload"""
 
 
 class ResponderAction(IntEnum):
@@ -76,6 +80,13 @@ RESPONDER_TABLE: dict[tuple[ResponderState, ResponderEvent], ResponderStep] = {
     (_S.EXPECT_FIRST_GAP, _E.AHEAD): ResponderStep(_S.EXPECT_FIRST_GAP),
     (_S.IN_MESSAGE_GAP, _E.AHEAD): ResponderStep(_S.IN_MESSAGE_GAP),
 }
+for _state, _gap in (
+    (_S.EXPECT_FIRST, _S.EXPECT_FIRST_GAP),
+    (_S.IN_MESSAGE, _S.IN_MESSAGE_GAP),
+    (_S.EXPECT_FIRST_GAP, _S.EXPECT_FIRST_GAP),
+    (_S.IN_MESSAGE_GAP, _S.IN_MESSAGE_GAP),
+):
+    RESPONDER_TABLE[_state, _E.TRIMMED] = ResponderStep(_gap, (_A.NAK_SEQUENCE,))
 for _state in (_S.EXPECT_FIRST, _S.IN_MESSAGE, _S.EXPECT_FIRST_GAP, _S.IN_MESSAGE_GAP):
     RESPONDER_TABLE[_state, _E.DUPLICATE] = ResponderStep(_state, (_A.ACK,))
 for _state in (_S.EXPECT_FIRST, _S.EXPECT_FIRST_GAP):  # the expected PSN closes the gap

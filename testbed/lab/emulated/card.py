@@ -85,6 +85,9 @@ class Trace:
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self._tap.dropped(port, frame, now, outgoing, reason)
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        self._tap.trimmed(port, frame, now)
+
     def close(self) -> None:
         self._tap.close()
         self._file.close()

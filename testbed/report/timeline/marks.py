@@ -19,6 +19,7 @@ _SHAPES = {
     "timeout": '<path d="M-5-4H5L0 5Z" fill="{color}"/>',
     "back": '<circle r="3.6" fill="{color}"/>',
     "nak": '<path d="M-4 4H4L0-4Z" fill="{color}"/>',
+    "trimmed": '<path d="M-4-3H4M-2 1H2" stroke="{color}" stroke-width="2"/>',
     "reject": '<path d="M-3.5-3.5H3.5V3.5H-3.5Z" fill="none" stroke="{color}" stroke-width="2"/>',
     "inferred": '<path d="M0-4.5L4 0L0 4.5L-4 0Z" fill="{color}"/>',
     "odd": '<circle r="2.4" fill="none" stroke="{color}" stroke-width="1.4"/>',
@@ -27,7 +28,9 @@ _TICKS = {"result": 9, "ack": 5, "ignored": 6, "replay": 6}
 """kinds drawn as a line from the bottom of the lane, and how long it is"""
 _HIDDEN = {"post", "turn", "step", "sum"}
 """told by the bars, or too many"""
-_HEIGHT_OF = {"fault": 0.28, "fail": 0.5, "timeout": 0.62, "back": 0.72, "nak": 0.72, "reject": 0.28, "odd": 0.45}
+_HEIGHT_OF = {
+    "fault": 0.28, "fail": 0.5, "timeout": 0.62, "back": 0.72, "nak": 0.72, "trimmed": 0.6, "reject": 0.28, "odd": 0.45,
+}  # fmt: skip
 """where in the lane, so that the loss and what it brings stand apart"""
 
 

@@ -25,6 +25,7 @@ KINDS: dict[str, Kind] = {
     "timeout": Kind("T", "timer ran out", "#c2410c", True),
     "back": Kind("G", "sender goes back", "#ea8a1e", True),
     "nak": Kind("N", "NAK sent", "#7e3ab5", True),
+    "trimmed": Kind("c", "packet came trimmed", "#b4540a", True),
     "reject": Kind("j", "frame rejected", "#a61e5c", True),
     "ignored": Kind("i", "packet ignored", "#8a6d3b", True),
     "replay": Kind("r", "result replayed", "#0f8a8a", True),

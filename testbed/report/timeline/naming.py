@@ -10,7 +10,16 @@ from switch_nodes.events import ConnectionStepped, MessageAggregated
 from switch_nodes.netreduce.tables import ConnectionState
 from testbed.history import Record
 from testbed.history.events import NodeStarted
-from workloads.events import MessagePosted, NakSent, QpFailed, QpStepped, RcStatistics, Retransmission, RnrNakSent
+from workloads.events import (
+    MessagePosted,
+    NakSent,
+    QpFailed,
+    QpStepped,
+    RcStatistics,
+    Retransmission,
+    RnrNakSent,
+    TrimmedCame,
+)
 
 __all__ = ["Names", "find_names"]
 
@@ -49,7 +58,7 @@ def find_names(history: Sequence[Record]) -> Names:
                 known.append(event.qpn)
         elif isinstance(event, Retransmission):
             qpn.setdefault((record.node, "to"), event.qpn)
-        elif isinstance(event, NakSent | RnrNakSent):
+        elif isinstance(event, NakSent | RnrNakSent | TrimmedCame):
             qpn.setdefault((record.node, "from"), event.qpn)
         elif isinstance(event, QpFailed):
             side = "from" if event.status.startswith(_OWN_FAULT) else "to"

@@ -22,6 +22,7 @@ from workloads.events import (
     QpStepped,
     Retransmission,
     RnrNakSent,
+    TrimmedCame,
     WorkerFailed,
 )
 from workloads.wire import opcode_name
@@ -32,6 +33,7 @@ _BACK = {
     "timeout": ("timeout", "timer ran out, back"),
     "nak": ("back", "NAK came, back"),
     "rnr": ("back", "RNR wait over, back"),
+    "trimmed": ("back", "it was trimmed, again"),
 }
 _SYNDROMES = {0x60: "NAK (PSN sequence)", 0x61: "NAK (invalid request)", 0x62: "NAK (access)", 0x63: "NAK (error)"}
 _STEPPED = {"timeout", "back", "nak", "fail"}
@@ -123,6 +125,10 @@ class QpReader(RecordReader):
     def _nak_sent(self, record: Record[NakSent]) -> None:
         label = _SYNDROMES.get(record.event.syndrome, f"NAK {record.event.syndrome:#04x}")
         self._mark(record, "from", "nak", label, detail=f"PSN {record.event.psn} expected")
+
+    @reads(TrimmedCame)
+    def _trimmed_came(self, record: Record[TrimmedCame]) -> None:
+        self._mark(record, "from", "trimmed", "trimmed", detail=f"PSN {record.event.psn}: its headers alone")
 
     @reads(RnrNakSent)
     def _rnr_nak_sent(self, record: Record[RnrNakSent]) -> None:

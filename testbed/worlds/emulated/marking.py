@@ -1,5 +1,5 @@
-"""What the ports of nodes know about the kernel's queues and links: those that mark, and the wires that frames come in
-by."""
+"""What the ports of nodes know about the kernel's queues and links: those that mark or trim, and the wires that frames
+come in by."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["make_marking", "make_wires"]
 
 
 def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
-    """None where no link of the switch marks."""
+    """None where no link of the switch marks or trims."""
     queues = {}
     for port, link, entering in scenario.topology.ports(switch):
         threshold = link.shape.ecn_threshold_packets
-        if threshold is not None:
+        if threshold is not None or link.shape.trims:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
             rates = _rates(scenario, link, leaving)
-            queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets)
+            queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets, link.shape.reserve_packets)
     return EgressMarking(queues) if queues else None
 
 

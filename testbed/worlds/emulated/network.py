@@ -283,7 +283,7 @@ class _Builder:
                 netlink,
                 index,
                 rate_bps=kept.rate_bps,
-                queue_packets=link.shape.queue_packets,
+                queue_packets=_room(node, link),
                 mtu=link.shape.mtu,
                 burst_ns=kept.burst_ns,
             )
@@ -338,7 +338,7 @@ class _Builder:
                 raise InternalError(f"{place}: its HTB class is not there")
             kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
-            _require(f"{place}: queue", link.shape.queue_packets, reading.queue_packets)
+            _require(f"{place}: queue", _room(node, link), reading.queue_packets)
         if node.role is Role.HOST and ports:
             addresses = read_addresses(sockets.netlink)
             if format_ip(node.ip) not in addresses:
@@ -358,6 +358,11 @@ def _asking(what: str) -> Iterator[None]:
         raise HostCapabilityError(
             f"what is needed to {what} (the kernel says: {words})", "run `tb doctor` to see what is missing"
         ) from error
+
+
+def _room(node: Node, link: Link) -> int:
+    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it."""
+    return link.shape.queue_packets + (link.shape.reserve_packets if node.role is Role.SWITCH else 0)
 
 
 def _flags(node: Node) -> int:

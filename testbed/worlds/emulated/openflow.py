@@ -135,7 +135,14 @@ def refuse_for_openflow(plan: Plan) -> None:
     if not names:
         return
     for link in plan.scenario.topology.links:
-        if {link.a, link.b} & names and link.shape.ecn_threshold_packets is not None:
+        if not {link.a, link.b} & names:
+            continue
+        if link.shape.trims:
+            raise HostCapabilityError(
+                f"a queue that trims at an Open vSwitch (topology.link.queue_full, asked for on {link.name})",
+                "use switch.commodity: soft",
+            )
+        if link.shape.ecn_threshold_packets is not None:
             raise HostCapabilityError(
                 f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})",
                 "use switch.commodity: soft",

@@ -115,7 +115,7 @@ class _Run:
         self._backends: set[str] = set()
         self._rates: dict[tuple[str, str], int] = {}
         """by link and direction, where a fault changed them"""
-        self._marks: Counter[tuple[str, int]] = Counter()
+        self._marks, self._trimmed, self._refused = (Counter[tuple[str, int]]() for _ in range(3))
         """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
         self._effects = Effects(self._tell)
@@ -318,6 +318,7 @@ class _Run:
             for direction in DIRECTIONS:
                 reading = self._network.read_shaping(link, direction)
                 self._effects.end_rates((link.name, str(direction)), reading.bytes)
+                port = (link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)
                 self._tell(
                     events.ShapingMeasured(
                         link.name,
@@ -325,8 +326,9 @@ class _Run:
                         link.shape.rate_bps,
                         reading.bytes,
                         elapsed,
-                        reading.drops,
-                        self._marks[(link.a, link.a_port) if direction is Direction.UP else (link.b, link.b_port)],
+                        reading.drops + self._refused[port],
+                        self._marks[port],
+                        self._trimmed[port],
                     )
                 )
 
@@ -352,7 +354,10 @@ class _Run:
             self._failed.add(record.node)
             self._give_up_ns = min(self._give_up_ns, self._now() + self._grace_ns())
         elif isinstance(record.event, QueueMarks):
-            self._marks[record.node, record.event.port] += record.event.marks
+            port = record.node, record.event.port
+            self._marks[port] += record.event.marks
+            self._trimmed[port] += record.event.trimmed
+            self._refused[port] += record.event.refused
         self._on_record(record)
 
     def _grace_ns(self) -> int:

@@ -42,6 +42,8 @@ def refuse_for_lab(scenario: Scenario) -> None:
         raise refuse("cards and hosts of a lab keep their own time", "dilation", str(scenario.dilation or "auto"), "1")
     if scenario.trace:
         raise refuse("a card does not tell every step of its tables", "trace", "true", "false")
+    if scenario.link.trims or any(link.shape.trims for link in scenario.topology.links):
+        raise refuse("cables and cards of a lab do not trim packets", "topology.link.queue_full", "trim", "drop")
     if scenario.nics:
         raise refuse("workers in a lab are endpoints of ours", "nics", scenario.nics[0][1], "soft")
 

@@ -237,9 +237,14 @@ class SwitchNode(Node):
 
     def _leave(self, departure: tuple[int, Buffer]) -> None:
         port, frame = departure
-        reason = self.wires[port].send(frame)
-        if reason and self._tap is not None:
+        wire = self.wires[port]
+        reason = wire.send(frame)
+        if self._tap is None:
+            return
+        if reason:
             self._tap.dropped(port, frame, self._agenda.now, True, reason)
+        elif wire.cut is not None:
+            self._tap.trimmed(port, wire.cut, self._agenda.now)
 
     def _take(self, port: int, frame: Buffer) -> None:
         if self._tap is not None:

@@ -29,6 +29,9 @@ class _Inputs:
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         pass
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -9,6 +9,7 @@ from testbed.worlds.simulated.agenda import Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
 from workloads.wire.ecn import mark_ce
+from workloads.wire.trimming import for_reserve
 
 __all__ = ["Wire"]
 
@@ -23,7 +24,8 @@ class Wire:
     def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
         self._agenda, self._actor = agenda, actor
         self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
-        self._marks_from = shape.queue_packets if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets
+        self._room = self._limit + shape.reserve_packets
+        self._marks_from = self._room if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets
         self._longest = shape.mtu + _ETHERNET_BYTES
         self.deliver: Callable[[Buffer], None] = _nowhere
         """where frames arrive"""
@@ -32,7 +34,9 @@ class Wire:
         self._queue: deque[Buffer] = deque()
         self._busy = False
         self._remainder = 0
-        self.frames = self.bytes = self.drops = self.marks = 0
+        self.frames = self.bytes = self.drops = self.marks = self.trimmed = 0
+        self.cut: bytes | None = None
+        """the headers of what the last `send` trimmed; None: it did not"""
         self.first_at = self.last_at = 0
         """when the first frame began and the last one ended"""
 
@@ -43,20 +47,29 @@ class Wire:
 
     def send(self, frame: Buffer) -> str:
         """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
-        when as many as the link allows wait already, `misfit` when it is longer than the MTU."""
+        when as many as the link allows wait already, `misfit` when it is longer than the MTU. Where the link trims,
+        a full queue takes the headers of data, and answers, into its reserve."""
+        self.cut = None
         if len(frame) > self._longest:
             self.drops += 1
             return "misfit"
         if not self._busy:
             self._begin(frame)
-        elif len(self._queue) >= self._limit:
-            self.drops += 1
-            return "queue"
-        else:
-            if len(self._queue) >= self._marks_from and (marked := mark_ce(frame)) is not None:
-                frame = marked
-                self.marks += 1
-            self._queue.append(frame)
+            return ""
+        is_cut = False
+        if len(self._queue) >= self._limit:
+            found = for_reserve(frame) if len(self._queue) < self._room else None
+            if found is None:
+                self.drops += 1
+                return "queue"
+            frame, is_cut = found
+            self.trimmed += is_cut
+        if len(self._queue) >= self._marks_from and (marked := mark_ce(frame)) is not None:
+            frame = marked
+            self.marks += 1
+        if is_cut:
+            self.cut = bytes(frame)
+        self._queue.append(frame)
         return ""
 
     def kick(self) -> None:

@@ -240,6 +240,7 @@ class Simulation:
                         wire.last_at - wire.first_at,
                         wire.drops,
                         wire.marks,
+                        wire.trimmed,
                     ),
                 )
         for name, node in self.nodes.items():

@@ -9,9 +9,11 @@ from switch_nodes.dataplane.marking import EgressMarking, ModelledQueue
 from switch_nodes.events import QueueMarks
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.shaping import burst_bytes, shape
+from tests.support.planes import ListTap
 from workloads.machine import FrameBatch
 from workloads.wire import Bth, Envelope, Packet, encode_packet
 from workloads.wire.envelope import decode_envelope
+from workloads.wire.trimming import trim
 
 MS = 10**6
 RATE = 8_000_000
@@ -72,6 +74,31 @@ def test_marked_rows_are_valid_and_the_others_untouched():
     for row in marked:
         assert decode_envelope(batch.row(row))[0].tos == 3
     assert marking.events() == [QueueMarks(1, 2, 3)]
+
+
+def test_what_finds_a_full_queue_is_trimmed_and_what_cannot_be_is_taken_out():
+    """Port 1 holds one frame beside the one that leaves; its third is no RoCE."""
+    batch, before = frames(10), frames(10)
+    batch.frames[5, :14] = 0
+    marking, tap = EgressMarking({1: ModelledQueue([(0, RATE, 0)], None, 1, 4)}), ListTap()
+    other = bytes(batch.row(5))
+    marking.apply(batch, 0, tap)
+    cut = [trim(before.row(row)) for row in (7, 9)]
+    kept = [bytes(before.row(row)) for row in (0, 1, 2, 3, 4, 6)]
+    assert [bytes(batch.row(row)) for row in range(batch.count)] == [*kept, cut[0], bytes(before.row(8)), cut[1]]
+    assert batch.ports[: batch.count].tolist() == [0, 1, 0, 1, 0, 0, 1, 0, 1]
+    assert tap.cut == [(0, 1, frame) for frame in cut]
+    assert tap.lost == [(0, True, 1, other, "queue")]
+    assert marking.events() == [QueueMarks(1, 0, 3, 2, 1)]
+    assert (marking.refused, marking.marks) == (1, {}), "a port that only trims has no count of marks"
+
+
+def test_a_header_takes_its_own_room_in_the_model():
+    """A frame of 994 bytes takes as many microseconds, its header 58 of them."""
+    batch = frames(8)
+    marking = EgressMarking({1: (port := ModelledQueue([(0, RATE, 0)], None, 1, 4))})
+    marking.apply(batch, 0)
+    assert [port.waiting(MS * at // 1000) for at in (993, 994, 1988, 2045, 2046)] == [3, 2, 1, 1, 0]
 
 
 def test_packets_that_are_not_ecn_capable_take_room_and_no_mark():

@@ -33,6 +33,9 @@ class Kept:
     def dropped(self, port, frame, now, outgoing, reason):  # type: ignore[no-untyped-def]
         pass
 
+    def trimmed(self, port, frame, now):  # type: ignore[no-untyped-def]
+        pass
+
     def close(self) -> None:
         pass
 

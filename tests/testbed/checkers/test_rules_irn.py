@@ -10,6 +10,7 @@ from testbed.checkers.frames import parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_irn import IrnConnectionRules
 from workloads.wire import Aeth, Bth, Envelope, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
+from workloads.wire.trimming import trim
 
 MTU, FIRST_PSN, VA = 256, 0xFFFFFC, 0x1000
 THERE = Envelope(bytes(5) + b"\1", bytes(5) + b"\2", bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
@@ -42,6 +43,14 @@ class Bench:
         self.rules.sent(frame, hash(frame.payload), self.seen)
         if delivered:
             self.rules.left(frame)
+
+    def trims(self, at: int, *, here: bool = True) -> None:
+        """What left of packet `at` loses its payload, at a port of this switch or before."""
+        packet = Packet(THERE, Bth(Opcode.WRITE_ONLY, 7, psn_add(FIRST_PSN, at)), bytes(MTU), reth=Reth(0, 9, LENGTH))
+        frame = parse_frame(trim(encode_packet(packet)) or b"")
+        assert frame is not None
+        assert frame.trimmed
+        self.rules.left_trimmed(frame, here=here)
 
     def answers(self, syndrome: int, cumulative: int, selective: int, msn: int = 0) -> None:
         sack = Sack(psn_add(FIRST_PSN, cumulative), psn_add(FIRST_PSN, selective))
@@ -157,3 +166,80 @@ def test_an_ack_of_plain_roce_is_no_answer_of_irn() -> None:
     assert frame is not None
     b.rules.answered(frame, b.seen)
     assert b.broken == [4]
+
+
+TRIMMED = 0x65
+
+
+def test_a_packet_that_was_trimmed_is_asked_for_and_sent_again() -> None:
+    b = Bench()
+    for at in range(3):
+        b.sends(at)
+    b.trims(1)
+    b.answers(0, 1, 0)
+    b.answers(TRIMMED, 1, 1)
+    b.answers(0x60, 1, 2)
+    b.sends(1)
+    b.answers(0, 3, 1)
+    b.rules.finish()
+    assert b.broken == []
+
+
+def test_a_packet_before_the_switch_may_have_been_trimmed_too() -> None:
+    b = Bench()
+    b.sends(0, delivered=False)
+    b.trims(0, here=False)
+    b.answers(TRIMMED, 0, 0)
+    b.sends(0)
+    b.answers(0, 1, 0)
+    b.rules.finish()
+    assert b.broken == []
+
+
+def test_nobody_asks_by_name_for_what_was_not_trimmed() -> None:
+    b = Bench()
+    b.sends(0)
+    b.answers(TRIMMED, 0, 0)
+    assert b.broken == [10]
+    again = Bench()
+    again.sends(0)
+    again.trims(0)
+    again.answers(TRIMMED, 0, 0)
+    again.answers(TRIMMED, 0, 0)
+    assert 10 in again.broken, "once for each"
+
+
+def test_what_lost_its_payload_was_not_delivered() -> None:
+    b = Bench()
+    b.sends(0)
+    b.sends(1)
+    b.trims(0)
+    b.answers(0, 2, 1)
+    assert b.broken == [4]
+
+
+def test_another_copy_of_it_may_have_been() -> None:
+    b = Bench()
+    b.sends(0)
+    b.sends(0)
+    b.trims(0)
+    b.answers(0, 1, 0)
+    assert b.broken == []
+
+
+def test_what_was_asked_for_by_name_is_sent_again() -> None:
+    b = Bench()
+    for at in range(3):
+        b.sends(at)
+    b.trims(2)
+    b.answers(TRIMMED, 2, 2)
+    b.rules.finish()
+    assert b.broken == [5]
+
+
+def test_what_left_trimmed_comes_in_the_end() -> None:
+    b = Bench()
+    b.sends(0)
+    b.trims(0)
+    b.rules.finish()
+    assert b.broken == [10]

@@ -134,7 +134,7 @@ def test_where_packets_wait_in_the_network_it_is_left_to_the_timers() -> None:
     gap(window, 2 * RTT + 30, 7)
     wake(window, 50 * RTT)
     assert leave(window, 8) == [4, 5]
-    window.schedule_oldest()
+    window.timed_out()
     assert leave(window, 8) == [0, 4, 5], "every hole below what arrived"
 
 
@@ -269,7 +269,7 @@ class AnyNetwork(RuleBasedStateMachine):
     @rule()
     def time_out(self) -> None:
         self.window.now = self.now
-        self.window.schedule_oldest()
+        self.window.timed_out()
         self.timed_out.add(self.window.una)
 
     @invariant()

@@ -21,6 +21,7 @@ from testbed.steering.openvswitch import missing_programs
 from testbed.worlds.emulated import EmulatedWorld
 from testbed.worlds.emulated.backends import FaultCapabilities
 from testbed.worlds.emulated.carrier import carrier_actions
+from testbed.worlds.emulated.openflow import refuse_for_openflow
 from testbed.worlds.emulated.schedule import Act, Action
 from tests.support.emulated import needs_root, processes_of
 from workloads.errors import HostCapabilityError
@@ -42,6 +43,15 @@ def refusal(tmp_path: Path, *overrides: str, faults: tuple[PacketFault, ...] = (
 def without_netem(monkeypatch: pytest.MonkeyPatch, ebpf: HostCapabilityError | None = None) -> None:
     capabilities = FaultCapabilities(ebpf, HostCapabilityError("the netem qdisc", "load sch_netem"))
     monkeypatch.setattr("testbed.worlds.emulated.world.probe_fault_capabilities", lambda: capabilities)
+
+
+@pytest.mark.parametrize(
+    ("key", "what"), [("queue_full=trim", "a queue that trims"), ("ecn_threshold=5", "a queue that marks")]
+)
+def test_open_vswitch_neither_marks_nor_trims(key: str, what: str) -> None:
+    plan = make_plan(load_scenario("accelerator", [*OPENFLOW, f"topology.link.{key}"], world="emulated"))
+    with pytest.raises(HostCapabilityError, match=f"{what} at an Open vSwitch"):
+        refuse_for_openflow(plan)
 
 
 class TestRefused:

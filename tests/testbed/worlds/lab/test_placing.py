@@ -70,6 +70,12 @@ def test_what_hardware_cannot_be(more: str, problem: str) -> None:
     assert problem in str(told.value)
 
 
+def test_cables_do_not_trim() -> None:
+    base = "name: s\nworld: lab\ntopology: {kind: rack, hosts: 2, link: {queue_full: trim}}\n"
+    with pytest.raises(ScenarioError, match=r"topology\.link\.queue_full: cables and cards of a lab do not trim"):
+        refuse_for_lab(_scenario(base=base))
+
+
 def test_a_fabric_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"topology.kind: a lab has one card between its hosts; found spine_leaf"):
         refuse_for_lab(

@@ -80,6 +80,8 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "straggler",
         "straggler-too-late",
         "spine-leaf-ring",
+        "spine-leaf-trimmed",
+        "incast-trimmed",
         "fat-tree-ring",
         "switchml",
         "switchml-uc",

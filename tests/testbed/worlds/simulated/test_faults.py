@@ -53,6 +53,9 @@ class Tap:
     def dropped(self, port, frame, now, outgoing, reason):
         self.lost += reason == "filter"
 
+    def trimmed(self, port, frame, now):
+        pass
+
     def close(self):
         pass
 

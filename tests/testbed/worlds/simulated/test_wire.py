@@ -1,8 +1,10 @@
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
-from tests.support.roce_frames import arp, request
+from tests.support.roce_frames import answer, arp, request
 from topologies import LinkShape
+from topologies.graph import RESERVE
 from workloads.wire import decode_packet, icrc_is_valid
+from workloads.wire.trimming import trim
 
 
 def make(rate_bps=1_000_000_000, queue=10, ecn_threshold=None):
@@ -134,3 +136,45 @@ def test_a_frame_longer_than_the_mtu_is_dropped():
     assert wire.send(bytes(300 + 15)) == "misfit"
     drain(agenda)
     assert (len(arrived), wire.drops) == (1, 1)
+
+
+def trimming(queue=2, ecn_threshold=None):
+    agenda = Agenda(1)
+    shape = LinkShape(8_000_000, queue_packets=queue, ecn_threshold_packets=ecn_threshold, queue_full="trim")
+    wire, arrived = Wire(agenda, 0, shape), []
+    wire.deliver = arrived.append
+    return agenda, wire, arrived
+
+
+def test_a_full_queue_that_trims_takes_headers_behind_what_waits():
+    agenda, wire, arrived = trimming()
+    frames = [request(number) for number in range(5)]
+    assert [wire.send(frame) for frame in frames] == [""] * 5
+    assert wire.cut == trim(frames[4])
+    drain(agenda)
+    assert arrived == [*frames[:3], *map(trim, frames[3:])], "in the order in which they came, and none is marked"
+    assert (wire.trimmed, wire.drops, wire.marks) == (2, 0, 0)
+
+
+def test_the_reserve_takes_answers_and_what_is_cut_already_and_has_an_end():
+    agenda, wire, arrived = trimming(queue=1)
+    small = [trim(request(7)), answer(3)]
+    for frame in (request(1), request(2), *small):
+        assert wire.send(frame) == ""
+        assert wire.cut is None
+    assert [wire.send(bytes(100)), wire.send(arp())] == ["queue", "queue"], "nothing else does"
+    fates = [wire.send(request(number)) for number in range(RESERVE)]
+    assert fates == [""] * (RESERVE - 2) + ["queue"] * 2
+    assert wire.cut is None
+    assert (wire.trimmed, wire.drops) == (RESERVE - 2, 4)
+    drain(agenda)
+    assert arrived[2:4] == small
+
+
+def test_a_link_that_marks_marks_what_it_trims():
+    agenda, wire, arrived = trimming(ecn_threshold=1)
+    for number in range(4):
+        wire.send(request(number))
+    drain(agenda)
+    assert [ecn_bits(frame) for frame in arrived] == [2, 2, 3, 3]
+    assert (wire.trimmed, wire.marks) == (1, 2)

@@ -266,6 +266,9 @@ class Tap:
     def dropped(self, port, frame, now, outgoing, reason):
         self.lost.append((reason, outgoing))
 
+    def trimmed(self, port, frame, now):
+        pass
+
     def close(self):
         pass
 

@@ -54,6 +54,9 @@ class Tap:
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self.seen.append((now, port, bytes(frame), outgoing, reason))
 
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        self.seen.append((now, port, bytes(frame), True, "trimmed"))
+
     def close(self) -> None: ...
 
 
