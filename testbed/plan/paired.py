@@ -11,7 +11,7 @@ from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from workloads.collectives.pairs import PAIR_SCHEDULES
 
-__all__ = ["plan_pairs"]
+__all__ = ["plan_pairs", "slowest_host_bps"]
 
 
 def plan_pairs(scenario: Scenario) -> Plan:
@@ -30,3 +30,11 @@ def plan_pairs(scenario: Scenario) -> Plan:
     irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None
     workers = phased_workers(scenario, hosts, rings, only.workloads, irn)
     return Plan(scenario, workers, plan_switches(scenario, only.arithmetic), plan_connections(workers))
+
+
+def slowest_host_bps(plan: Plan) -> float:
+    """Bits of gradient per second that framing leaves of the slowest link of a host. Its steps follow one another, so
+    that they do not share it."""
+    topology, framing = plan.scenario.topology, plan.workers[0].framing
+    rate_bps = min(link.shape.rate_bps for worker in plan.workers for _, link, _ in topology.ports(worker.name))
+    return rate_bps * framing.payload_bytes / framing.frame_bytes

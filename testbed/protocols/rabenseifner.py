@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.orders import in_pairs
 from testbed.plan.model import Plan
-from testbed.plan.paired import plan_pairs
+from testbed.plan.paired import plan_pairs, slowest_host_bps
 from testbed.scenario.checks_pairs import check_halves, check_pairs
 from testbed.scenario.protocol import Protocol, Traits
 from workloads.config import IRN_RECOVERIES
@@ -17,7 +17,7 @@ def _bound(plan: Plan, link_bps: float) -> float:
     and its own to fold in and out where they are more than that."""
     size = len(plan.workers)
     within = 1 << size.bit_length() - 1
-    return link_bps / (2 * (within - 1) / within + 2 * (size != within))
+    return slowest_host_bps(plan) / (2 * (within - 1) / within + 2 * (size != within))
 
 
 PROTOCOL = Protocol(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.checkers.orders import in_pairs
 from testbed.plan.model import Plan
-from testbed.plan.paired import plan_pairs
+from testbed.plan.paired import plan_pairs, slowest_host_bps
 from testbed.scenario.checks_pairs import check_pairs
 from testbed.scenario.protocol import Protocol, Traits
 from workloads.config import IRN_RECOVERIES
@@ -16,7 +16,7 @@ def _bound(plan: Plan, link_bps: float) -> float:
     """Each step takes a gradient's time on a link; where the hosts are no power of two, one folds in and one out."""
     size = len(plan.workers)
     steps = size.bit_length() - 1
-    return link_bps / (steps + 2 * (size != 1 << steps))
+    return slowest_host_bps(plan) / (steps + 2 * (size != 1 << steps))
 
 
 PROTOCOL = Protocol(
