@@ -142,15 +142,15 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
-PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast")
+PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange")
 """kinds of collectives that are phases of others and nothing by themselves"""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; parallel_netreduce, tencent (of a worker with phases); of a phase also one of
-    PHASE_KINDS"""
+    """netreduce, ring, shift; parallel_netreduce, tencent, recursive_doubling, rabenseifner (of a worker with phases);
+    of a phase also one of PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int
@@ -328,7 +328,7 @@ class WorkerConfig:
     fallback: WorkerConfig | None = None
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
     phases: tuple[PhaseConfig, ...] = ()
-    """of a hierarchical collective, in their order; empty: one ring over all workers"""
+    """of a collective in phases, in their order; empty: one ring over all workers"""
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workloads.config import ArithmeticSpec
 
-__all__ = ["Array", "fold", "masters_fold", "pieces_fold", "ring_fold"]
+__all__ = ["Array", "fold", "masters_fold", "pairs_fold", "pieces_fold", "ring_fold"]
 
 Array: TypeAlias = NDArray[Any]
 _CANONICAL_NAN = np.uint32(0x7FC00000)
@@ -55,6 +55,16 @@ def masters_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], ar
     """`groups`: the ranks of each machine. The whole gradient from the last worker of a machine to its first, and the
     machines' partial sums as a ring."""
     return ring_fold([fold([gradients[rank] for rank in reversed(group)], arithmetic) for group in groups], arithmetic)
+
+
+def pairs_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
+    """Neighbours are added until one is left. Where the ranks are no power of two, the first of them are added in pairs
+    before, as many as there are ranks above it."""
+    extra = len(gradients) - (1 << len(gradients).bit_length() - 1)
+    level = [fold(gradients[2 * i : 2 * i + 2], arithmetic) for i in range(extra)] + list(gradients[2 * extra :])
+    while len(level) > 1:
+        level = [fold(level[i : i + 2], arithmetic) for i in range(0, len(level), 2)]
+    return level[0]
 
 
 def pieces_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from testbed.checkers.folds import Array, fold, masters_fold, pieces_fold, ring_fold
+from testbed.checkers.folds import Array, fold, masters_fold, pairs_fold, pieces_fold, ring_fold
 from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
 from topologies import machine_groups
 from workloads.config import HostConfig
 
 __all__ = [
+    "in_pairs",
     "in_rank_order",
     "in_ring_order",
     "masters_of_machines",
@@ -38,6 +39,10 @@ def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> l
 
 def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
     return [ring_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def in_pairs(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    return [pairs_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
 
 
 def of_predecessor(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:

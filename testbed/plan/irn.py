@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from switch_nodes.kinds import sums
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
@@ -22,8 +24,9 @@ _LOW = 4
 """RTO_low in round trips; RTO_high is 3.2 times RTO_low (docs/irn.md)"""
 
 
-def irn_config(scenario: Scenario) -> IrnConfig:
-    """The same for all connections of the job's ring: its longest round trip counts. A ring that a switch sums waits
+def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) -> IrnConfig:
+    """The same for all connections of the job, which are those of `pairs` of hosts, or without any those of the ring of
+    all ranks: the longest round trip counts. A ring that a switch sums waits
     for the slowest of its hosts, and for whatever that one lost: its cap covers RTO_high twice too. Between two hosts
     alone it is what the line holds."""
     hosts, topology = scenario.ranks, scenario.topology
@@ -31,7 +34,7 @@ def irn_config(scenario: Scenario) -> IrnConfig:
     wake = 0 if scenario.world == "simulated" else _WAKE_NS
     trip = max(
         round_trip_ns(topology, own, peer, packet, wake)
-        for own, peer in zip(hosts, [*hosts[1:], hosts[0]], strict=True)
+        for own, peer in pairs or zip(hosts, [*hosts[1:], hosts[0]], strict=True)
     )
     low = _LOW * trip
     high = low * 16 // 5

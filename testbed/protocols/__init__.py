@@ -17,5 +17,7 @@ NAMES = (
     "shift",
     "parallel_netreduce",
     "tencent",
+    "recursive_doubling",
+    "rabenseifner",
 )
 """as in `job.collective`, in the order of `tb list collectives`"""

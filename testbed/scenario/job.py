@@ -110,8 +110,8 @@ class SharedJob(Section):
     1ms, backward: 2ms}` in all; `jitter: 10%` ([jobs](jobs.md#time))"""
     dtype: Annotated[str, choice(names.DTYPES)] = "float32"
     """`float32` (folded in rank order), `int32` (wraps), `int32sat` (clamped once; refused where hosts or racks sum a
-    part, which would clamp early: `ring`, `fallback: ring`, `tencent`, `parallel_netreduce`, `netreduce` on two
-    tiers)"""
+    part, which would clamp early: `ring`, `fallback: ring`, `tencent`, `parallel_netreduce`, `recursive_doubling`,
+    `rabenseifner`, `netreduce` on two tiers)"""
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     """all-reduces, one after the other"""
     window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
@@ -157,8 +157,9 @@ class Job(SharedJob):
     collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
     ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
-    `parallel_netreduce` and `tencent` (in phases, over machines of several workers). A protocol of your own is named on
-    the command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
+    `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
+    `rabenseifner` ([pairs](pairs.md) of hosts). A protocol of your own is named on the command line:
+    `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 170

@@ -26,6 +26,7 @@ _KINDS: Mapping[str, RingKind] = {
     "all_gather": RingKind(parts_sent=1),
     "chain_reduce": RingKind(parts_sent=0),
     "chain_broadcast": RingKind(parts_sent=0),
+    "exchange": RingKind(parts_sent=2),
 }
 
 

@@ -32,13 +32,13 @@ from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["PhasedCollective"]
+__all__ = ["INWARD", "PhasedCollective"]
 
-_INWARD, _OUTWARD = ("reduce_scatter", "chain_reduce"), ("all_gather", "chain_broadcast")
+INWARD, _OUTWARD = ("reduce_scatter", "chain_reduce", "exchange"), ("all_gather", "chain_broadcast")
 _KINDS: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
     "netreduce": NetReduceCollective,
     "ring": RingCollective,
-    **dict.fromkeys((*_INWARD, *_OUTWARD), RingCollective),
+    **dict.fromkeys((*INWARD, *_OUTWARD), RingCollective),
 }
 
 
@@ -104,7 +104,7 @@ class PhasedCollective(Teller):
                 while (event := phase.next_event()) is not None:
                     self._events.append(event)
                 self.problem = self.problem or phase.problem
-            if self._over or self.problem is not None or not self._phases[self._current].whole:
+            if self._over or self.problem is not None or not self._is_over():
                 return
             if self._current + 1 < len(self._phases):
                 self._begin_next(now)
@@ -116,13 +116,21 @@ class PhasedCollective(Teller):
         self._current += 1
         config, phase = self._configs[self._current], self._phases[self._current]
         own = slice(config.first_element, config.first_element + config.elements)
-        if config.collective.kind in _INWARD:
-            source, target, self._reduced = self._input, self._partial, True
-        elif config.collective.kind in _OUTWARD:
-            source = target = self._output
-        else:
-            source, target = self._partial if self._reduced else self._input, self._output
+        source, target = self._buffers(config.collective.kind)
         phase.start(self._iteration, source[own], target[own], now)
+
+    def _is_over(self) -> bool:
+        """Whether the current phase has given what the next one needs."""
+        return self._phases[self._current].whole
+
+    def _buffers(self, kind: str) -> tuple[Vector, Vector]:
+        """What the current phase reads and fills, each as long as the gradient."""
+        if kind in INWARD:
+            self._reduced = True
+            return self._input, self._partial
+        if kind in _OUTWARD:
+            return self._output, self._output
+        return self._partial if self._reduced else self._input, self._output
 
 
 def _check(whole: CollectiveConfig, phases: tuple[PhaseConfig, ...]) -> None:
@@ -138,5 +146,5 @@ def _check(whole: CollectiveConfig, phases: tuple[PhaseConfig, ...]) -> None:
             )
     if (whole.arithmetic.op, whole.arithmetic.dtype) == ("sum", "int32sat"):
         raise ScenarioError(
-            "sums inside a machine would saturate early", key="job.dtype", found="int32sat", allowed="float32, int32"
+            "partial sums would saturate early", key="job.dtype", found="int32sat", allowed="float32, int32"
         )

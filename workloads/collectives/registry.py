@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from workloads.collectives.base import Collective
 from workloads.collectives.netreduce import NetReduceCollective, netreduce_packets
+from workloads.collectives.paired import PairedCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets
@@ -31,6 +32,8 @@ _KINDS: dict[str, _Kind] = {
     "shift": _Kind(NetReduceCollective, netreduce_packets),
     "parallel_netreduce": _Kind(PhasedCollective, None),
     "tencent": _Kind(PhasedCollective, None),
+    "recursive_doubling": _Kind(PairedCollective, None),
+    "rabenseifner": _Kind(PairedCollective, None),
 }
 
 

@@ -9,6 +9,7 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
+| exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _PIECES_PER_CHUNK = 8
 _LEAST_PACKETS = 16
 """a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
 _CHAINS = ("chain_reduce", "chain_broadcast")
+_WHOLE = (*_CHAINS, "exchange")
+"""do not cut the gradient into chunks"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def gathers(config: CollectiveConfig, step: int) -> bool:
 
 def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
     """What `rank` sends in one iteration, in order; empty chunks need no message."""
-    bounds = chunk_bounds(elements, 1 if config.kind in _CHAINS else config.size)
+    bounds = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)
     transfers = []
     for step, chunk in _steps(config, rank):
         first, last = bounds[chunk]
@@ -66,7 +69,7 @@ def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: 
 
 def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
     """Packets of the longest message that any rank sends: all ranks have slots of one size."""
-    first, last = chunk_bounds(elements, 1 if config.kind in _CHAINS else config.size)[0]
+    first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
     packets = -(-(last - first) // path_mtu)
     return max(1, min(packets, _message_packets(config, packets)))
 
@@ -81,6 +84,8 @@ def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
     size = config.size
     if config.kind in _CHAINS:
         return [(rank, 0)] if rank < size - 1 else []
+    if config.kind == "exchange":
+        return [(0, 0)]
     first = size - 1 if config.kind == "all_gather" else 0
     behind = size - 1 if config.kind == "reduce_scatter" else 2 * size - 2
     return [(step, (rank - step) % size) for step in range(first, behind)]

@@ -73,7 +73,7 @@ def test_the_command_tells_and_writes_all(
          "seeds\n")),
         (["rack", "--protocols", "netreduce,switchlm"],
          ("tb: --protocols: protocols[1]: no such protocol of sweeps; found 'switchlm'; allowed: netreduce, switchml, "
-         "atp, esa, ring; did you mean 'switchml'?\n")),
+         "atp, esa, ring, recursive_doubling, rabenseifner; did you mean 'switchml'?\n")),
         (["rack", "--world", "simulated,real", "--seeds", "2"], ("tb: --world: worlds[1]: no such world; found 'real'; "
                                                                 "allowed: emulated, simulated, lab\n")),
         (["netreduce-scale", "--seeds", "2"], ("tb sweep: --seeds: means nothing for a sweep of models; allowed: with "

@@ -31,6 +31,8 @@ NETWORKS = {
         ("faults.flap.from=1ms", "faults.flap.until=3ms"),
     ),  # whose own workload has a size that cannot be changed
     "tencent": ("hierarchical-tencent", ()),
+    "recursive_doubling": ("recursive-doubling-lossy", ()),
+    "rabenseifner": ("rabenseifner-lossy", ()),
 }
 
 
@@ -123,7 +125,7 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
             (
                 "job.collective: a training cannot use this; found shift; allowed: netreduce, switchml, atp, esa, "
                 "grid, "
-                "ring, parallel_netreduce, tencent"
+                "ring, parallel_netreduce, tencent, recursive_doubling, rabenseifner"
             ),
         ),
         ("rack-int32", (), "job.dtype: a training cannot use this; found int32; allowed: float32"),

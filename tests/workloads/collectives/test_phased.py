@@ -143,12 +143,12 @@ def test_a_wrong_result_of_a_phase_is_the_workers_problem() -> None:
             (
                 "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, "
                 "reduce_scatter, "
-                "chain_reduce, all_gather, chain_broadcast"
+                "chain_reduce, exchange, all_gather, chain_broadcast"
             ),
         ),
         (
             worker_of(phase("ring", 1, 0, 4), arithmetic=ArithmeticSpec("sum", "int32sat")),
-            "scenario: job.dtype: sums inside a machine would saturate early; found int32sat; allowed: float32, int32",
+            "scenario: job.dtype: partial sums would saturate early; found int32sat; allowed: float32, int32",
         ),
     ],
 )

@@ -1,0 +1,40 @@
+"""The plan of an all-reduce whose ranks talk in pairs: a ring of two for each pair and step, over plain switches."""
+
+from __future__ import annotations
+
+from testbed.plan.connections import plan_connections
+from testbed.plan.irn import irn_config
+from testbed.plan.jobs import plan_jobs
+from testbed.plan.model import Plan
+from testbed.plan.phases import PhaseRing, phased_workers
+from testbed.plan.switches import plan_switches
+from testbed.scenario.model import Scenario
+from workloads.collectives.pairs import PAIR_SCHEDULES
+
+__all__ = ["plan_pairs", "slowest_host_bps"]
+
+
+def plan_pairs(scenario: Scenario) -> Plan:
+    """Queue pairs, PSNs and keys of all pairs are drawn from the seed."""
+    (only,) = plan_jobs(scenario)
+    hosts, job = only.hosts, scenario.job
+    schedule = PAIR_SCHEDULES[job.collective](len(hosts), only.workloads[0].elements)
+    rings = [
+        PhaseRing(
+            phase.name, phase.kind, number, tuple(hosts[rank] for rank in phase.ranks), phase.first_element,
+            phase.elements,
+        )
+        for number, phase in enumerate(schedule, 1)
+    ]  # fmt: skip
+    pairs = tuple({(ring.hosts[0], ring.hosts[1]) for ring in rings})
+    irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None
+    workers = phased_workers(scenario, hosts, rings, only.workloads, irn)
+    return Plan(scenario, workers, plan_switches(scenario, only.arithmetic), plan_connections(workers))
+
+
+def slowest_host_bps(plan: Plan) -> float:
+    """Bits of gradient per second that framing leaves of the slowest link of a host. Its steps follow one another, so
+    that they do not share it."""
+    topology, framing = plan.scenario.topology, plan.workers[0].framing
+    rate_bps = min(link.shape.rate_bps for worker in plan.workers for _, link, _ in topology.ports(worker.name))
+    return rate_bps * framing.payload_bytes / framing.frame_bytes

@@ -1,0 +1,130 @@
+"""Workers of a collective in phases: each phase of a worker is a ring of its own, with queue pairs, keys and first PSNs
+drawn from the seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from testbed.plan.pairs import BASE_VA, queue_pair
+from testbed.scenario.model import Scenario
+from topologies import Node
+from workloads.config import ArithmeticSpec, CollectiveConfig, IrnConfig, PhaseConfig, WorkerConfig, WorkloadConfig
+from workloads.wire import PSN_MODULUS
+
+__all__ = ["PhaseRing", "phased_workers"]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRing:
+    """One ring of one phase."""
+
+    phase: str
+    kind: str
+    ring_id: int
+    """no other ring of the plan has it; those on the rack's switch count from 1"""
+    hosts: tuple[Node, ...]
+    """rank order"""
+    first_element: int
+    elements: int
+
+
+def phased_workers(
+    scenario: Scenario,
+    hosts: Sequence[Node],
+    rings: Sequence[PhaseRing],
+    workloads: Sequence[WorkloadConfig],
+    irn: IrnConfig | None = None,
+) -> tuple[WorkerConfig, ...]:
+    """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
+    each rank. `irn`: None where the connections use go-back-N."""
+    job = scenario.job
+    seats = sum(len(ring.hosts) for ring in rings)
+    draw = random.Random(f"phases {scenario.seed}")
+    qpns = iter(draw.sample(range(0x100, 0x10000), 2 * seats))
+    rkeys = iter(draw.sample(range(1 << 32), seats))
+    phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}
+    for ring in rings:
+        for host, phase in zip(ring.hosts, _phases(scenario, ring, irn, draw, qpns, rkeys), strict=True):
+            phases[host.name].append(phase)
+    return tuple(
+        WorkerConfig(
+            name=host.name,
+            to_successor=phases[host.name][0].to_successor,
+            from_predecessor=phases[host.name][0].from_predecessor,
+            collective=CollectiveConfig(
+                kind=job.collective,
+                ring_id=0,
+                rank=rank,
+                size=len(hosts),
+                arithmetic=ArithmeticSpec(job.op, job.dtype),
+                message_packets=job.message_packets,
+                window_messages=job.window_messages,
+                verb=scenario.transport.verb,
+                credit=job.credit,
+                hello=job.hello,
+                receive_late_ns=scenario.transport.receive_late_ns,
+                pipelined=job.pipelined,
+            ),
+            workload=workload,
+            phases=tuple(phases[host.name]),
+        )
+        for rank, (host, workload) in enumerate(zip(hosts, workloads, strict=True))
+    )
+
+
+def _phases(
+    scenario: Scenario,
+    ring: PhaseRing,
+    irn: IrnConfig | None,
+    draw: random.Random,
+    qpns: Iterator[int],
+    rkeys: Iterator[int],
+) -> list[PhaseConfig]:
+    """Of the hosts of one ring, in rank order."""
+    job, transport, hosts = scenario.job, scenario.transport, ring.hosts
+    size = len(hosts)
+    sending, receiving, keys = (list(islice(numbers, size)) for numbers in (qpns, qpns, rkeys))
+    sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
+    psns = [
+        draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
+    ]
+    phases = []
+    for rank, host in enumerate(hosts):
+        after, before = (rank + 1) % size, (rank - 1) % size
+        phases.append(
+            PhaseConfig(
+                to_successor=queue_pair(
+                    scenario, host, hosts[after], qpn=sending[rank], peer_qpn=receiving[after], sport=sports[rank],
+                    first_psn=psns[rank], peer_first_psn=0, irn=irn,
+                ),
+                from_predecessor=queue_pair(
+                    scenario, host, hosts[before], qpn=receiving[rank], peer_qpn=sending[before],
+                    sport=sports[size + rank], first_psn=0, peer_first_psn=psns[before], irn=irn,
+                ),
+                collective=CollectiveConfig(
+                    kind=ring.kind,
+                    ring_id=ring.ring_id,
+                    rank=rank,
+                    size=size,
+                    arithmetic=ArithmeticSpec(job.op, job.dtype),
+                    message_packets=job.message_packets,
+                    window_messages=job.window_messages,
+                    verb=transport.verb,
+                    credit=job.credit,
+                    hello=job.hello,
+                    peer_base_va=BASE_VA,
+                    peer_rkey=keys[after],
+                    base_va=BASE_VA,
+                    rkey=keys[rank],
+                    receive_late_ns=transport.receive_late_ns,
+                    phase=ring.phase,
+                    pipelined=job.pipelined,
+                ),
+                first_element=ring.first_element,
+                elements=ring.elements,
+            )
+        )  # fmt: skip
+    return phases

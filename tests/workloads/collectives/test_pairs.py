@@ -1,0 +1,113 @@
+"""Schedules in pairs, followed element by element without any packet."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.collectives.pairs import PAIR_SCHEDULES, PairPhase, rabenseifner, recursive_doubling
+from workloads.costs import sent_bytes
+from workloads.errors import ScenarioError
+
+_SUMS = ("chain_reduce", "reduce_scatter", "exchange")
+
+
+def moves(phase: PairPhase) -> list[tuple[int, int, range]]:
+    """(from, to, elements) of all that crosses the network"""
+    first, second = phase.ranks
+    start, count = phase.first_element, phase.elements
+    middle, stop = start + (count + 1) // 2, start + count
+    lower, upper, both = range(start, middle), range(middle, stop), range(start, stop)
+    return {
+        "chain_reduce": [(first, second, both)],
+        "chain_broadcast": [(first, second, both)],
+        "exchange": [(first, second, both), (second, first, both)],
+        "reduce_scatter": [(first, second, lower), (second, first, upper)],
+        "all_gather": [(second, first, lower), (first, second, upper)],
+    }[phase.kind]
+
+
+def follow(schedule: tuple[PairPhase, ...], ranks: int, elements: int) -> list[list[frozenset[int]]]:
+    """Whose parts each rank's element holds at the end; a part that would enter a sum twice is a failure."""
+    held = [[frozenset([rank])] * elements for rank in range(ranks)]
+    for phase in schedule:
+        arriving = [(to, item, held[source][item]) for source, to, items in moves(phase) for item in items]
+        for to, item, value in arriving:
+            if phase.kind in _SUMS:
+                assert not held[to][item] & value
+                held[to][item] |= value
+            else:
+                held[to][item] = value
+    return held
+
+
+@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@given(st.integers(2, 20), st.integers(0, 40))
+def test_every_rank_ends_with_every_part_once(name: str, ranks: int, more: int) -> None:
+    elements = ranks + more
+    everybody = frozenset(range(ranks))
+    held = follow(PAIR_SCHEDULES[name](ranks, elements), ranks, elements)
+    assert all(value == everybody for rank in held for value in rank)
+
+
+@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@given(st.integers(2, 20))
+def test_no_rank_has_two_phases_of_one_name(name: str, ranks: int) -> None:
+    phases = Counter((rank, phase.name) for phase in PAIR_SCHEDULES[name](ranks, 64) for rank in phase.ranks)
+    assert set(phases.values()) == {1}
+
+
+@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("ranks", [2, 4, 8, 16, 32])
+def test_the_busiest_rank_sends_what_the_closed_form_says(name: str, ranks: int) -> None:
+    """The elements are a multiple of the ranks, so that halves are halves."""
+    sent: Counter[int] = Counter()
+    for phase in PAIR_SCHEDULES[name](ranks, 4 * ranks):
+        for source, _, items in moves(phase):
+            sent[source] += len(items)
+    assert max(sent.values()) == sent_bytes(name, ranks, 4 * ranks)
+
+
+def test_six_ranks_fold_to_four_which_double() -> None:
+    told = [(phase.name, phase.ranks) for phase in recursive_doubling(6, 10)]
+    assert told == [
+        ("fold_in", (0, 1)), ("fold_in", (2, 3)),
+        ("exchange_0", (1, 3)), ("exchange_0", (4, 5)),
+        ("exchange_1", (1, 4)), ("exchange_1", (3, 5)),
+        ("fold_out", (1, 0)), ("fold_out", (3, 2)),
+    ]  # fmt: skip
+
+
+def test_four_ranks_halve_with_the_near_partner_first_and_double_with_the_far_one_first() -> None:
+    told = [(phase.name, phase.ranks, phase.first_element, phase.elements) for phase in rabenseifner(4, 10)]
+    assert told == [
+        ("halve_0", (1, 0), 0, 10), ("halve_0", (3, 2), 0, 10),
+        ("halve_1", (2, 0), 0, 5), ("halve_1", (3, 1), 5, 5),
+        ("double_1", (2, 0), 0, 5), ("double_1", (3, 1), 5, 5),
+        ("double_0", (1, 0), 0, 10), ("double_0", (3, 2), 0, 10),
+    ]  # fmt: skip
+
+
+def test_near_partners_first_take_little_out_of_a_rack() -> None:
+    """Four racks of four, an element per rank: the bytes that leave a rack, in gradients (2 (R-1) / R for halving)."""
+    for name, gradients in (("rabenseifner", 1.5), ("recursive_doubling", 8.0)):
+        left = sum(
+            len(items)
+            for phase in PAIR_SCHEDULES[name](16, 16)
+            for source, to, items in moves(phase)
+            if source < 4 <= to
+        )
+        assert left / 16 == gradients
+
+
+def test_what_cannot_be_scheduled() -> None:
+    for name, schedule in PAIR_SCHEDULES.items():
+        with pytest.raises(ScenarioError, match="nobody to reduce with"):
+            schedule(1, 10)
+        assert schedule(2, 2), name
+    with pytest.raises(ScenarioError, match="allowed: at least 4 elements"):
+        rabenseifner(6, 3)
+    assert rabenseifner(6, 4)
