@@ -14,7 +14,7 @@ from switch_nodes.fpga.driver import CardDriver
 from switch_nodes.fpga.faults import CardFault
 from switch_nodes.fpga.golden import TimedFrame
 from switch_nodes.fpga.transport import MemoryTransport, StepClock, Transport
-from switch_nodes.netreduce.program import Contribution
+from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.slot_actions import SlotActions
 from tests.support.netreduce_harness import Job, small_job
 from tests.support.slot_mutants import program_with
@@ -95,14 +95,17 @@ def job_trace(job: Job) -> list[TimedFrame]:
 WRONG_BYTE, WRONG_MASK = 20, 0x10
 
 
-@program_with
-class OneBitWrong(SlotActions):
+def one_bit_wrong(wrong_slot: int) -> type[NetReduceProgram]:
     """One bit of one element of one slot's sums is turned round."""
 
-    def _sum(self, c: Contribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
-        super()._sum(c, slot, into)
-        if slot == 6 and len(c.elements) > WRONG_BYTE:  # of `small_job`: message 1, offset 2
-            into[slot, WRONG_BYTE] ^= WRONG_MASK
+    @program_with
+    class OneBitWrong(SlotActions):
+        def _sum(self, c: Contribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
+            super()._sum(c, slot, into)
+            if slot == wrong_slot and len(c.elements) > WRONG_BYTE:
+                into[slot, WRONG_BYTE] ^= WRONG_MASK
+
+    return OneBitWrong
 
 
 @program_with

@@ -17,7 +17,7 @@ from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
 from switch_nodes.fpga.regmap import Status
 from testbed.cli import main
 from testbed.lab.cards.configfile import config_text
-from tests.support.cards import CardBench, OneBitWrong, card_config
+from tests.support.cards import CardBench, card_config, one_bit_wrong
 from tests.support.netreduce_harness import small_job
 
 RACK = ["card", "golden", "rack", "--set", "job.size=40kB", "--seed", "2"]
@@ -142,12 +142,9 @@ def test_a_golden_run_in_memory(tmp_path, capsys):
     assert capsys.readouterr().out == said
 
 
-class OneBitOfRack(OneBitWrong):
-    slot = 170 + 2  # message 1, offset 2
-
-
 def wrong_card(config, faults):
-    bench = CardBench(config.ports, programs={"netreduce": OneBitOfRack})
+    wrong = one_bit_wrong(170 + 2)  # message 1, offset 2
+    bench = CardBench(config.ports, programs={"netreduce": wrong})
     bench.driver.bring_up(reference_bitstream(), config)
     return bench.card
 
