@@ -41,7 +41,7 @@ def test_a_trace_of_bypassed_frames_has_no_sums():
 
 
 def test_one_wrong_bit_in_an_adder_is_shown_to_the_element():
-    found = play(card_running(one_bit_wrong(6))  # message 1, offset 2, TRACE)
+    found = play(card_running(one_bit_wrong(6)), TRACE)  # message 1, offset 2
     difference = compare(EXPECTED, found)
     assert difference.kind is Kind.DIFFERS
     element = WRONG_BYTE // 4
