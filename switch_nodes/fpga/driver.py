@@ -18,7 +18,7 @@ from switch_nodes.fpga.registers import Access, check_of, doubled
 from switch_nodes.fpga.regmap import (
     CONFIGURATION,
     COUNTERS,
-    COUNTERS_OF_1_0,
+    COUNTERS_OF_MINOR,
     OPERATIONS,
     PAGE_BYTES,
     REGISTERS,
@@ -127,7 +127,8 @@ class CardDriver:
 
     def counters(self) -> dict[str, int]:
         """All that the card's map has, of one moment."""
-        names = list(COUNTERS) if self.words.identify() else list(COUNTERS)[:COUNTERS_OF_1_0]
+        minor = min(self.words.identify(), len(COUNTERS_OF_MINOR) - 1)
+        names = list(COUNTERS)[: COUNTERS_OF_MINOR[minor]]
         base = REGISTERS[f"COUNT_{next(iter(COUNTERS)).upper()}"].address
         for _ in range(_LATCH_TRIES):
             self._command(Command.LATCH)

@@ -14,7 +14,7 @@ from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, OP_CODES
 __all__ = [
     "CONFIGURATION",
     "COUNTERS",
-    "COUNTERS_OF_1_0",
+    "COUNTERS_OF_MINOR",
     "DTYPES",
     "GATES",
     "MAC_FIELDS",
@@ -42,7 +42,7 @@ __all__ = [
 
 MAGIC = 0x494E4143
 """INAC"""
-MAP_VERSION = 0x0001_0001
+MAP_VERSION = 0x0001_0002
 """major in the upper half: another one is another map; minor: registers were added"""
 PAGE_BYTES = 1024
 MAX_RINGS, MAX_MACS, MAX_PORTS = 8, 256, 64
@@ -221,9 +221,10 @@ COUNTERS: dict[str, str] = {
     "ahead": "dropped: gate epsn only",
     "unasked": "leaf, dropped: a sum of spines that the rack did not ask for",
     "unforeseen": "dropped: its table has no such pair of state and event (map 1.1)",
+    "trimmed": "passed on, not counted: a full queue had cut the payload (map 1.2)",
 }
-COUNTERS_OF_1_0 = 26
-"""counters of the map 1.0; each later version of map 1 adds some behind them"""
+COUNTERS_OF_MINOR = (26, 27, len(COUNTERS))
+"""how many of them the maps 1.0, 1.1 and 1.2 have; each version adds its own behind those before"""
 _COUNTING = (
     Register("LATCHES", 0x200, _R, "times that LATCH was given: the counters below are of one moment"),
     *(

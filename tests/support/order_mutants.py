@@ -100,7 +100,7 @@ class RackTimersAtOnce(RackWindow):
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
         new = super().heard(is_gap, cumulative, selective)
         if self.in_flight and not new and self.una in self._flights:
-            self.schedule_oldest()
+            self.timed_out()
         return new
 
 

@@ -25,7 +25,7 @@ def ask(server, asked):
 
 def test_reads_and_writes():
     server = RegisterServer(EmulatedCard(2))
-    assert ask(server, request(Operation.READ, 0, 8)) == MAGIC.to_bytes(4, "little") + bytes((1, 0, 1, 0))
+    assert ask(server, request(Operation.READ, 0, 8)) == MAGIC.to_bytes(4, "little") + bytes((2, 0, 1, 0))
     assert ask(server, request(Operation.WRITE, SIZE, 4, b"\x01\x02\x00\x00", 2)) == b""
     assert ask(server, request(Operation.READ, SIZE, 4, b"", 3)) == b"\x01\x02\x00\x00"
 

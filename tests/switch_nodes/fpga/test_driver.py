@@ -35,7 +35,7 @@ def still_sums(card, job=JOB):
 def test_from_nothing_to_a_card_that_sums():
     bench = running(load_ns=30_000_000)
     identity, state = bench.driver.identity(), bench.driver.state()
-    assert (identity.serial, identity.map_version, identity.ports) == ("emulated-0", "1.1", 3)
+    assert (identity.serial, identity.map_version, identity.ports) == ("emulated-0", "1.2", 3)
     assert len(identity.operations) == 9
     assert (state.status, state.load_state) == (
         Status.PROGRAMMED | Status.CONFIGURED | Status.RUNNING,
@@ -309,11 +309,11 @@ def test_counters_are_of_one_moment():
         bench.driver.counters()
 
 
-def test_a_card_of_the_first_map_is_asked_for_its_counters_alone():
+@pytest.mark.parametrize(("minor", "lacks"), [(0, ["unforeseen", "trimmed"]), (1, ["trimmed"]), (2, []), (3, [])])
+def test_a_card_of_another_map_is_asked_for_its_counters_alone(minor, lacks):
     bench = running()
-    assert bench.driver.counters()["unforeseen"] == 0
-    answering(bench, "MAP_VERSION", 1 << 16)
-    behind = REGISTERS["COUNT_UNFORESEEN"].address
+    answering(bench, "MAP_VERSION", 1 << 16 | minor)
+    behind = REGISTERS[f"COUNT_{lacks[0].upper()}"].address if lacks else CONFIGURATION.start
     real = bench.card._read_word
 
     def read(address):
@@ -321,7 +321,7 @@ def test_a_card_of_the_first_map_is_asked_for_its_counters_alone():
         return real(address)
 
     bench.card._read_word = read
-    assert set(COUNTERS) - set(bench.driver.counters()) == {"unforeseen"}
+    assert set(COUNTERS) - set(bench.driver.counters()) == set(lacks)
 
 
 @pytest.mark.parametrize(

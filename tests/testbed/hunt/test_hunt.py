@@ -270,7 +270,7 @@ def test_over_fabrics_the_steps_of_leaves_are_told_too(tmp_path, capsys):
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert document["hunt"] == "Hunt in netreduce fabric"
-    assert document["transitions"]["held"] == 60 + 45 + 7 + 16 + 23 + 38
+    assert document["transitions"]["held"] == 65 + 50 + 8 + 16 + 23 + 38
     assert any(name.startswith("leaf_slot ") for name in document["coverage"]["transitions"])
     assert "cannot happen in a fabric" in captured.err
     assert hunt("--schedules", 16, "--out", out) == 64

@@ -28,7 +28,7 @@ from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet
 
 
 def test_the_tables_hold_each_step_once_and_reasons_are_about_them():
-    assert len(set(TRANSITIONS)) == len(TRANSITIONS) == 60 + 45 + 7 + 16 + 23
+    assert len(set(TRANSITIONS)) == len(TRANSITIONS) == 65 + 50 + 8 + 16 + 23
     assert set(IMPOSSIBLE) <= set(TRANSITIONS)
     assert len(set(FABRIC_TRANSITIONS)) == len(FABRIC_TRANSITIONS) == len(TRANSITIONS) + len(LEAF_SLOT_TABLE)
     assert set(FABRIC_IMPOSSIBLE) <= set(FABRIC_TRANSITIONS)
