@@ -32,7 +32,8 @@ def test_sums_are_right_and_every_check_holds(over: dict[str, str], world: str, 
     text = [f"{key}={value}" for key, value in over.items()]
     outcome = run_scenario(load_scenario("irn-ring-sprayed", [*text, "job.size=100kB"], world=world), tmp_path / "run")
     assert outcome.document["verdict"] == "pass", outcome.document["checks"]
-    assert outcome.document["metrics"]["retransmissions"]["spurious"] > 0
+    if world == "simulated":  # in real time answers may happen to keep their order
+        assert outcome.document["metrics"]["retransmissions"]["spurious"] > 0
 
 
 @pytest.mark.parametrize("native", [True, False])
