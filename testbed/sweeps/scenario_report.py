@@ -157,15 +157,18 @@ def _untold(finished: FinishedScenarios) -> Iterator[str]:
 
 def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
     """How many runs could not tell their times, which the tables leave out, and why the first of them could not."""
-    reasons = [outcome.untimed for outcome in finished.outcomes if outcome.untimed]
-    if not reasons:
+    pairs = zip(finished.points, finished.outcomes, strict=True)
+    untimed = [(point.world, outcome.untimed) for point, outcome in pairs if outcome.untimed]
+    if not untimed:
         return
     runs = amount(len(finished.points), "run")
+    help_ = "`--world simulated` needs no machine that keeps up"
+    if any(world == "emulated" for world, _ in untimed):
+        help_ = f"`--set dilation=auto` slows such runs down until this machine keeps up; {help_}"
     yield ""
     yield from fold(
-        f"{len(reasons):,} of {runs} could not tell their times, and the tables leave those out; the first: "
-        f"{reasons[0]}. `--set dilation=auto` slows such runs down until this machine keeps up; `--world simulated` "
-        "needs no machine that does.",
+        f"{len(untimed):,} of {runs} could not tell their times, and the tables leave those out; the first: "
+        f"{untimed[0][1]}. {help_}.",
         width,
     )
 

@@ -120,9 +120,11 @@ def test_runs_that_could_not_tell_their_times_say_why(finished: FinishedScenario
     assert not [line for line in scenario_summary(finished) if "could not tell" in line]
     lags = [replace(outcome, untimed="the machine did not keep up: lags") for outcome in finished.outcomes[:2]]
     slow = replace(finished, outcomes=(*lags, *finished.outcomes[2:]))
-    text = " ".join(scenario_summary(slow, 60))
-    assert "2 of 18 runs could not tell their times" in text
-    assert "the first: the machine did not keep up: lags. `--set dilation=auto`" in text
+    for world, hint in (("emulated", "`--set dilation=auto`"), ("lab", "`--world simulated`")):
+        points = tuple(replace(point, world=world) for point in finished.points)
+        text = " ".join(scenario_summary(replace(slow, points=points), 60))
+        assert "2 of 18 runs could not tell their times" in text
+        assert f"the first: the machine did not keep up: lags. {hint}" in text
     assert [result["untimed"] for result in scenario_document(slow)["results"]][:3] == [lags[0].untimed] * 2 + [""]
 
 

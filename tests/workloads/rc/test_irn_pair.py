@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.irn_transfers import check, transfer
 from tests.support.rc_pair import BASE_VA, MTU, QPN, RKEY, START_PSNS, RcPair, Sent, pattern
 from workloads.config import IrnConfig
 from workloads.events import FrameRejected, NakSent, QpFailed, Retransmission
@@ -25,28 +26,6 @@ def irn_pair(psn: int = 0, irn: IrnConfig = IRN, **overrides: Any) -> RcPair:
     pair = RcPair(recovery="irn", irn=irn, psn=psn, **overrides)
     pair.post_receives(32)
     return pair
-
-
-def transfer(pair: RcPair, *sizes: int) -> list[bytes]:
-    """Messages of these sizes, all posted at once, each to its own place; what they hold."""
-    messages, at = [], 0
-    for number, size in enumerate(sizes):
-        messages.append(pattern(size, salt=number))
-        pair.write(messages[-1], wr_id=number, imm=number, at=at)
-        at += size
-    pair.run()
-    return messages
-
-
-def check(pair: RcPair, messages: list[bytes]) -> None:
-    """Each arrived once, whole and in order; both sides know; the MSN counts messages."""
-    assert pair.received == messages
-    assert pair.statuses() == [(number, "SUCCESS") for number in range(len(messages))]
-    arrived = [c for c in pair.completions["b"] if isinstance(c, ReceiveCompleted)]
-    assert [(c.imm, c.length) for c in arrived] == [(n, len(message)) for n, message in enumerate(messages)]
-    last = max((s for s in pair.sent if s.side == "b"), key=lambda s: s.index)
-    assert last.packet.aeth is not None
-    assert last.packet.aeth.msn == len(messages) & 0xFFFFFF
 
 
 @pytest.mark.parametrize("psn", START_PSNS)

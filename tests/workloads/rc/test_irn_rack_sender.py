@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.irn_transfers import check, transfer
 from tests.support.rc_pair import MTU, START_PSNS, RcPair, Sent, pattern
 from workloads.config import IrnConfig
 from workloads.events import QpFailed, Retransmission
-from workloads.rc import ReceiveCompleted
 
 RTT, PACKETS = 200_000, 8
 IRN = IrnConfig(rto_low_ns=4 * RTT, rto_high_ns=13 * RTT, cap_packets=40)
@@ -24,22 +24,6 @@ def rack_pair(psn: int = 0, recovery: str = "irn-rack", **overrides: Any) -> RcP
     pair = RcPair(recovery=recovery, psn=psn, **settings_)
     pair.post_receives(256)
     return pair
-
-
-def transfer(pair: RcPair, *sizes: int) -> list[bytes]:
-    messages, at = [], 0
-    for number, size in enumerate(sizes):
-        messages.append(pattern(size, salt=number))
-        pair.write(messages[-1], wr_id=number, imm=number, at=at)
-        at += size
-    pair.run()
-    return messages
-
-
-def check(pair: RcPair, messages: list[bytes]) -> None:
-    assert pair.received == messages
-    assert pair.statuses() == [(number, "SUCCESS") for number in range(len(messages))]
-    assert [c.imm for c in pair.completions["b"] if isinstance(c, ReceiveCompleted)] == list(range(len(messages)))
 
 
 @pytest.mark.parametrize("psn", START_PSNS)
