@@ -34,7 +34,7 @@ def check_trim(
         told = f"host {host} is on device {device}, which takes a trimmed packet for a damaged one"
         problems.add(path, told, found="'trim'", allowed=f"drop; or nics.{host}: soft")
     elif kind is not None and kind.is_card:
-        told = "the card takes a trimmed packet for a damaged one, and its receiver never hears of it"
+        told = "a card with a register map before 1.2 takes a trimmed packet for a damaged one"
         problems.add(path, told, found="'trim'", allowed="drop; or switch.program: netreduce")
 
 

@@ -3,8 +3,8 @@
     Eth | IPv4/6, DSCP 11, length of what is left | UDP, likewise | BTH, pad 0 | [RETH] | [ImmDt] | iCRC
 
 Rule 1: a SEND or WRITE packet of a reliable connection loses its payload and pad; all else of its headers stays, the
-        ECN bits too. Rule 2: the DSCP says that it was trimmed, as UEC and the switches that trim have it; 11, which is
-        NVIDIA's default, lies in the pool for experiments and local use (RFC 2474, section 6). Rule 3: the iCRC is the
+        ECN bits too. Rule 2: the DSCP says that it was trimmed, as switches that trim have it; 11, which is NVIDIA's
+        default, lies in the pool for experiments and local use (RFC 2474, section 6). Rule 3: the iCRC is the
         complement of the right one over what is left. Who knows nothing of trimming sees a damaged packet and drops it,
         as the full queue would have; who does knows by it that the headers are whole. What was damaged before stays so.
 
