@@ -8,7 +8,8 @@ simpler queue pair that works with plain sets.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
   but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
-  Under `irn-rack`: or something that left after its last copy arrived.
+  Under `irn-rack`: or something that left after its last copy arrived. When a timer is over, and since the one before
+  nothing came but the packet that this had sent again: all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
   when more than N were in flight.
 """
@@ -108,11 +109,16 @@ class _Sender:
         """how often a timer sent something again or a recovery ended; in which round each PSN was sent again last"""
         self._recover_to: int | None = None
         """a recovery goes on until more than this is acknowledged"""
+        self._waited_for = self._lost_to = self._oldest - 2
+        """the oldest PSN when the timer was over last; all up to here is taken for lost"""
 
     def woke(self, now: int) -> None:
         many = self._end - self._oldest > self._irn.few_packets
         if self._end > self._oldest and now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns):
-            self._fired = now if self._fired is None else self._fired
+            if self._fired is None:
+                is_burst = self._waited_for == self._oldest - 1 and not self._arrived
+                self._lost_to = self._end - 1 if is_burst else self._oldest - 1
+                self._fired, self._waited_for = now, self._oldest
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
         named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]
@@ -156,11 +162,11 @@ class _Sender:
 
     def _repeats(self, at: int, psn: int) -> None:
         tell, done = self._pair.tell, self._again.get(at) == self._round
-        if at > max(self._arrived, default=self._oldest):
+        if at > max(self._oldest, self._lost_to, *self._arrived):
             tell("holes_alone_again", f"sends PSN {psn} again, and nothing behind it is known to have arrived")
         elif at != self._oldest and done:
             tell("holes_alone_again", f"sends PSN {psn} again a second time, and no timer was over")
-        elif at == self._oldest and (done or not self._gap_told):
+        elif at == self._oldest and (done or not (self._gap_told or at <= self._lost_to)):
             if self._fired is None:
                 tell("timers_wait", f"sends PSN {psn} again before its timer was over")
             else:
@@ -196,7 +202,7 @@ class _RackSender(_Sender):
         self._copies.setdefault(at, []).append(self._places)
 
     def _repeats(self, at: int, psn: int) -> None:
-        if max(self._copies.get(at, (0,))) < self._newest:
+        if max(self._copies.get(at, (0,))) < self._newest or (at <= self._lost_to and at != self._oldest):
             return
         if at != self._oldest:
             self._pair.tell(

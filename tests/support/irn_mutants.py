@@ -77,6 +77,14 @@ class HolesAboveAllThatArrived(SenderWindow):
 
 
 @_window
+class EverythingLostAtOneTimer(SenderWindow):
+    """The first timer takes everything in flight for lost."""
+
+    def _brought_one_packet(self) -> bool:
+        return True
+
+
+@_window
 class RecoveryLeftTooEarly(SenderWindow):
     """Any news ends a recovery; the next gap then begins one anew and sends again what was sent again."""
 
@@ -262,7 +270,7 @@ class AnswersOfIrnSwallowed(NetReduceProgram):
 
 
 IRN_ENDPOINT_MUTANTS: tuple[Callable[[Any], None], ...] = (
-    BitmapShiftedByOne, SelectiveAnswersIgnored, HolesAboveAllThatArrived, RecoveryLeftTooEarly, CapOfOneMore,
+    BitmapShiftedByOne, SelectiveAnswersIgnored, HolesAboveAllThatArrived, EverythingLostAtOneTimer, RecoveryLeftTooEarly, CapOfOneMore,
     CumulativeOneMore, rto_low_with_many_in_flight, repeats_go_to_the_begin, psns_of_answers_do_not_wrap,
     names_what_came_last, gap_names_what_is_missing, gaps_answered_once, duplicates_unanswered_by_irn,
     duplicate_counted_as_a_message, msn_before_the_gap_is_filled, kept_packets_forgotten,

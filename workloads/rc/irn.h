@@ -89,6 +89,7 @@ struct irn_pair {
     int64_t recover_to;
     int64_t again;
     int64_t is_due;
+    int64_t lost_to;
     int64_t deadline; /* -1: none */
     int64_t armed_at;
     int64_t is_extended;

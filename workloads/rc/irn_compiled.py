@@ -30,7 +30,7 @@ _MOST_ANSWERS = _ANSWERS // 2
 # `struct irn_pair`, part by part.
 _FIXED = struct.Struct("=6qQ5q")
 """source, destination, QPN, path MTU, answer head, its CRC, its address; cap, in order, N, RTO_low, RTO_high"""
-_STATE = struct.Struct("=3q6q5q4q2q8q")
+_STATE = struct.Struct("=3q7q5q4q2q8q")
 """failed, end of what is posted, messages; window; timers; receiver; answers; counters"""
 _BITMAP_BYTES = 8 + _BITS // 8
 _MESSAGE, _ANSWER, _KEPT = struct.Struct("=qqQ"), struct.Struct("=III"), struct.Struct("=IIII")
@@ -66,8 +66,8 @@ _NOWHERE = 0, 0, -1
 def check_irn(library: ctypes.CDLL) -> None:
     """Raises InternalError when the structs of `irn.h` are others in C than here."""
     pair = {
-        "octets": 48, "cap": 56, "failed": _STATE_AT, "una": _STATE_AT + 24, "deadline": _STATE_AT + 72,
-        "expected": _STATE_AT + 112, "first_answer": _STATE_AT + 144, "packets_sent": _STATE_AT + 160,
+        "octets": 48, "cap": 56, "failed": _STATE_AT, "una": _STATE_AT + 24, "deadline": _STATE_AT + 80,
+        "expected": _STATE_AT + 120, "first_answer": _STATE_AT + 152, "packets_sent": _STATE_AT + 168,
         "arrived": _ARRIVED_AT, "here": _HERE_AT, "message": _MESSAGES_AT, "answer": _ANSWERS_AT, "kept": _KEPT_AT,
     }  # fmt: skip
     check_layout(library, "irn_pair", pair, PAIR_BYTES)
@@ -162,16 +162,16 @@ class _Pair:
     def take(self) -> None:
         memory, at, receiver = self._memory, self._at, self.receiver
         state = _STATE.unpack_from(memory, at + _STATE_AT)
-        una, nxt, recovering, recover_to, again, is_due = state[3:9]
-        deadline, armed_at, is_extended, progress_at, timed_out = state[9:14]
-        expected, msn, _, size, first, waiting = state[14:20]
+        una, nxt, recovering, recover_to, again, is_due, lost_to = state[3:10]
+        deadline, armed_at, is_extended, progress_at, timed_out = state[10:15]
+        expected, msn, _, size, first, waiting = state[15:21]
         arrived, here = self._bitmap(_ARRIVED_AT), self._bitmap(_HERE_AT)
         self.sender.went_on(
-            WindowState(una, nxt, recovering != 0, recover_to, again, is_due != 0, arrived),
+            WindowState(una, nxt, recovering != 0, recover_to, again, is_due != 0, lost_to, arrived),
             SenderTimers(deadline, armed_at, is_extended != 0, progress_at, timed_out != 0),
         )
         counters = self.counters
-        for name, count in zip(_COUNTED, state[20:], strict=True):
+        for name, count in zip(_COUNTED, state[21:], strict=True):
             if count:
                 setattr(counters, name, getattr(counters, name) + count)
         receiver.went_on(expected, msn, size)

@@ -60,8 +60,8 @@ static inline void irn_schedule_oldest(struct irn_pair *pair)
 static inline void irn_schedule_hole(struct irn_pair *pair)
 {
     int64_t start = pair->again + 1 > pair->una ? pair->again + 1 - pair->una : 0;
-    int64_t hole = irn_hole(&pair->arrived, start);
-    pair->is_due = hole < pair->arrived.bits;
+    int64_t hole = irn_hole(&pair->arrived, start), lost = pair->lost_to + 1 - pair->una;
+    pair->is_due = hole < (lost > pair->arrived.bits ? lost : pair->arrived.bits);
     if (pair->is_due)
         pair->again = pair->una + hole;
 }
@@ -108,7 +108,8 @@ static inline int irn_heard(struct irn_pair *pair, int is_gap, int64_t cumulativ
             irn_schedule_hole(pair);
         }
     }
-    if (pair->recovering && fresh > 0 && pair->again < pair->una && (pair->in_order || pair->arrived.bits))
+    int knows_more = pair->in_order || pair->arrived.bits || pair->lost_to >= pair->una;
+    if (pair->recovering && fresh > 0 && pair->again < pair->una && knows_more)
         irn_schedule_oldest(pair);
     return fresh > 0;
 }

@@ -9,9 +9,11 @@ Rule 1: what is lost is sent again alone. A packet that an answer names selectiv
         network, it does so only below one that arrived: what was sent again may overtake what waits. Rule 5: an answer
         that was overtaken, so that the receiver is known to have more, shows no gap. Rule 6: no more than `cap` packets
         are unacknowledged. Rule 7: what came without its payload, as an answer says, is sent again before all else,
-        once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out.
+        once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out. Rule 8: when all that
+        happened since a timer sent a packet again is that this packet arrived, the next timer takes everything that is
+        in flight for lost: a burst of losses with nothing behind it costs two timers, not one for each packet.
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5 and 7 are ours. Sequence
+Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5, 7 and 8 are ours. Sequence
 numbers do not wrap here.
 """
 
@@ -31,6 +33,7 @@ class WindowState(NamedTuple):
     recover_to: int
     again: int
     is_due: bool
+    lost_to: int
     arrived: int
 
 
@@ -50,6 +53,10 @@ class SenderWindow:
         """sent again, or to be, up to here"""
         self._is_due = False
         """`_again` itself is still to be sent"""
+        self._lost_to = first - 1
+        """rule 8: what did not arrive up to here is a hole"""
+        self._timed = first - 2
+        """the oldest packet when a timer ran out last"""
         self._asked = self._renewed = 0
         """bitmaps as `_arrived`: trimmed and to be sent again; trimmed and sent again. Compiled code never has any"""
 
@@ -65,12 +72,20 @@ class SenderWindow:
     @property
     def state(self) -> WindowState:
         return WindowState(
-            self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due, self._arrived
+            self.una,
+            self.nxt,
+            self.recovering,
+            self._recover_to,
+            self._again,
+            self._is_due,
+            self._lost_to,
+            self._arrived,
         )
 
     @state.setter
     def state(self, state: WindowState) -> None:
-        self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due, self._arrived = state
+        self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due = state[:-2]
+        self._lost_to, self._arrived = state.lost_to, state.arrived
 
     def upcoming(self, end: int) -> int | None:
         """What leaves next, when everything in front of `end` was posted; below `nxt` it left before."""
@@ -108,7 +123,8 @@ class SenderWindow:
                 not self._is_due and selective - self.una == self._arrived.bit_length() - 1
             ):
                 self._schedule_hole()
-        if self.recovering and new > 0 and self._again < self.una and (self._in_order or self._arrived):
+        knows_more = self._in_order or self._arrived or self._lost_to >= self.una
+        if self.recovering and new > 0 and self._again < self.una and knows_more:
             self.schedule_oldest()
         return new > 0
 
@@ -126,7 +142,13 @@ class SenderWindow:
     def timed_out(self) -> None:
         """A timer ran out: the oldest packet is sent again, whatever happened to it before."""
         self._renewed = 0
+        self._lost_to = self.nxt - 1 if self._brought_one_packet() and not self._arrived else self.una - 1
         self.schedule_oldest()
+
+    def _brought_one_packet(self) -> bool:
+        """The timer before this one, and nothing came since."""
+        before, self._timed = self._timed, self.una
+        return self.una == before + 1
 
     def schedule_oldest(self) -> None:
         """Send the oldest unacknowledged packet again, once it is its turn; or, if it was trimmed and is on its way
@@ -152,10 +174,10 @@ class SenderWindow:
         return new
 
     def _schedule_hole(self) -> None:
-        """The lowest hole above `_again`, if there is one below a packet that arrived."""
+        """The lowest hole above `_again`, if there is one below a packet that arrived, or that rule 8 takes for lost."""
         start = max(self._again + 1, self.una) - self.una
         hole = start + _lowest(~((self._arrived | self._asked | self._renewed) >> start))
-        self._is_due = hole < self._arrived.bit_length()
+        self._is_due = hole < max(self._arrived.bit_length(), self._lost_to + 1 - self.una)
         if self._is_due:
             self._again = self.una + hole
 

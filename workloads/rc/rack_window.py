@@ -8,7 +8,7 @@ Rule 2: a packet is lost when one that left after it was delivered, and its own 
         over (6.2, step 5). Where only the latter lacks, a timer waits for it. So what was sent again and is lost again
         is found in the same way; but not where packets may wait in the network, since there each repetition would wait
         with the first copy and look lost in its turn: it is left to IRN's timers, and one that is over has every hole
-        sent again.
+        sent again; or everything in flight, by rule 8 of `irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
         lost; fewer wait for a quarter of the shortest round trip (6.2, step 4).
 Rule 4: then the reorder window is that quarter and as much as the latest packets were late: longer than a round trip
@@ -140,7 +140,9 @@ class RackWindow(SenderWindow):
 
     def timed_out(self) -> None:
         again = [self.una]
-        if not self._in_order:
+        if self._brought_one_packet() and not self._behind:
+            again = list(self._flights)
+        elif not self._in_order:
             highest = max((number for number, flight in self._flights.items() if flight.arrived), default=self.una)
             again += [n for n, flight in self._flights.items() if self.una < n < highest and not flight.arrived]
         for sequence in again:

@@ -2,11 +2,13 @@
 
 import socket
 import struct
+import time
 
 import pytest
 from pyroute2 import IPRoute
 
 from testbed.doctor.isolation import run_isolated
+from testbed.kernel.links import read_links
 from testbed.kernel.queues import open_queues, read_waiting
 from testbed.kernel.shaping import LEAF, shape
 from tests.support.emulated import needs_root
@@ -21,6 +23,8 @@ def _fill_and_read() -> str:
         for index in indices:
             shape(netlink, index, rate_bps=8_000, queue_packets=50, mtu=1500)
             netlink.link("set", index=index, state="up")
+        while not all(read_links(netlink)[index].operational for index in indices):
+            time.sleep(0.001)  # until the kernel has handled the carrier, it drops what is sent
         out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         out.bind(("va", 0))
         frame = b"\xff" * 12 + struct.pack("!H", 0x88B5) + bytes(1000)

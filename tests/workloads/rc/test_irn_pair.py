@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,6 +75,21 @@ def test_a_lost_tail_waits_for_rto_low_when_few_are_in_flight_and_for_rto_high_w
     waited = again[0].time - RTT  # the last progress: the answer to what came, one round trip after the start
     assert waited == (IRN.rto_low_ns if tail <= IRN.few_packets else IRN.rto_high_ns)
     assert pair.events_of(Retransmission)[0].cause == "timeout"
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack"])
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_a_whole_window_lost_costs_two_timers_and_not_one_for_each_packet(
+    psn: int, recovery: str, in_order: bool
+) -> None:
+    pair = RcPair(recovery=recovery, irn=replace(IRN, in_order=in_order), psn=psn, spacing_ns=1_000)
+    pair.post_receives(1)
+    pair.drop("a", *range(1, 41))
+    check(pair, transfer(pair, 60 * MTU))
+    waits = IRN.rto_high_ns + 40 * RTT if in_order and recovery == "irn" else 2 * IRN.rto_high_ns
+    assert pair.now < waits + 6 * RTT
+    assert len(pair.data()) <= 60 + 40 + 2
 
 
 @pytest.mark.parametrize("psn", START_PSNS)

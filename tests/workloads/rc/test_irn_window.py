@@ -9,8 +9,8 @@ from workloads.rc.irn_window import SenderWindow
 END = 1000
 
 
-def sent(count: int, cap: int = 100) -> SenderWindow:
-    window = SenderWindow(0, cap)
+def sent(count: int, cap: int = 100, *, in_order: bool = True) -> SenderWindow:
+    window = SenderWindow(0, cap, in_order=in_order)
     assert leave(window, count) == list(range(count))
     return window
 
@@ -110,6 +110,84 @@ def test_what_is_lost_again_waits_for_the_timer() -> None:
     assert leave(window) == []
     window.schedule_oldest()
     assert leave(window) == [0]
+
+
+def test_a_timer_sends_one_packet_again_and_its_answer_the_next() -> None:
+    window = sent(8, cap=8)
+    window.timed_out()
+    assert leave(window) == [0]
+    window.heard(False, 1, 0)
+    assert leave(window) == [1, 8]
+
+
+def test_where_packets_wait_in_the_network_its_answer_says_nothing_of_the_next() -> None:
+    window = sent(8, cap=8, in_order=False)
+    window.timed_out()
+    assert leave(window) == [0]
+    window.heard(False, 1, 0)
+    assert leave(window, 1) == [8]
+
+
+@pytest.fixture
+def twice_timed_out() -> SenderWindow:
+    """The first timer brought packet 0; nothing else came. Packets 1 to 8 are in flight."""
+    window = sent(8, cap=8, in_order=False)
+    window.timed_out()
+    leave(window)
+    window.heard(False, 1, 0)
+    assert leave(window) == [8]
+    window.timed_out()
+    return window
+
+
+def test_a_second_timer_after_one_packet_takes_everything_in_flight_for_lost(twice_timed_out: SenderWindow) -> None:
+    assert leave(twice_timed_out) == [1, 2, 3, 4, 5, 6, 7, 8], "each once"
+
+
+def test_what_arrives_meanwhile_is_not_sent_again(twice_timed_out: SenderWindow) -> None:
+    assert leave(twice_timed_out, 2) == [1, 2]
+    gaps(twice_timed_out, 1, 5)
+    assert leave(twice_timed_out, 1) == [3]
+    twice_timed_out.heard(False, 6, 4)
+    assert leave(twice_timed_out, 3) == [6, 7, 8]
+
+
+def test_what_had_left_before_the_second_timer_alone_is_taken_for_lost(twice_timed_out: SenderWindow) -> None:
+    assert leave(twice_timed_out, 1) == [1]
+    twice_timed_out.heard(False, 9, 8)
+    assert not twice_timed_out.recovering
+    assert leave(twice_timed_out) == list(range(9, 17))
+    gaps(twice_timed_out, 9, 10)
+    assert leave(twice_timed_out) == [9], "11 to 16 may be on their way"
+
+
+@pytest.mark.parametrize("arrived", [(1, 4), (2, 1)])
+def test_a_second_timer_after_more_than_that_sends_one_packet_again(arrived: tuple[int, int]) -> None:
+    """Something behind it arrived, or two packets in order."""
+    window = sent(8, cap=8, in_order=False)
+    window.timed_out()
+    assert leave(window) == [0]
+    cumulative, selective = arrived
+    window.heard(selective > cumulative, cumulative, selective)
+    leave(window)
+    window.timed_out()
+    assert leave(window, 8)[0] == cumulative
+    window.heard(True, cumulative, 4)
+    assert 5 not in leave(window)
+
+
+def test_a_timer_after_that_sends_one_packet_again(twice_timed_out: SenderWindow) -> None:
+    """The link may be down."""
+    assert leave(twice_timed_out) == [1, 2, 3, 4, 5, 6, 7, 8]
+    twice_timed_out.timed_out()
+    assert leave(twice_timed_out) == [1]
+
+
+def test_a_timer_again_for_the_same_packet_sends_it_alone() -> None:
+    window = sent(8, cap=8, in_order=False)
+    for _ in range(3):
+        window.timed_out()
+        assert leave(window) == [0]
 
 
 @pytest.mark.parametrize("cap", [1, 2, 7])

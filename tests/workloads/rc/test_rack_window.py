@@ -180,6 +180,21 @@ def test_a_hole_that_fills_before_its_turn_is_not_sent_again() -> None:
     assert leave(window, 6) == []
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_timer_s_packet_that_arrives_alone_shows_a_burst_of_losses(in_order: bool) -> None:
+    window = sent(6, in_order=in_order)
+    window.now = 10 * RTT
+    window.timed_out()
+    assert leave(window, 6) == [0]
+    window.now = 11 * RTT
+    window.heard(False, 1, 0)
+    if not in_order:
+        assert leave(window, 6) == [], "they may wait in the network"
+        window.now = 20 * RTT
+        window.timed_out()
+    assert leave(window, 6) == [1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("cap", [1, 2, 7])
 def test_no_more_than_the_cap_is_unacknowledged(cap: int) -> None:
     window = RackWindow(0, cap, MOST)
@@ -207,6 +222,8 @@ class AnyNetwork(RuleBasedStateMachine):
         self.firsts: dict[int, list[int]] = {}
         self.left = 0
         self.timed_out: set[int] = set()
+        self.waited_for = -2
+        """the oldest when the timer before was over"""
 
     @property
     def expected(self) -> int:
@@ -269,8 +286,12 @@ class AnyNetwork(RuleBasedStateMachine):
     @rule()
     def time_out(self) -> None:
         self.window.now = self.now
+        una = self.window.una
         self.window.timed_out()
-        self.timed_out.add(self.window.una)
+        self.timed_out |= {una}
+        if self.waited_for == una - 1 and not any(number in self.known for number in range(una, self.end)):
+            self.timed_out |= set(range(una, self.window.nxt))
+        self.waited_for = una
 
     @invariant()
     def in_the_cap(self) -> None:
