@@ -114,11 +114,11 @@ class _Sender:
 
     def woke(self, now: int) -> None:
         many = self._end - self._oldest > self._irn.few_packets
-        if self._end > self._oldest and now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns):
-            if self._fired is None:
-                is_burst = self._waited_for == self._oldest - 1 and not self._arrived
-                self._lost_to = self._end - 1 if is_burst else self._oldest - 1
-                self._fired, self._waited_for = now, self._oldest
+        is_over = now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns)
+        if self._fired is None and self._end > self._oldest and is_over:
+            is_burst = self._waited_for == self._oldest - 1 and not self._arrived
+            self._lost_to = self._end - 1 if is_burst else self._oldest - 1
+            self._fired, self._waited_for = now, self._oldest
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
         named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]

@@ -270,10 +270,10 @@ class AnswersOfIrnSwallowed(NetReduceProgram):
 
 
 IRN_ENDPOINT_MUTANTS: tuple[Callable[[Any], None], ...] = (
-    BitmapShiftedByOne, SelectiveAnswersIgnored, HolesAboveAllThatArrived, EverythingLostAtOneTimer, RecoveryLeftTooEarly, CapOfOneMore,
-    CumulativeOneMore, rto_low_with_many_in_flight, repeats_go_to_the_begin, psns_of_answers_do_not_wrap,
-    names_what_came_last, gap_names_what_is_missing, gaps_answered_once, duplicates_unanswered_by_irn,
-    duplicate_counted_as_a_message, msn_before_the_gap_is_filled, kept_packets_forgotten,
+    BitmapShiftedByOne, SelectiveAnswersIgnored, HolesAboveAllThatArrived, EverythingLostAtOneTimer,
+    RecoveryLeftTooEarly, CapOfOneMore, CumulativeOneMore, rto_low_with_many_in_flight, repeats_go_to_the_begin,
+    psns_of_answers_do_not_wrap, names_what_came_last, gap_names_what_is_missing, gaps_answered_once,
+    duplicates_unanswered_by_irn, duplicate_counted_as_a_message, msn_before_the_gap_is_filled, kept_packets_forgotten,
 )  # fmt: skip
 IRN_SWITCH_MUTANTS: tuple[type[NetReduceProgram], ...] = (MessageByItsSlot, OffsetOneLess, AnswersOfIrnSwallowed)
 IRN_NOT_HUNTED: dict[Callable[[Any], None], str] = {

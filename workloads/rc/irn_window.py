@@ -174,7 +174,7 @@ class SenderWindow:
         return new
 
     def _schedule_hole(self) -> None:
-        """The lowest hole above `_again`, if there is one below a packet that arrived, or that rule 8 takes for lost."""
+        """The lowest hole above `_again`, if one is below a packet that arrived, or taken for lost by rule 8."""
         start = max(self._again + 1, self.una) - self.una
         hole = start + _lowest(~((self._arrived | self._asked | self._renewed) >> start))
         self._is_due = hole < max(self._arrived.bit_length(), self._lost_to + 1 - self.una)
