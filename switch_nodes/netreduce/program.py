@@ -208,9 +208,10 @@ class NetReduceProgram(ForwardProgram):
         if c.message != tag:
             if c.message > tag:
                 return SlotEvent.OVERRUN
-            # Only the connection that carried the message to its end has a receiver that has it.
+            # Only the connection that carried the message to its end has a receiver that has it. Under IRN nothing but
+            # this packet would come from a sender whose answers were lost, however much is missing in front.
             known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
-            delivered = known and c.message <= ring.newest_complete - ring.window
+            delivered = known and (ring.is_irn or c.message <= ring.newest_complete - ring.window)
             return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
         fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
         if not fits or (ring.bitmap[slot] and len(c.elements) != ring.length[slot]):

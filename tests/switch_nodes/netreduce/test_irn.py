@@ -64,6 +64,18 @@ def test_a_late_copy_is_not_taken_for_the_message_that_has_its_slot(make: object
     assert b.data(2, 5, 2) == b.all_of(5, 2)
 
 
+@PROGRAMS
+def test_a_late_copy_passes_although_a_message_between_is_missing(make: object) -> None:
+    """Its sender's answer was lost, and a timer sends nothing else; message 2, which is complete, began only when every
+    host had the result of message 0."""
+    b = bench(make)
+    for offset in range(4):
+        assert b.everyone(2, offset) == b.all_of(2, offset)
+    late = b.job.frame(1, 0, 0)
+    assert b.feed(late, b.job.port(1)) == [(b.job.port(2), late)]
+    assert b.reasons() == ["stale_forwarded"]
+
+
 def test_the_ways_a_packet_contradicts_itself() -> None:
     b = bench(NetReduceProgram, upto=2)
     packet = b.job.packet(0, 2, 1)
