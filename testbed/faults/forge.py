@@ -74,7 +74,7 @@ def _data(packet: Packet) -> bool:
 
 
 def _header(packet: Packet) -> InaHeader | None:
-    return InaHeader.decode(packet.payload) if _data(packet) and packet.info.starts else None
+    return InaHeader.decode(packet.payload) if _data(packet) and packet.starts else None
 
 
 def _with_header(packet: Packet, header: InaHeader) -> Packet:
@@ -147,7 +147,7 @@ def _stray_plain(packet: Packet) -> Packet | None:
 
 
 def _without_header(packet: Packet) -> Packet:
-    if packet.info.starts and len(packet.payload):
+    if packet.starts and len(packet.payload):
         return replace(packet, payload=b"\0" + bytes(packet.payload[1:]))
     return packet
 
@@ -169,14 +169,14 @@ def _bad_length(packet: Packet) -> Packet | None:
 
 def _old_plain(packet: Packet) -> Packet | None:
     """Far behind: to its receiver a duplicate."""
-    if not _data(packet) or not packet.info.starts:
+    if not _data(packet) or not packet.starts:
         return None
     return _with_bth(_without_header(packet), psn=psn_add(packet.bth.psn, -_FAR))
 
 
 def _old_data(packet: Packet) -> Packet | None:
     """Not the begin of a message: in front of the first one it would be the first."""
-    if not _data(packet) or packet.info.starts:
+    if not _data(packet) or packet.starts:
         return None
     return _with_bth(packet, psn=psn_add(packet.bth.psn, -_FAR // 2))
 

@@ -91,3 +91,14 @@ def test_a_forgery_may_come_later_and_one_that_fits_nothing_is_no_strike():
 def test_what_is_lost_before_is_not_forged():
     filter_ = _filter(Drop("drop-1", ("a-b",)), Forge("forge-2", ("a-b",), what="foreign"))
     assert filter_.admit(MIDDLE, 5) == ()
+
+
+@pytest.mark.parametrize("imm", [None, ImmDt(5)], ids=["middle", "last"])
+def test_under_irn_what_lacks_a_header_is_not_made_of_a_later_packet_of_a_message(imm):
+    """Its first byte is an element: without it, it would be another contribution."""
+    opcode = Opcode.WRITE_ONLY if imm is None else Opcode.WRITE_ONLY_IMM
+    later = encode_packet(Packet(ENVELOPE, Bth(opcode, 7, 101), b"\x11" * 64, reth=Reth(128, 9, 144), imm=imm))
+    made = forge("stray_plain", later)
+    assert made is not None
+    assert bytes(decode_packet(made).payload) == b"\x11" * 64
+    assert forge("old_plain", later) is None
