@@ -49,13 +49,15 @@ class SwitchRules:
         aggregates: Callable[[Connection], bool],
         is_stale: Callable[[Connection, int], bool],
         plain_between: bool = False,
+        starts_anew: bool = False,
     ) -> None:
-        """`plain_between`: messages without INA header may stand between those that are summed, so that a packet whose
-        message is unknown may pass as it came. `aggregates`: whether results may replace payloads on a connection.
-        `is_stale(connection, psn)`: whether the receiver provably has that packet's result, so that the packet may pass
-        as it came."""
+        """`aggregates`: whether results may replace payloads on a connection. `is_stale(connection, psn)`: whether the
+        receiver provably has that packet's result, so that the packet may pass as it came. `plain_between`: messages
+        without INA header may stand between those that are summed, so that a packet whose message is unknown may pass
+        as it came. `starts_anew`: the switch forgets everything during the run, so that a leaf may take for a result
+        what passes another switch as it came."""
         self._violations, self._aggregates, self._is_stale = violations, aggregates, is_stale
-        self._plain_between = plain_between
+        self._plain_between, self._starts_anew = plain_between, starts_anew
         self._flows: dict[Connection, _Flow] = {}
         self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
         self._naks: dict[bytes, str] = {}
@@ -183,7 +185,7 @@ class SwitchRules:
         elif passage.result is None:
             passage.result = payload
         elif payload != passage.result and not (
-            payload in passage.payloads and self._is_stale(frame.connection, frame.psn)
+            (payload in passage.payloads or self._starts_anew) and self._is_stale(frame.connection, frame.psn)
         ):
             raw = "the host's own payload" if payload in passage.payloads else "another payload"
             self._violations.add(8, seen, f"{raw} left here, a different one before")

@@ -104,16 +104,17 @@ class _CaptureJudge:
         program = next(config.program for config in plan.switches if config.name == switch)
         plain = not sums(program) or commodity
         summed = {connection for connection, seat in self._seats.items() if seat.is_summed}
+        anew = {fault.node for fault in scenario.faults if isinstance(fault, Kill) and fault.window.stop_ns is not None}
         self._switch = SwitchRules(
             violations,
             aggregates=lambda connection: not plain and (connection in summed or (forged and connection[:2] in edges)),
             is_stale=self._is_stale,
             plain_between=any(isinstance(fault, Forge) and fault.what in PLAIN for fault in scenario.faults),
+            starts_anew=switch in anew and not plain and len(plan.switches) > 1,
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}
-        reborn = any(isinstance(fault, Kill) and fault.window.stop_ns is not None for fault in scenario.faults)
-        if not (forged or reborn):
+        if not (forged or anew):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
             for requests, seat in self._seats.items():
                 worker = seat.ring.members[seat.rank]

@@ -173,9 +173,10 @@ class _Sender:
                 self._since = self._fired
             self._fired = None
             self._round += 1
-        self._again[at] = self._round
         if at == self._oldest:
             self._recover_to = self._end - 1
+        # What was due when a recovery ended still belongs to that one.
+        self._again[at] = self._round - (self._recover_to is None)
 
 
 class _RackSender(_Sender):
