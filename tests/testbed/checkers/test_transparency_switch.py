@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from testbed.checkers.frames import parse_frame
+from testbed.checkers.rules import Sighting, Violations
+from testbed.checkers.rules_switch import SwitchRules
 from testbed.history.verdict import Verdict
 from tests.support.edited_frames import broken, reencoded
 from tests.support.judged import (
@@ -155,6 +158,23 @@ def test_stale_packet_passes_as_it_came(judge, steps, frames):
     of_message_3 = index_of(steps, "data", 1, 6)
     assert judge(inserted(steps, of_message_3 + 1, again, raw)).verdict is Verdict.PASS
     broken(judge(inserted(steps, of_message_3, again, raw)), 8)
+
+
+def test_a_leaf_that_starts_anew_may_take_another_rack_s_packet_for_a_result(frames):
+    """Where its receiver has that; nothing else is allowed, and no leaf that did not start anew."""
+    packet, result, other = (parse_frame(frames.data(0, 2, fill)) for fill in (None, 0x7E, 0x7D))
+    for anew, stale, allowed in ((True, True, True), (True, False, False), (False, True, False)):
+        violations = Violations()
+        rules = SwitchRules(
+            violations, aggregates=lambda _: True, is_stale=lambda *_, stale=stale: stale, starts_anew=anew
+        )
+        seen = Sighting({})
+        for _ in range(2):
+            rules.entered(packet, 1, seen)
+        rules.left(result, 2, b"", seen)
+        seen.frame = other
+        rules.left(other, 3, b"", seen)
+        assert violations.counts == ({} if allowed else {8: 1})
 
 
 # Rule 9

@@ -106,6 +106,53 @@ def test_what_lacks_behind_the_end_of_a_recovery_may_be_sent_again_in_the_next(b
     assert bench.broken == ["timers_wait"]
 
 
+def test_what_was_due_when_a_recovery_ended_belongs_to_that_one(bench: Bench) -> None:
+    """Packet 4 leaves after the recovery, as its last hole; the next recovery may send it again, once."""
+    bench.sends(0, 1, 2)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0, 3, 4, 5)
+    bench.hears(NAK, 0, 5)
+    bench.hears(ACK, 3, 0)
+    bench.sends(4)
+    bench.hears(NAK, 3, 5)
+    bench.sends(3, 4)
+    assert bench.broken == []
+    bench.sends(4)
+    assert bench.broken == ["holes_alone_again"]
+
+
+def test_after_a_timer_that_brought_one_packet_all_in_flight_may_be_sent_again(bench: Bench) -> None:
+    bench.sends(*range(6))
+    wait = bench.config.irn.rto_high_ns
+    for oldest in (0, 1):
+        bench.now += wait
+        bench.pair.woke(bench.now)
+        if oldest == 0:
+            bench.sends(0)
+            bench.hears(ACK, 1, 0)
+    bench.sends(1, 2, 3, 4, 5)
+    assert bench.broken == []
+    bench.sends(3)
+    assert bench.broken == ["holes_alone_again"]
+
+
+@pytest.mark.parametrize("cumulative", [0, 2], ids=["nothing", "two packets"])
+def test_after_a_timer_that_brought_another_number_the_oldest_alone_may_be(bench: Bench, cumulative: int) -> None:
+    bench.sends(*range(6))
+    wait = bench.config.irn.rto_high_ns
+    bench.now += wait
+    bench.pair.woke(bench.now)
+    bench.sends(0)
+    if cumulative:
+        bench.hears(ACK, cumulative, 0)
+    bench.now += wait
+    bench.pair.woke(bench.now)
+    bench.sends(cumulative)
+    assert bench.broken == []
+    bench.sends(cumulative + 1)
+    assert bench.broken == ["holes_alone_again"]
+
+
 def test_nothing_is_known_to_lack_when_all_that_arrived_is_acknowledged(bench: Bench) -> None:
     bench.sends(0, 1, 2, 3)
     bench.hears(NAK, 0, 1)
