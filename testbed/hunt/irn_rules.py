@@ -166,7 +166,7 @@ class _Sender:
             tell("holes_alone_again", f"sends PSN {psn} again, and nothing behind it is known to have arrived")
         elif at != self._oldest and done:
             tell("holes_alone_again", f"sends PSN {psn} again a second time, and no timer was over")
-        elif at == self._oldest and (done or not (self._gap_told or at <= self._lost_to)):
+        elif at == self._oldest and (done or not self._is_known_to_lack()):
             if self._fired is None:
                 tell("timers_wait", f"sends PSN {psn} again before its timer was over")
             else:
@@ -177,6 +177,12 @@ class _Sender:
             self._recover_to = self._end - 1
         # What was due when a recovery ended still belongs to that one.
         self._again[at] = self._round - (self._recover_to is None)
+
+    def _is_known_to_lack(self) -> bool:
+        """The oldest packet. In a recovery any packet behind it that arrived says so, be it by an answer that was
+        overtaken."""
+        in_recovery = self._recover_to is not None and bool(self._arrived)
+        return self._gap_told or in_recovery or self._oldest <= self._lost_to
 
 
 class _RackSender(_Sender):

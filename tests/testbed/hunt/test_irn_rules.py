@@ -121,6 +121,18 @@ def test_what_was_due_when_a_recovery_ended_belongs_to_that_one(bench: Bench) ->
     assert bench.broken == ["holes_alone_again"]
 
 
+def test_in_a_recovery_an_answer_that_was_overtaken_shows_a_hole_too(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0)
+    bench.hears(ACK, 2, 0)
+    bench.hears(NAK, 0, 3)
+    bench.sends(2)
+    assert bench.broken == []
+    bench.sends(2)
+    assert bench.broken == ["timers_wait"]
+
+
 def test_after_a_timer_that_brought_one_packet_all_in_flight_may_be_sent_again(bench: Bench) -> None:
     bench.sends(*range(6))
     wait = bench.config.irn.rto_high_ns
