@@ -80,8 +80,8 @@ def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2
     with using(inventory, state) as (client, _):
         for host in inventory.select(hosts):
             found = client.agent(host).hello()
-            assert (found["leases"], found["running"], found["attached"]) == ([], [], []), host.name
-            cards |= {card["card"]: card["state"] for card in found["cards"]}
+            assert (found.leases, found.running, found.attached) == ((), (), ()), host.name
+            cards |= {card.card: card.state for card in found.cards}
             said = client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False)
             assert said.stdout == b"", host.name
     return cards
@@ -94,7 +94,7 @@ def _take_back(lab: Path, state: Path, name: str) -> None:
     with using(inventory, state) as (client, _):
         HostDriver(client, [host]).deploy()
         assert HostDriver(client, [host]).held() == frozenset(), "it was for that run only"
-        assert [lease["purpose"] for lease in HostDriver(client, [host]).status()[name]["leases"]] == ["run"]
+        assert [lease.purpose for lease in HostDriver(client, [host]).status()[name].leases] == ["run"]
         HostDriver(client, [host]).release()
 
 
@@ -279,7 +279,7 @@ def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
         HostDriver(client, hosts).lease(seconds=60)
         found = CardDriver(client, "fpga0").state()
         HostDriver(client, hosts).release()
-    assert found["status"] == "PROGRAMMED|CONFIGURED", "it passes no frame"
+    assert found.status == "PROGRAMMED|CONFIGURED", "it passes no frame"
 
 
 @pytest.mark.slow
@@ -324,8 +324,8 @@ def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -
     assert _run(run_lab, tmp_path, state).document["verdict"] == "pass"
     with using(inventory, state) as (client, _):
         found = HostDriver(client, inventory.select()).status()
-        assert {host: len(hello["leases"]) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
-        assert all(hello["running"] == hello["attached"] == [] for hello in found.values())
+        assert {host: len(hello.leases) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
+        assert all(hello.running == hello.attached == () for hello in found.values())
         HostDriver(client, inventory.select()).release()
 
 
