@@ -247,11 +247,11 @@ def write_request(request: Request[Any]) -> Message:
     return {"op": request.op, **PLAIN.encode_fields(request)}
 
 
-def read_request(message: Message) -> Request[Any]:
-    """The inverse. Fields that it does not know are passed over. Raises Refused for an operation that there is none of,
-    and for a request with wrong fields."""
+def read_request(message: Message, kinds: Mapping[str, type[Request[Any]]] = _KINDS) -> Request[Any]:
+    """The inverse. Fields that it does not know are passed over. Raises Refused for an operation that there is none of
+    (by name in `kinds`), and for a request with wrong fields."""
     op = message.get("op")
-    kind = _KINDS.get(op) if isinstance(op, str) else None
+    kind = kinds.get(op) if isinstance(op, str) else None
     if kind is None:
         raise Refused(f"this agent does not know {op!r}")
     try:

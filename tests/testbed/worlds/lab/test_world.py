@@ -20,6 +20,7 @@ from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
+from testbed.lab.emulated.messages import CycleHost
 from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
@@ -66,11 +67,11 @@ def _run(inventory: Path, folder: Path, state: Path, told: list[LabStep] | None 
 def faulty(run_lab: Path) -> Iterator[Path]:
     """The lab, whose card is a sound one again afterwards."""
     yield run_lab
-    ask_keeper(run_lab.parent, {"op": "cycle", "host": "f1", "card_faults": ""})
+    ask_keeper(run_lab.parent, CycleHost("f1", ""))
 
 
 def _break_card(lab: Path, fault: str) -> None:
-    ask_keeper(lab.parent, {"op": "cycle", "host": "f1", "card_faults": fault})
+    ask_keeper(lab.parent, CycleHost("f1", fault))
 
 
 def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2", "f1")) -> dict[str, str]:
@@ -208,7 +209,7 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
     def tell(step: LabStep) -> None:
         seen.append(step)
         if step.step == "go" and step.host == "h2":
-            threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
+            threading.Thread(target=ask_keeper, args=(run_lab.parent, CycleHost("h2"))).start()
 
     world = LabWorld(load_inventory(run_lab), tell, state=state)
     with bounded(), pytest.raises(LabError) as told:
