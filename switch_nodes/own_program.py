@@ -19,7 +19,7 @@ from switch_nodes.program_files import PROGRAM_KEY
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import event_record
 
-__all__ = ["ProgramFailed", "check_told", "deepest_place", "ended_process", "told", "watched"]
+__all__ = ["ProgramFailed", "check_told", "deepest_place", "ended_process", "in_one_line", "watched"]
 
 _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
 """verbs that answer nothing"""
@@ -49,7 +49,7 @@ def ended_process(program: str, status: int, switch: str = "") -> ProgramFailed:
     return failure
 
 
-def told(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
     """An exception in one line."""
     return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
 
@@ -76,7 +76,7 @@ def check_told(machine: object, event: object) -> None:
         failure = ProgramFailed(
             f"the program {program} of switch {switch} told what is not its to tell: {error}", key=PROGRAM_KEY
         )
-        failure.reason, failure.function = told(error), "next_event"
+        failure.reason, failure.function = in_one_line(error), "next_event"
         raise failure from error
 
 
@@ -90,7 +90,7 @@ def watched(found: type, shown: str, filename: str) -> Callable[[SwitchConfig], 
         made = types.new_class(found.__name__, (found,), exec_body=lambda body: body.update(_verbs(found, watch)))
     except (Exception, SystemExit) as error:
         raise ScenarioError(
-            f"no subclass can be made of it: {told(error)}", file=shown, line=watch.line_of(""), key=watch.key
+            f"no subclass can be made of it: {in_one_line(error)}", file=shown, line=watch.line_of(""), key=watch.key
         ) from error
     made.__module__, made.__qualname__ = found.__module__, found.__qualname__
     watch.made = made
@@ -128,10 +128,10 @@ class _Watch:
         line, function = deepest_place(error, self.filename) or (self.line_of(verb), verb)
         where = f" on switch {switch}" if switch else ""
         failure = ProgramFailed(
-            f"the program's own code failed{where} in {function}: {told(error)}",
+            f"the program's own code failed{where} in {function}: {in_one_line(error)}",
             file=self.shown, line=line, key=self.key,
         )  # fmt: skip
-        failure.reason, failure.function = told(error), function
+        failure.reason, failure.function = in_one_line(error), function
         return failure
 
     def line_of(self, verb: str) -> int | None:

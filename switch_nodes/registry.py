@@ -11,7 +11,7 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import program_kinds
-from switch_nodes.own_program import deepest_place, told, watched
+from switch_nodes.own_program import deepest_place, in_one_line, watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
 from workloads.errors import ScenarioError
@@ -90,7 +90,7 @@ def _load(name: str) -> ProgramFactory:
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
         raise ScenarioError(
-            f"the program file cannot be loaded: {told(error)}", file=path_text, line=line, key=PROGRAM_KEY
+            f"the program file cannot be loaded: {in_one_line(error)}", file=path_text, line=line, key=PROGRAM_KEY
         ) from error
     found: Any = getattr(module, class_name, None)
     if not isinstance(found, type):

@@ -27,8 +27,8 @@ __all__ = [
     "Problem",
     "Reader",
     "describe",
+    "field_values",
     "fields_of",
-    "fields_told",
     "unless_default",
 ]
 
@@ -94,30 +94,30 @@ def _is_json(hint: Any) -> bool:
     return hint in (int, float, str, bool, type(None))
 
 
-_Told: TypeAlias = tuple[Callable[[Any], dict[str, Any]], tuple[tuple[str, Any], ...]]
+_Parts: TypeAlias = tuple[Callable[[Any], dict[str, Any]], tuple[tuple[str, Any], ...]]
 """the fields that are always there, of an object; (name, default) of the others"""
-_told: dict[type, _Told] = {}
+_parts: dict[type, _Parts] = {}
 
 
-def _told_fields(kind: Any) -> _Told:
+def _compile_parts(kind: Any) -> _Parts:
     """The first part is compiled, as `dataclasses` does: long runs write millions of events."""
     each = dataclasses.fields(kind)
     items = ", ".join(f"{item.name!r}: value.{item.name}" for item in each if _SOMETIMES not in item.metadata)
     sometimes = tuple((item.name, item.default) for item in each if _SOMETIMES in item.metadata)
-    _told[kind] = eval(f"lambda value: {{{items}}}"), sometimes
-    return _told[kind]
+    _parts[kind] = eval(f"lambda value: {{{items}}}"), sometimes
+    return _parts[kind]
 
 
-def fields_told(value: Any) -> dict[str, Any]:
+def field_values(value: Any) -> dict[str, Any]:
     """Of a dataclass whose fields hold what `json.dumps` takes, by name, as they are."""
     kind = type(value)
-    always, sometimes = _told.get(kind) or _told_fields(kind)
-    told = always(value)
+    always, sometimes = _parts.get(kind) or _compile_parts(kind)
+    found = always(value)
     for name, default in sometimes:
         item = getattr(value, name)
         if item != default:
-            told[name] = item
-    return told
+            found[name] = item
+    return found
 
 
 @cache
@@ -159,11 +159,11 @@ class Codec:
 
     def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
         """Of a dataclass; tuples of what JSON knows stay tuples."""
-        told = fields_told(value)
+        found = field_values(value)
         for name in leave_out:
-            told.pop(name, None)
+            found.pop(name, None)
         plain = _plain_fields(cast(Any, type(value)))
-        return {name: item if name in plain else self.encode(item) for name, item in told.items()}
+        return {name: item if name in plain else self.encode(item) for name, item in found.items()}
 
     def decode(self, kind: type[_T], data: Any, preset: Mapping[str, Any] | None = None) -> _T:
         """The inverse of `encode`. `preset`: fields of a dataclass that `data` cannot give. Raises Misfit."""

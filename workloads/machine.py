@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.codec import fields_told, unless_default
+from workloads.codec import field_values, unless_default
 
 __all__ = [
     "BatchMachine",
@@ -36,7 +36,7 @@ class Event:
 def event_record(event: Event) -> dict[str, Any]:
     """`{"event": class name, **fields}`, for `json.dumps`. A field that is `unless_default` is there only when it has
     another value."""
-    return {"event": type(event).__name__, **fields_told(event)}
+    return {"event": type(event).__name__, **field_values(event)}
 
 
 @runtime_checkable

@@ -53,11 +53,11 @@ _FROM_WORDS: dict[str, Callable[[str, str, Any], Any]] = {
 def _made(kind: type[Driver], step: Step) -> Task[Any]:
     """Its parameters, then `card`, or the hosts `on` which it is done (default: all)."""
     where = "card" if kind is CardDriver else "on"
-    told = [key for key in step.parameters if key in _FROM_WORDS]
+    keys = [key for key in step.parameters if key in _FROM_WORDS]
 
     def body(context: Context, inventory: str, **words: Any) -> None:
         arguments = {
-            key: _FROM_WORDS[key](step.name, key, words.get(key, step.parameters[key].default)) for key in told
+            key: _FROM_WORDS[key](step.name, key, words.get(key, step.parameters[key].default)) for key in keys
         }
         with _driver(kind, inventory, words.get(where), changes=step.changes) as driver:
             driver.step(step.name)(**arguments)
@@ -66,8 +66,8 @@ def _made(kind: type[Driver], step: Step) -> Task[Any]:
         return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
     last = parameter(where, Parameter.empty if step.named else None)
-    needed = [key for key in told if step.parameters[key].default is Parameter.empty]
-    more = [parameter(key, step.parameters[key].default) for key in told if key not in needed]
+    needed = [key for key in keys if step.parameters[key].default is Parameter.empty]
+    more = [parameter(key, step.parameters[key].default) for key in keys if key not in needed]
     shown = [parameter("context"), parameter("inventory"), *map(parameter, needed)]
     shown += [last, *more] if step.named else [*more, last]
     body.__name__ = step.name.replace("-", "_")

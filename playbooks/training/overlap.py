@@ -65,12 +65,12 @@ class Timeline:
         rows = [("backward pass", 0.0, self.computed)]
         rows += [(f"bucket {bucket}", self.posted[bucket], self.summed[bucket]) for bucket in sorted(self.posted)]
         scale = COLUMNS / max(self.ended, *self.summed.values())
-        told = []
+        drawn = []
         for name, start, stop in rows:
             first, behind = round(start * scale), max(round(start * scale) + 1, round(stop * scale))
             bar = " " * first + "#" * (behind - first)
-            told.append(f"{name:14}|{bar:{COLUMNS}}| {1000 * start:6.1f} to {1000 * stop:6.1f} ms")
-        return told
+            drawn.append(f"{name:14}|{bar:{COLUMNS}}| {1000 * start:6.1f} to {1000 * stop:6.1f} ms")
+        return drawn
 
 
 def main() -> None:

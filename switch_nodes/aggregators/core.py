@@ -299,6 +299,6 @@ class AggregatorProgram(AggregatorSender):
     def _drop(self, a: Arrival, reason: str) -> None:
         self._ignore(ContributionIgnored(a.served.job, a.rank, a.block, a.found.header.slot, reason))
 
-    def _ignore(self, told: ContributionIgnored) -> None:
-        self.count(told.reason)
-        self.tell(told)
+    def _ignore(self, event: ContributionIgnored) -> None:
+        self.count(event.reason)
+        self.tell(event)

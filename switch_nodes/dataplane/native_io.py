@@ -102,18 +102,18 @@ class NativeIo:
         return self._header.refused
 
     def attach(self, batch: FrameBatch) -> Rows:
-        fates = np.zeros(batch.capacity, np.uint8)
+        outcomes = np.zeros(batch.capacity, np.uint8)
         handle = self._library.packet_rows_new(
             batch.frames.ctypes.data,
             batch.lengths.ctypes.data,
             batch.ports.ctypes.data,
-            fates.ctypes.data,
+            outcomes.ctypes.data,
             batch.capacity,
             batch.stride,
         )
         if not handle:
             raise MemoryError
-        rows = Rows(batch, fates, handle)
+        rows = Rows(batch, outcomes, handle)
         self._rows.append(rows)
         return rows
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from workloads.machine import FrameBatch
 
-__all__ = ["Fate", "IoCounters", "PacketIo", "Rows"]
+__all__ = ["IoCounters", "PacketIo", "Rows", "SendOutcome"]
 
 
-class Fate(IntEnum):
+class SendOutcome(IntEnum):
     """What became of a row that was to be sent; the numbers are those of `packet_io.c`."""
 
     WAITING = 0
@@ -49,8 +49,8 @@ class Rows:
     """A batch that an I/O has prepared for its calls."""
 
     batch: FrameBatch
-    fates: NDArray[np.uint8]
-    """shape (capacity,), of the last send: values of `Fate`"""
+    outcomes: NDArray[np.uint8]
+    """shape (capacity,), of the last send: values of `SendOutcome`"""
     handle: int = 0
 
 
@@ -68,7 +68,7 @@ class PacketIo(Protocol):
 
     @property
     def refused(self) -> int:
-        """Rows that the last `send` lost; `Rows.fates` tells which and why."""
+        """Rows that the last `send` lost; `Rows.outcomes` tells which and why."""
         ...
 
     def attach(self, batch: FrameBatch) -> Rows:

@@ -17,7 +17,7 @@ from switch_nodes.dataplane.lag import LagHistogram
 from switch_nodes.dataplane.marking import EgressMarking
 from switch_nodes.dataplane.native_io import NativeIo, native_library
 from switch_nodes.dataplane.pacing import Pacer
-from switch_nodes.dataplane.packet_io import Fate, PacketIo, Rows
+from switch_nodes.dataplane.packet_io import PacketIo, Rows, SendOutcome
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
 from switch_nodes.dataplane.waits import read_waits
@@ -36,7 +36,7 @@ _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500
 _LEAST_PAUSE_NS = 60_000  # real time, the kernel's timer slack: a shorter sleep would be no shorter
-_REASONS = {Fate.QUEUE: "queue", Fate.LINK: "link", Fate.MISFIT: "misfit"}
+_REASONS: Mapping[int, str] = {SendOutcome.QUEUE: "queue", SendOutcome.LINK: "link", SendOutcome.MISFIT: "misfit"}
 
 
 def open_io(
@@ -316,9 +316,10 @@ class DataPlane:
             count = rows.batch.count
         waiting = self._io.send(rows, count, fresh) if count else 0
         if self._io.refused and self._tap is not None:
-            for row, fate in enumerate(rows.fates[:count].tolist()):
-                if fate in _REASONS:
-                    self._tap.dropped(int(rows.batch.ports[row]), rows.batch.row(row), now, True, _REASONS[Fate(fate)])
+            for row, outcome in enumerate(rows.outcomes[:count].tolist()):
+                reason = _REASONS.get(outcome)
+                if reason is not None:
+                    self._tap.dropped(int(rows.batch.ports[row]), rows.batch.row(row), now, True, reason)
         self._waiting = (rows, count) if waiting else None
         return not waiting
 

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 import numpy as np
 
-from switch_nodes.dataplane.packet_io import Fate, IoCounters, Rows
+from switch_nodes.dataplane.packet_io import IoCounters, Rows, SendOutcome
 from switch_nodes.dataplane.sockets import SIOCOUTQ, PortSocket, frame_cost, row_stride, socket_drops
 from workloads.machine import FrameBatch
 
@@ -105,24 +105,24 @@ class PythonIo:
         return least
 
     def send(self, rows: Rows, count: int, fresh: bool) -> int:
-        fates, batch, waiting = rows.fates, rows.batch, 0
+        outcomes, batch, waiting = rows.outcomes, rows.batch, 0
         if fresh:
-            fates[:count] = Fate.WAITING
+            outcomes[:count] = SendOutcome.WAITING
         self.refused = 0
         ports, lengths = batch.ports[:count].tolist(), batch.lengths[:count].tolist()
         for port, length in zip(ports, lengths, strict=True):
             if not (0 <= port < self.ports and 0 <= length <= batch.stride):
                 raise ValueError(f"a frame to send has a port outside 0..{self.ports - 1} or an impossible length")
         for row in range(count):
-            if fates[row] != Fate.WAITING:
+            if outcomes[row] != SendOutcome.WAITING:
                 continue
             port = ports[row]
             if self._states[port] is _State.OPEN:
-                fates[row] = self._send_one(port, batch.row(row))
-            waiting += fates[row] == Fate.WAITING
+                outcomes[row] = self._send_one(port, batch.row(row))
+            waiting += outcomes[row] == SendOutcome.WAITING
         return waiting
 
-    def _send_one(self, port: int, frame: memoryview) -> Fate:
+    def _send_one(self, port: int, frame: memoryview) -> SendOutcome:
         counters = self._counters
         try:
             self._sockets[port].socket.send(frame)
@@ -130,19 +130,19 @@ class PythonIo:
             full = error.errno in (errno.EAGAIN, errno.ENOBUFS)
             if full and self._backpressure:
                 self._states[port] = _State.FULL if error.errno == errno.EAGAIN else _State.REFUSED
-                return Fate.WAITING
+                return SendOutcome.WAITING
             self.refused += 1
             if full:
                 counters.queue_drops += 1
-                return Fate.QUEUE
+                return SendOutcome.QUEUE
             if error.errno in _DOWN:
                 counters.link_drops += 1
-                return Fate.LINK
+                return SendOutcome.LINK
             counters.misfits += 1
-            return Fate.MISFIT
+            return SendOutcome.MISFIT
         counters.frames_out += 1
         counters.bytes_out += len(frame)
-        return Fate.SENT
+        return SendOutcome.SENT
 
     def counters(self) -> IoCounters:
         self._counters.socket_drops += sum(socket_drops(port.socket) for port in self._sockets)

@@ -333,8 +333,8 @@ class GridProgram(ForwardProgram):
         self._tally.forget()
 
     def _send_slot(self, index: int, slot: GridSlot, reason: str, flags: int) -> None:
-        told = (self.job.job, slot.block, index, tuple(slot.entered), slot.bitmap)
-        self.tell(PartialSent(*told, reason))
+        partial = (self.job.job, slot.block, index, tuple(slot.entered), slot.bitmap)
+        self.tell(PartialSent(*partial, reason))
         self._tally.leave(slot.block, slot.bitmap)
         self._route_own(from_slot(slot, self.grid, flags))
         self._free(index)

@@ -29,7 +29,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
     other's."""
     if is_training(context):
         return training_bit_exact(context)
-    lives = _told(context)
+    lives = _digests(context)
     if not any(lives):
         return CheckResult(
             "bit_exact", Verdict.UNKNOWN, "no worker completed an iteration: there is nothing to compare"
@@ -47,7 +47,7 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
     return _verdict(context, findings, early)
 
 
-Told: TypeAlias = dict[tuple[int, str], set[str]]
+Digests: TypeAlias = dict[tuple[int, str], set[str]]
 """by iteration and worker: digests of its result"""
 
 
@@ -61,9 +61,9 @@ class _Findings:
     iterations: int = 0
 
 
-def _told(context: CheckContext) -> tuple[Told, Told]:
+def _digests(context: CheckContext) -> tuple[Digests, Digests]:
     """Before and after the workers fell back. A process that starts anew is in its first life again."""
-    lives: tuple[Told, Told] = ({}, {})
+    lives: tuple[Digests, Digests] = ({}, {})
     later: set[str] = set()
     for record in context.events(CollectiveCompleted) if not context.fell_back else context.history:
         if isinstance(record.event, WorkerFellBack):
@@ -71,22 +71,24 @@ def _told(context: CheckContext) -> tuple[Told, Told]:
         elif isinstance(record.event, NodeExited):
             later.discard(record.node)
         elif isinstance(record.event, CollectiveCompleted):
-            told = lives[record.node in later]
-            told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
+            all_digests = lives[record.node in later]
+            all_digests.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
     return lives
 
 
-def _compare(context: CheckContext, plan: Plan, told: Told, findings: _Findings, create: SourceFactory | None) -> None:
+def _compare(
+    context: CheckContext, plan: Plan, all_digests: Digests, findings: _Findings, create: SourceFactory | None
+) -> None:
     """All results of one life of the job."""
     findings.iterations = 0
     for iteration, results in enumerate(expected_results(plan, create)):
         findings.iterations += 1
         workers = workers_in(plan, iteration)
-        if not any((iteration, worker) in told for worker in workers):
+        if not any((iteration, worker) in all_digests for worker in workers):
             findings.missing += [f"{worker} told no result of iteration {iteration}" for worker in workers]
             continue
         for worker, expected in zip(workers, results, strict=True):
-            digests = told.get((iteration, worker))
+            digests = all_digests.get((iteration, worker))
             if digests is None:
                 findings.missing.append(f"{worker} told no result of iteration {iteration}")
                 continue
@@ -143,13 +145,13 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
     if not ring_kind(kind).in_messages:
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)
-    told = {
+    checksums = {
         record.event.message: record.event.crc32 for record in context.events(MessageReceived) if record.node == worker
     }
     first = layout.hello + iteration * layout.per_iteration
     for index in range(layout.per_iteration):
         start, stop = layout.span(index)
-        crc32 = told.get(first + index)
+        crc32 = checksums.get(first + index)
         if crc32 is None:
             return f"{layout.name(first + index)} was not told"
         if crc32 != zlib.crc32(expected[start:stop]):

@@ -69,10 +69,10 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
     if protocol.blocks is None:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")
-    told = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
+    lengths = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
     if is_training(context):
-        return UnevenBlocks(len(told), 0, tuple(protocol.blocks(worker, elements) for elements in told))
-    blocks = protocol.blocks(worker, told[0] if told else worker.workload.elements)
+        return UnevenBlocks(len(lengths), 0, tuple(protocol.blocks(worker, elements) for elements in lengths))
+    blocks = protocol.blocks(worker, lengths[0] if lengths else worker.workload.elements)
     return BlockLayout(worker.workload.iterations, blocks)
 
 

@@ -39,8 +39,8 @@ def _newest(context: CheckContext) -> Record[CardCounted]:
 def counted_once(context: CheckContext) -> CheckResult:
     """As many contributions entered sums as the job has packets: one that entered twice shows unless another is
     missing, and then the sums are wrong (`bit_exact`)."""
-    told = _newest(context)
-    counters, node = told.event.counters, told.node
+    counted = _newest(context)
+    counters, node = counted.event.counters, counted.node
     found, expected = contributions(counters), expected_contributions(context)
     kept_out = ", ".join(f"{counters[name]:,} {name}" for name in KEPT_OUT if counters.get(name))
     evidence = (f"data_in {counters.get('data_in', 0):,}; kept out: {kept_out or 'none'}",)
@@ -57,19 +57,19 @@ def counted_once(context: CheckContext) -> CheckResult:
 
 def counted_slots(context: CheckContext) -> CheckResult:
     """What the card's registers say is active: the rings of the plan with their own slots, and no other."""
-    told = _newest(context)
-    active = {tuple(ring) for ring in told.event.rings}
+    counted = _newest(context)
+    active = {tuple(ring) for ring in counted.event.rings}
     planned = {
         (ring.ring_id, len(ring.members), ring.message_packets, ring.window_messages)
         for switch in context.plan.switches
-        if switch.name == told.node
+        if switch.name == counted.node
         for ring in switch.rings
     }
     if active != planned:
-        detail = f"the registers of {told.node} say rings {sorted(active)}, installed were {sorted(planned)}"
+        detail = f"the registers of {counted.node} say rings {sorted(active)}, installed were {sorted(planned)}"
         return CheckResult("slots_private", Verdict.FAIL, detail)
     if len(planned) != 1:
-        detail = f"{told.node} has {len(planned)} rings, and does not tell who used which slot"
+        detail = f"{counted.node} has {len(planned)} rings, and does not tell who used which slot"
         return CheckResult("slots_private", Verdict.UNKNOWN, detail)
     ((ring_id, _, packets, window),) = planned
     detail = (

@@ -29,8 +29,9 @@ def congestion(context: CheckContext) -> CheckResult:
     down, says nothing about them."""
     wrong = [*_notices(context), *_rates(context)]
     marks, sent = marks_of(context), len(context.events(CnpSent))
-    told = context.events(CongestionStatistics)
-    received, cuts = sum(record.event.cnps_received for record in told), sum(record.event.cuts for record in told)
+    statistics = context.events(CongestionStatistics)
+    received = sum(record.event.cnps_received for record in statistics)
+    cuts = sum(record.event.cuts for record in statistics)
     if sent and not marks:
         wrong.append(f"{sent} CNPs were sent, and nothing marked a packet")
     doubled = any(isinstance(fault, Duplicate | Forge) for fault in context.plan.scenario.faults)

@@ -92,7 +92,7 @@ class _Ring:
             if config.ring_id == ring.ring_id
         }  # fmt: skip
         self.spines = {name for name, config in self._configs.items() if isinstance(config.links, SpineLinks)}
-        self._told: dict[int, set[str]] = {}
+        self._tellers: dict[int, set[str]] = {}
         """by message: the switches that summed it"""
 
     def name(self, message: int) -> str:
@@ -104,12 +104,12 @@ class _Ring:
         """Where, if there are several switches."""
         return f" by {node}" if len(self._configs) > 1 else ""
 
-    def judge(self, node: str, told: MessageAggregated) -> Iterator[str]:
+    def judge(self, node: str, event: MessageAggregated) -> Iterator[str]:
         """What is wrong with an aggregation."""
         layout, names = self.layout, self._ring.names
-        message, packets = told.message, told.packets
-        self._told.setdefault(message, set()).add(node)
-        contributions, name = list(told.contributions), self.name(message)
+        message, packets = event.message, event.packets
+        self._tellers.setdefault(message, set()).add(node)
+        contributions, name = list(event.contributions), self.name(message)
         config = self._configs.get(node)
         ranks = [] if config is None else [member.rank for member in config.members]
         if message >= layout.total:
@@ -125,18 +125,18 @@ class _Ring:
                 yield f"{name}: {count} packets of rank {rank} ({names[rank]}) entered its sums{where}, not {packets}"
 
     def several_spines(self) -> Iterator[str]:
-        for message, nodes in self._told.items():
+        for message, nodes in self._tellers.items():
             if len(nodes & self.spines) > 1:
                 yield f"{self.name(message)} was summed by several spines: {', '.join(sorted(nodes & self.spines))}"
 
     def lacking(self) -> list[int]:
         """Messages that a switch which has to sum them did not."""
         rest = self._configs.keys() - self.spines
-        told = [self._told.get(message, set()) for message in range(self.layout.total)]
-        return [m for m, nodes in enumerate(told) if not nodes >= rest or (self.spines and not nodes & self.spines)]
+        tellers = [self._tellers.get(message, set()) for message in range(self.layout.total)]
+        return [m for m, nodes in enumerate(tellers) if not nodes >= rest or (self.spines and not nodes & self.spines)]
 
     def received(self, context: CheckContext) -> set[int]:
         """Messages that reached a worker."""
         phase, names = self._ring.phase, self._ring.names
-        told = of_kind(context.first_life, MessageReceived)
-        return {r.event.message for r in told if r.event.phase == phase and (not phase or r.node in names)}
+        received = of_kind(context.first_life, MessageReceived)
+        return {r.event.message for r in received if r.event.phase == phase and (not phase or r.node in names)}

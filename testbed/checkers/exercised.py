@@ -50,8 +50,8 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     if doubts:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(doubts), tuple(doubts))
     struck = ", ".join(f"{fault.name} {times(counts[fault.name])}" for fault in faults)
-    told = ([f"every fault struck: {struck}"] if faults else []) + silent
-    return CheckResult("faults_exercised", Verdict.PASS, "; ".join(told))
+    details = ([f"every fault struck: {struck}"] if faults else []) + silent
+    return CheckResult("faults_exercised", Verdict.PASS, "; ".join(details))
 
 
 def _unseen(record: Record[KernelFaultsUnseen]) -> str:

@@ -138,10 +138,10 @@ def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: se
     if share <= STARVED_LIMIT:
         return []
     names = ", ".join(link.name for link in links)
-    told = (
+    starved = (
         f"{node}: {names} was idle for {starved_ns / 1e6:.1f} ms although frames waited for it, {share:.0%} of the time"
     )
-    return [f"{told} that the host had something to send, the limit is {STARVED_LIMIT:.0%}"]
+    return [f"{starved} that the host had something to send, the limit is {STARVED_LIMIT:.0%}"]
 
 
 def _longest_wait(planes: list[Record[PlaneStatistics]]) -> list[str]:

@@ -30,14 +30,16 @@ def job_liveness(context: CheckContext) -> CheckResult:
         why = [text for text in (refused_text(refused), (found or stories)[0]) if text]
         detail = f"{len(stalled)} of {amount(len(context.workers), 'worker')} did not finish; {'; '.join(why)}"
         return CheckResult(name, Verdict.FAIL, detail, (*found, *stories))
-    told = context.events(MemoryAtEnd)
-    left = [f"{record.node}, job {record.event.job}: {record.event.open} slots" for record in told if record.event.open]
+    memories = context.events(MemoryAtEnd)
+    left = [
+        f"{record.node}, job {record.event.job}: {record.event.open} slots" for record in memories if record.event.open
+    ]
     left += _open_at_servers(context)
     if left:
         detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
         verdict = Verdict.UNKNOWN if context.restarted_switches or context.restarted_servers else Verdict.FAIL
         return CheckResult(name, verdict, detail, tuple(left))
-    if {(record.node, record.event.job) for record in told} < set(served_jobs(context)):
+    if {(record.node, record.event.job) for record in memories} < set(served_jobs(context)):
         detail = "every worker finished, but a switch did not tell what is left in its slots"
         return CheckResult(name, Verdict.UNKNOWN, detail)
     return CheckResult(name, Verdict.PASS, f"all {len(context.workers)} workers finished; no slot holds a leftover")

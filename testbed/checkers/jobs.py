@@ -97,7 +97,7 @@ def memory_private(context: CheckContext) -> CheckResult:
     slot, all slots are everybody's: then a slot serves one block at a time, by what was added to it."""
     name, jobs = "slots_private", served_jobs(context)
     wrong = list(_overlaps(context))
-    told: dict[tuple[str, int], str] = {}
+    peaks: dict[tuple[str, int], str] = {}
     for record in context.events(MemoryAtEnd):
         key = record.node, record.event.job
         config = jobs.get(key)
@@ -112,7 +112,7 @@ def memory_private(context: CheckContext) -> CheckResult:
             wrong.append(
                 f"job {key[1]} on {key[0]} used {record.event.peak_occupied} of its {record.event.values} values"
             )
-        told[key] = f"job {key[1]} on {key[0]}: {record.event.peak_occupied} of {record.event.values}"
+        peaks[key] = f"job {key[1]} on {key[0]}: {record.event.peak_occupied} of {record.event.values}"
     for mixed in context.events(SlotMixed):
         into = mixed.event
         wrong.append(
@@ -126,12 +126,12 @@ def memory_private(context: CheckContext) -> CheckResult:
             wrong.append(f"job {block.job} on {used.node} used slot {block.slot}, which is not its own")
     if wrong:
         return _fail(name, wrong)
-    if set(jobs) - set(told):
-        missing = ", ".join(f"job {job} on {switch}" for switch, job in sorted(set(jobs) - set(told)))
+    if set(jobs) - set(peaks):
+        missing = ", ".join(f"job {job} on {switch}" for switch, job in sorted(set(jobs) - set(peaks)))
         return CheckResult(name, Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
-    if not told:
+    if not peaks:
         return CheckResult(name, Verdict.PASS, "no switch has slots: everything is summed at parameter servers")
-    most = ", ".join(told.values())
+    most = ", ".join(peaks.values())
     detail = f"every job kept to its own slots; most values in use: {most}"
     if context.plan.servers:
         met = len(context.events(Collided))

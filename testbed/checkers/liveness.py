@@ -91,27 +91,27 @@ def failures(context: CheckContext) -> list[str]:
     because its queue pair failed tells nothing that the queue pair did not."""
     gave_up, ended = context.events(QpFailed, WorkerFailed), context.events(TimeLimitReached)
     failed = {(record.node, record.event.status) for record in context.events(QpFailed)}
-    told = [
+    records = [
         record
         for record in (*gave_up, *ended)
         if not isinstance(record.event, WorkerFailed) or (record.node, record.event.reason) not in failed
     ]
-    return [_failure(record, context) for record in sorted(told, key=lambda record: record.t)]
+    return [_failure(record, context) for record in sorted(records, key=lambda record: record.t)]
 
 
 def _out_of_order(context: CheckContext, at_ns: int) -> str:
     """Links and nodes that a fault had out of order then."""
     struck = {record.event.fault for record in context.events(FaultStruck)}
-    told = []
+    causes = []
     for fault in context.plan.scenario.faults:
         if fault.name not in struck or not isinstance(fault, LinkDown | Kill | Pause) or not is_active(fault, at_ns):
             continue
         since = f"since {fault.window.start_ns / 1e9:.3f} s"
         if isinstance(fault, LinkDown):
-            told.append(f"with the link{'' if len(fault.links) == 1 else 's'} {', '.join(fault.links)} down {since}")
+            causes.append(f"with the link{'' if len(fault.links) == 1 else 's'} {', '.join(fault.links)} down {since}")
         else:
-            told.append(f"with {fault.node} {'dead' if isinstance(fault, Kill) else 'standing still'} {since}")
-    return f", {' and '.join(told)}," if told else ""
+            causes.append(f"with {fault.node} {'dead' if isinstance(fault, Kill) else 'standing still'} {since}")
+    return f", {' and '.join(causes)}," if causes else ""
 
 
 def _failure(record: Record[QpFailed | WorkerFailed | TimeLimitReached], context: CheckContext) -> str:

@@ -90,10 +90,10 @@ def message_layout(context: CheckContext) -> MessageLayout:
     worker = context.plan.ring_workers[0]
     if is_training(context) and not worker.phases:
         return _uneven_layout(context, worker)
-    told = [record.event.bytes for record in context.events(CollectiveStarted)]
+    sizes = [record.event.bytes for record in context.events(CollectiveStarted)]
     workload, collective = worker.workload, worker.collective
     return MessageLayout(
-        told[0] if told else workload.elements * 4,
+        sizes[0] if sizes else workload.elements * 4,
         workload.iterations,
         collective.message_packets,
         worker.to_successor.path_mtu,
@@ -158,14 +158,14 @@ class UnevenLayout(MessageLayout):
 
 
 def _uneven_layout(context: CheckContext, worker: WorkerConfig) -> UnevenLayout:
-    told = dict(sorted((item.event.iteration, item.event.bytes) for item in context.events(CollectiveStarted)))
+    sizes = dict(sorted((item.event.iteration, item.event.bytes) for item in context.events(CollectiveStarted)))
     return UnevenLayout(
-        max(told.values(), default=worker.workload.elements * 4),
-        len(told),
+        max(sizes.values(), default=worker.workload.elements * 4),
+        len(sizes),
         worker.collective.message_packets,
         worker.to_successor.path_mtu,
         worker.collective.hello,
-        tuple(told.values()),
+        tuple(sizes.values()),
     )
 
 

@@ -22,6 +22,6 @@ def rate_timeline(context: CheckContext, worker: str) -> list[tuple[int, int]]:
     for config in context.plan.ring_workers:
         if config.name == worker and config.to_successor.dcqcn is not None:
             line = config.to_successor.dcqcn.line_rate_bps
-            told = [record for record in context.events(RateChanged) if record.node == worker]
-            return [(0, line), *((record.t, record.event.rate_bps) for record in told)]
+            changes = [record for record in context.events(RateChanged) if record.node == worker]
+            return [(0, line), *((record.t, record.event.rate_bps) for record in changes)]
     raise ValueError(f"{worker} is no worker with congestion control")

@@ -12,16 +12,16 @@ __all__ = ["slots_private"]
 def slots_private(context: CheckContext) -> CheckResult:
     """Each installed ring has exactly its own 2 N L slots, never uses more, and sums only its own ranks' packets."""
     rings = {(switch.name, ring.ring_id): ring for switch in context.plan.switches for ring in switch.rings}
-    wrong, told = [], set()
+    wrong, seen = [], set()
     for record in context.events(SlotsAtEnd):
         key = record.node, record.event.ring_id
         if key not in rings:
             wrong.append(f"{key[0]} has slots of ring {key[1]}, which is not installed there")
             continue
         ring = rings[key]
-        if key in told:
+        if key in seen:
             wrong.append(f"{key[0]} tells the slots of ring {key[1]} twice: it has two arrays of them")
-        told.add(key)
+        seen.add(key)
         own = 2 * ring.window_messages * ring.message_packets
         if record.event.slots != own:
             wrong.append(f"ring {key[1]} on {key[0]} has {record.event.slots} slots, 2 N L is {own}")
@@ -42,8 +42,8 @@ def slots_private(context: CheckContext) -> CheckResult:
     if context.fell_back:  # an accelerator that died tells nothing any more, and the job went on without it
         gone = {record.node for record in context.events(SlotsAtEnd)}
         rings = {key: ring for key, ring in rings.items() if key[0] in gone}
-    if set(rings) - told:
-        missing = ", ".join(f"ring {ring} on {switch}" for switch, ring in sorted(set(rings) - told))
+    if set(rings) - seen:
+        missing = ", ".join(f"ring {ring} on {switch}" for switch, ring in sorted(set(rings) - seen))
         return CheckResult("slots_private", Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
     peaks = ", ".join(f"ring {r.event.ring_id} on {r.node}: {r.event.peak_occupied} of {r.event.slots}"
                       for r in context.events(SlotsAtEnd))  # fmt: skip

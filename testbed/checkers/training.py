@@ -38,8 +38,8 @@ def training(context: CheckContext) -> CheckResult:
         found = (*failed, *(error for error in errors if error not in failed))
         return CheckResult(name, Verdict.FAIL, found[0], found[:_SHOWN])
     carried = len(context.events(AllReduceCarried))
-    told = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
-    beside = f"; not aggregated in the network: {told}" if told else ""
+    counts = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
+    beside = f"; not aggregated in the network: {counts}" if counts else ""
     if not carried:
         what = "no rank posted a float32 all-reduce of sums: the network had nothing to do"
         return CheckResult(name, Verdict.UNKNOWN, what + beside)
@@ -66,16 +66,16 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
     digests of the workers against those that were taken while the gradients were there."""
     name = "bit_exact"
     expected = {record.event.iteration: record.event.sha256 for record in context.events(PieceExpected)}
-    told: dict[tuple[int, str], set[str]] = {}
+    results: dict[tuple[int, str], set[str]] = {}
     for record in context.events(CollectiveCompleted):
-        told.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
-    if not told:
+        results.setdefault((record.event.iteration, record.node), set()).add(record.event.sha256)
+    if not results:
         return CheckResult(name, Verdict.UNKNOWN, "no worker completed an all-reduce: there is nothing to compare")
     place = _Places(context)
     wrong, missing, compared = [], [], 0
     for iteration, digests in expected.items():
         for worker, right in zip(context.workers, digests, strict=True):
-            found = told.pop((iteration, worker), None)
+            found = results.pop((iteration, worker), None)
             if found is None:
                 missing.append(f"{worker} told no result of {place.name(iteration)}")
                 continue
@@ -83,7 +83,7 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
             if found != {right}:
                 other = sorted(found - {right})[0]
                 wrong.append(f"{worker}, {place.name(iteration)}: sha256 {other[:16]}... instead of {right[:16]}...")
-    wrong += [f"{worker} told a result of iteration {iteration}, which nobody posted" for iteration, worker in told]
+    wrong += [f"{worker} told a result of iteration {iteration}, which nobody posted" for iteration, worker in results]
     if wrong:
         detail = f"{len(wrong)} of {compared} results differ from the reference; first: {wrong[0]}"
         return CheckResult(name, Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))

@@ -60,8 +60,8 @@ def _plugins() -> Path:
         raise HostCapabilityError(
             "tshark, which knows where plug-ins belong", f"apt-get install {package_of('tshark')}; or --out FILE"
         )
-    told = subprocess.run([program, "-G", "folders"], capture_output=True, text=True, timeout=30, check=False).stdout
-    for line in told.splitlines():
+    folders = subprocess.run([program, "-G", "folders"], capture_output=True, text=True, timeout=30, check=False).stdout
+    for line in folders.splitlines():
         what, _, path = line.partition(":")
         if what.strip() == "Personal Lua Plugins" and path.strip():
             return Path(os.path.expanduser(path.strip()))

@@ -261,16 +261,16 @@ def _depth(inventory: Inventory, host: Host) -> int:
 def _act(lab: Lab, kind: type[Driver], step: Step, args: argparse.Namespace) -> None:
     if kind is CardDriver:
         card = CardDriver(lab, args.names[0] if args.names else None)
-        card.step(step.name)(**_told(step, args, card))
+        card.step(step.name)(**_options_of(step, args, card))
         return
     if step.named and not args.names:
         raise ScenarioError("which hosts are meant", file=f"tb lab {step.name}", allowed="names of hosts or groups")
-    told = _told(step, args)
+    options = _options_of(step, args)
     hosts = HostDriver(lab, _chosen(lab.inventory, args))
-    hosts.step("break" if step.name == "release" and args.break_ else step.name)(**told)
+    hosts.step("break" if step.name == "release" and args.break_ else step.name)(**options)
 
 
-def _told(step: Step, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
+def _options_of(step: Step, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
     """What the command line says of the step's parameters."""
     match step.name:
         case "lease":

@@ -51,10 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InternalError as error:
         return _crashed(error, words, began)
     except TestbedError as error:
-        return _told(error)
+        return _explain(error)
     except Exception as error:
         lack = _lack_of(error, words)
-        return _crashed(error, words, began) if lack is None else _told(lack)
+        return _crashed(error, words, began) if lack is None else _explain(lack)
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
@@ -79,7 +79,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _told(error: TestbedError) -> int:
+def _explain(error: TestbedError) -> int:
     # An error that begins with the command has said who speaks.
     complain(*(line if line.startswith("tb ") else f"tb: {line}" for line in str(error).splitlines()))
     return error.exit_code

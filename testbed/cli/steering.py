@@ -105,8 +105,8 @@ def _port(word: str, ports: dict[str, int]) -> tuple[str, int]:
 
 def _recorded(folder: Path) -> tuple[list[TableReading], list[Record]]:
     facts = []
-    told = folder / "history.jsonl"
-    if told.is_file() and told.stat().st_size:  # of a run that goes on it may be empty
+    path = folder / "history.jsonl"
+    if path.is_file() and path.stat().st_size:  # of a run that goes on it may be empty
         history = load_history(folder)
         if history.cut:
             print(f"tb: {history.path}: {history.cut}; what came later is not shown", file=sys.stderr)

@@ -185,12 +185,12 @@ def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callab
         return f"{done:,} of {total:,} results, about {about} to go"
 
     if not console.color:
-        told = [0.0, began]
+        shown = [0.0, began]
 
         def line(done: int, total: int, reused: int) -> None:
             due = total and done < total and done > reused
-            if due and (done / total >= told[0] + _LINE_EVERY or time.monotonic() >= told[1] + _OR_EVERY_S):
-                told[:] = done / total, time.monotonic()
+            if due and (done / total >= shown[0] + _LINE_EVERY or time.monotonic() >= shown[1] + _OR_EVERY_S):
+                shown[:] = done / total, time.monotonic()
                 print(left(done, total, reused), file=console.stream, flush=True)
 
         return line, lambda: None

@@ -70,8 +70,8 @@ def true_names(config: WorkerConfig, exchange: FolderExchange, own: dict[str, in
     rank, size = config.collective.rank, config.collective.size
     exchange.publish("names", own)
     successor, predecessor = (rank + 1) % size, (rank - 1) % size
-    told = exchange.gather("names", {successor, predecessor}, _NAMES_S)
-    return true_config(config, VerbsNames(**own), VerbsNames(**told[successor]), VerbsNames(**told[predecessor]))
+    names = exchange.gather("names", {successor, predecessor}, _NAMES_S)
+    return true_config(config, VerbsNames(**own), VerbsNames(**names[successor]), VerbsNames(**names[predecessor]))
 
 
 def _turn(worker: VerbsWorker, now: int, tell: Callable[[int, Event], None]) -> None:

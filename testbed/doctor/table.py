@@ -19,7 +19,7 @@ def as_json(probes: Iterable[Probe]) -> list[dict[str, Any]]:
 def as_lines(probes: Iterable[Probe], width: int, *, color: bool = False) -> Iterator[str]:
     """Of `width` columns: what is there with its detail; what is not, with what is used instead and what would supply
     it."""
-    rows = [("yes" if probe.ok else "no", probe.title, _told(probe)) for probe in probes]
+    rows = [("yes" if probe.ok else "no", probe.title, _describe(probe)) for probe in probes]
     yield "What this machine can do"
     for line in table_lines(("", "capability", "found"), rows, width, text=(0, 1, 2), indent=0):
         shown = _STATES.get(line[:3].rstrip()) if color else None
@@ -29,7 +29,7 @@ def as_lines(probes: Iterable[Probe], width: int, *, color: bool = False) -> Ite
 _STATES = {"yes": "\x1b[32m", "no": "\x1b[33m"}
 
 
-def _told(probe: Probe) -> str:
+def _describe(probe: Probe) -> str:
     if probe.ok:
         return probe.detail
     return f"{probe.detail}; used instead: {probe.instead}; what would supply it: {probe.remedy}"

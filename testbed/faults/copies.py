@@ -27,7 +27,7 @@ class Copy:
     frame: bytes
     number: int = 0
     """0: the packet that came; else one bit for each Duplicate or Forge that it came from, so that the number of a copy
-    does not depend on the fate of its siblings"""
+    does not depend on what becomes of its siblings"""
     delay_ns: int = 0
     """in order: later frames wait behind it"""
     held_ns: int = 0

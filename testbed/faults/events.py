@@ -34,9 +34,9 @@ class FaultStruck(Event):
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
     packet: str = unless_default("")
-    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity that decided its
-    fate; as `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says that
-    it is a repetition"""
+    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity by which it was
+    struck; as `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says
+    that it is a repetition"""
 
 
 @dataclass(frozen=True, slots=True)

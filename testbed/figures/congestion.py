@@ -21,7 +21,7 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
     scenario = context.plan.scenario
     if scenario.transport.congestion_control == "none":
         return None
-    told = context.events(CongestionStatistics)
+    statistics = context.events(CongestionStatistics)
     end = max((record.event.completed_ns for record in context.events(CollectiveCompleted)), default=0)
     end = end or max((record.t for record in context.history), default=0)
     rates = {}
@@ -38,8 +38,8 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
         "control": scenario.transport.congestion_control,
         "ce_marks": marks_of(context),
         "cnps_sent": len(context.events(CnpSent)),
-        "cnps_received": sum(record.event.cnps_received for record in told),
-        "rate_cuts": sum(record.event.cuts for record in told),
+        "cnps_received": sum(record.event.cnps_received for record in statistics),
+        "rate_cuts": sum(record.event.cuts for record in statistics),
         "rates": rates,
     }
 
@@ -70,8 +70,8 @@ def _entry(flow: PlannedFlow, offered: float | None, received: int, goodput: flo
 
 def _one(context: CheckContext, kind: type[_Flow], flow: PlannedFlow) -> _Flow | None:
     """The last one: a host that started anew tells of its last life."""
-    told = [record.event for record in context.events(kind) if record.event.flow == flow.config.name]
-    return told[-1] if told else None
+    events = [record.event for record in context.events(kind) if record.event.flow == flow.config.name]
+    return events[-1] if events else None
 
 
 def _udp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
@@ -89,11 +89,11 @@ def _udp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
 
 
 def _tcp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
-    told = _one(context, TcpFlowMeasured, flow)
+    measured = _one(context, TcpFlowMeasured, flow)
     offered = None if flow.config.rate_bps is None else float(flow.config.rate_bps)
-    if told is None:
+    if measured is None:
         return _entry(flow, offered, 0, None) | {"trouble": "it never began"}
-    goodput = 8e9 * told.bytes / told.duration_ns if told.duration_ns else None
-    return _entry(flow, offered, told.bytes, goodput) | {
-        "retransmits": told.retransmits, "trouble": told.trouble,
+    goodput = 8e9 * measured.bytes / measured.duration_ns if measured.duration_ns else None
+    return _entry(flow, offered, measured.bytes, goodput) | {
+        "retransmits": measured.retransmits, "trouble": measured.trouble,
     }  # fmt: skip

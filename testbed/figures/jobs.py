@@ -79,7 +79,7 @@ def _job(
     jct_s = None if ends[-1] is None else (ends[-1] - arrival_ns) / 1e9
     size_bytes = 4 * workload.elements
     restarted = {switch.name for switch in context.plan.switches if switch.jobs} & set(context.restarted_switches)
-    told = [record for record in context.events(MemoryAtEnd) if record.event.job == group and not restarted]
+    memories = [record for record in context.events(MemoryAtEnd) if record.event.job == group and not restarted]
     partial = Counter(record.event.reason for record in _of(context, group, PartialSent))
     servers = _of(context, group, ServerStatistics)
     collisions = _of(context, group, Collided)
@@ -98,8 +98,8 @@ def _job(
         "reminders": None if forgot else sum(record.event.reminders for record in servers),
         "server_bytes": None if forgot else sum(record.event.bytes_in for record in servers),
         "switch_completed": None if ends[-1] is None else _completed_share(context, group),
-        "busy": _share((record.event.busy_ns for record in told), capacity),
-        "useful": _share((_known(record.event.useful_ns) for record in told), capacity),
+        "busy": _share((record.event.busy_ns for record in memories), capacity),
+        "useful": _share((_known(record.event.useful_ns) for record in memories), capacity),
     }
 
 

@@ -220,12 +220,12 @@ def _retransmissions(context: CheckContext) -> dict[str, Any]:
     endpoints = context.events(RcStatistics)
     twice = sum(record.event.reason == "duplicate" for record in context.events(PacketIgnored))
     spurious = twice + sum(record.event.duplicates_received for record in endpoints)
-    told = context.events(RcStatistics, DatagramStatistics)
-    sent = sum(record.event.packets_sent for record in told)
-    again = sum(record.event.packets_retransmitted for record in told)
+    statistics = context.events(RcStatistics, DatagramStatistics)
+    sent = sum(record.event.packets_sent for record in statistics)
+    again = sum(record.event.packets_retransmitted for record in statistics)
     return {
-        "packets": again if told else None,
-        "of_packets_sent": sent if told else None,
+        "packets": again if statistics else None,
+        "of_packets_sent": sent if statistics else None,
         "spurious": spurious if endpoints else None,
         "by_cause": _counts(record.event.cause for record in context.events(Retransmission, DatagramResent)),
     }
@@ -289,8 +289,8 @@ def _recovered(context: CheckContext) -> int:
 
 
 def _training(context: CheckContext) -> dict[str, float | int] | None:
-    told = context.events(TrainingProgress)
-    if not told:
+    progress = context.events(TrainingProgress)
+    if not progress:
         return None
-    last = max(told, key=lambda record: record.event.iteration)
+    last = max(progress, key=lambda record: record.event.iteration)
     return {"iteration": last.event.iteration, "loss": last.event.loss, "accuracy": last.event.accuracy}

@@ -26,8 +26,8 @@ def routing_metrics(context: CheckContext) -> dict[str, Any] | None:
     started = [record.t for record in context.events(TrafficStarted)]
     servers = {server.name for server in plan.servers}
     start_ns = started[0] if started else 0
-    told = context.events(BlockSummed)
-    sums = sorted(record.t - start_ns for record in told if record.node in servers)
+    summed = context.events(BlockSummed)
+    sums = sorted(record.t - start_ns for record in summed if record.node in servers)
     frame_bits = 8 * plan.workers[0].framing.frame_bytes
     ends = [later.from_ns for later in plan.routing[1:]] + [max(sums, default=0) + 1]
     changes = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from testbed.history.eventkinds import event_kinds
 from testbed.history.records import OwnEvent, Record
-from workloads.codec import PLAIN, Misfit, Reader, describe, fields_of, fields_told
+from workloads.codec import PLAIN, Misfit, Reader, describe, field_values, fields_of
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
 from workloads.machine import Event
 
@@ -41,7 +41,7 @@ def record_fields(record: Record) -> dict[str, Any]:
     event = record.event
     if isinstance(event, OwnEvent):
         return {"t": record.t, "node": record.node, "event": event.name, **event.fields}
-    fields = {"t": record.t, "node": record.node, "event": type(event).__name__, **fields_told(event)}
+    fields = {"t": record.t, "node": record.node, "event": type(event).__name__, **field_values(event)}
     fields["node"] = record.node  # an event may have a field of this name, which says the same
     return fields
 
@@ -62,7 +62,7 @@ def _line(record: Record) -> str:
     middle = _middle(kind)
     if not middle:
         return f"{_to_json(record_fields(record))}\n"
-    return f'{{"t":{record.t},"node":{_name(record.node)}{middle}{_to_json(fields_told(record.event))[1:]}\n'
+    return f'{{"t":{record.t},"node":{_name(record.node)}{middle}{_to_json(field_values(record.event))[1:]}\n'
 
 
 @cache

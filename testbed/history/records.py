@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.scenario.model import CONTROLLER
-from workloads.codec import fields_told
+from workloads.codec import field_values
 from workloads.machine import Event
 
 __all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "sort_history"]
@@ -54,7 +54,7 @@ def event_name(event: Event) -> str:
 def make_record(t: int, node: str, event: Event) -> Record:
     """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
     if type(event) not in KNOWN_KINDS:
-        event = OwnEvent(type(event).__name__, fields_told(event))
+        event = OwnEvent(type(event).__name__, field_values(event))
     if node in _TELLS_OF_OTHERS:
         node = getattr(event, "node", node)
     return Record(t, node, event)

@@ -140,18 +140,18 @@ def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
 
 
 def values_of_jobs(scenario: Scenario, hunted: Hunted) -> dict[str, object]:
-    told, knobs = _values_of_datagrams(scenario), scenario.switch.knobs
+    values, knobs = _values_of_datagrams(scenario), scenario.switch.knobs
     if hunted.server:
-        told |= {
+        values |= {
             "servers": len({each.server for each in scenario.all_jobs}),
             "levels": "one" if len(scenario.topology.switches) == 1 else "two",
             "AIMD": scenario.transport.aimd,
             "reclaim": knobs.reclaim,
         }
     if hunted.knobs:
-        told |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
-        told["priority"] = scenario.all_jobs[0].priority
-    return told
+        values |= {name: getattr(knobs, name) for name in ("preempt", "age", "free", "ps_copy", "reminder")}
+        values["priority"] = scenario.all_jobs[0].priority
+    return values
 
 
 def values_of_plans(scenario: Scenario, hunted: Hunted) -> dict[str, object]:

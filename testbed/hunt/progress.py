@@ -17,7 +17,7 @@ _LINE_EVERY_S = 10.0
 class HuntProgress:
     def __init__(self, schedules: int, folder: str, stream: TextIO, *, no_color: bool = False) -> None:
         self._schedules, self._folder, self._stream = schedules, folder, stream
-        self._began = self._told = time.monotonic()
+        self._began = self._line_at = time.monotonic()
         self._first = True
         self._bar = StatusLine(stream) if wants_color(stream, no_color) else None
 
@@ -41,8 +41,8 @@ class HuntProgress:
             left = (self._schedules - done) / speed if speed > 0 else 0.0
             text = f"{done:,} of {self._schedules:,} schedules, {speed:.0f}/s, about {left:.0f} s to go"
             self._bar.show(done / max(1, self._schedules), text)
-        elif now - self._told >= _LINE_EVERY_S:
-            self._told = now
+        elif now - self._line_at >= _LINE_EVERY_S:
+            self._line_at = now
             self._tell(f"{done:,} of {self._schedules:,} schedules, {speed:.0f}/s")
 
     def close(self) -> None:

@@ -68,8 +68,8 @@ def _table_of(step: str) -> str:
 
 def _tables_without(held: tuple[str, ...], taken: Container[str]) -> tuple[str, ...]:
     """Tables of our switch programs of which no step was told."""
-    told = {_table_of(step) for step in held if step in taken}
-    return tuple(table for table in _OF_SWITCHES if table not in told and any(_table_of(s) == table for s in held))
+    seen = {_table_of(step) for step in held if step in taken}
+    return tuple(table for table in _OF_SWITCHES if table not in seen and any(_table_of(s) == table for s in held))
 
 
 def summary_text(document: dict[str, Any], width: int = PROSE) -> str:

@@ -76,16 +76,16 @@ def boot_native(
         (out / "ready").touch()
         mailbox = Mailbox(out)
         machine.wait_for(lambda: mailbox.has(None, "guest"), _READY_S, "the runner")
-        told = mailbox.take(None, "guest", GuestFacts)
-        assert told is not None, "it was there"
-        places = {device.interface: device for device in told.devices}
+        guest_facts = mailbox.take(None, "guest", GuestFacts)
+        assert guest_facts is not None, "it was there"
+        places = {device.interface: device for device in guest_facts.devices}
         missing = [interface for interface in network.interfaces if interface not in places]
         if missing:
             raise HostCapabilityError(
                 f"an RDMA device on {missing[0]} with an IPv4 address, in its network namespace",
                 "a kernel whose rdma_rxe works there (that of Linux 6.1 knows the initial one only: --where initial)",
             )
-        facts = replace(told, devices=tuple(places[interface] for interface in network.interfaces))
+        facts = replace(guest_facts, devices=tuple(places[interface] for interface in network.interfaces))
         wires = Wires.over(network.ports)
         yield BootedGuest(machine, wires, mailbox, facts, ledger, time.monotonic() - began)
         mailbox.put(None, "stop", {})

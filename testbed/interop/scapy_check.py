@@ -97,8 +97,8 @@ def scapy_agrees(
             wrong += not ours.icrc_valid
             mine = Opinion(ours.opcode, ours.psn, ours.connection[2], ours.icrc_valid)
             if theirs != mine:
-                told = f"frame {number} of {path.name}: scapy reads {theirs}, we read {mine}"
-                return CheckResult("scapy", Verdict.FAIL, told)
+                detail = f"frame {number} of {path.name}: scapy reads {theirs}, we read {mine}"
+                return CheckResult("scapy", Verdict.FAIL, detail)
     if not looked:
         return CheckResult("scapy", Verdict.UNKNOWN, "no RoCE frame was captured")
     return CheckResult("scapy", Verdict.PASS, f"agrees on {looked} frames, {wrong} of them with a wrong iCRC")

@@ -40,8 +40,8 @@ def rule_a_line(outcomes: Sequence[CaseOutcome]) -> str:
         parts.append(f"{with_rule:.1f} in `{ordered}`, {without:.1f} in `{asap}`{ratio}")
     if not parts:
         return ""
-    told = "packets sent again per strike of a fault"
-    return f"Rule A (release in PSN order) against release as soon as complete, {told}: {'; '.join(parts)}."
+    unit = "packets sent again per strike of a fault"
+    return f"Rule A (release in PSN order) against release as soon as complete, {unit}: {'; '.join(parts)}."
 
 
 def _by_case(outcomes: Iterable[CaseOutcome]) -> dict[str, list[CaseOutcome]]:

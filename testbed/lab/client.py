@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypeVar
 
+from testbed.lab.agent.answers import AgentIdentity, AgentState
 from testbed.lab.agent.protocol import MAX_LINE, PROTOCOL, decode, encode
-from testbed.lab.agent.requests import Hello, Request, write_request
+from testbed.lab.agent.requests import Hello, Request, describe_misfit, read_answer, write_request
 from testbed.lab.ssh import Shell, tail
+from workloads.codec import PLAIN, Misfit
 from workloads.errors import LabError
 
-__all__ = ["AgentClient", "ConnectionEnded", "NoAgent"]
+__all__ = ["AgentClient", "ConnectionEnded", "NoAgent", "WrongAnswer"]
 
 _TIMEOUT_S = 15.0
+_Answer = TypeVar("_Answer")
 
 
 class NoAgent(LabError):
@@ -21,6 +24,14 @@ class NoAgent(LabError):
 
 class ConnectionEnded(LabError):
     """The way to it broke; it may go on, and may have done what was asked."""
+
+
+class WrongAnswer(LabError):
+    """What an agent answers is no answer to what it was asked: `why`."""
+
+    def __init__(self, host: str, why: str) -> None:
+        self.why = why
+        super().__init__(host, f"its agent answers what is none: {why}")
 
 
 class AgentClient:
@@ -32,8 +43,18 @@ class AgentClient:
         self._channel = shell.channel([f"{base}/current/bin/python", "-P", "-m", "testbed.lab.agent", "call", base])
         self._rest = b""
 
-    def ask(self, request: Request, *, timeout_s: float = _TIMEOUT_S) -> Any:
-        """What the agent answers, as JSON values. Raises LabError, NoAgent."""
+    def ask(self, request: Request[_Answer], *, timeout_s: float = _TIMEOUT_S) -> _Answer:
+        """What the agent answers. Raises LabError, NoAgent, WrongAnswer."""
+        return self._read(request, self._value(request, timeout_s))
+
+    def _read(self, request: Request[_Answer], value: Any) -> _Answer:
+        try:
+            return read_answer(request, value)
+        except Misfit as misfit:
+            raise WrongAnswer(self.host.name, f"{request.op}: {describe_misfit(misfit)}") from None
+
+    def _value(self, request: Request[Any], timeout_s: float = _TIMEOUT_S) -> Any:
+        """As JSON values."""
         op, line = request.op, encode(write_request(request))
         self._channel.settimeout(timeout_s)
         deadline = time.monotonic() + timeout_s
@@ -45,7 +66,7 @@ class AgentClient:
         except OSError as error:
             raise self._ended(op) from error
         except ValueError as error:
-            raise LabError(self.host.name, f"its agent answers what is none: {error}") from None
+            raise WrongAnswer(self.host.name, str(error)) from None
         if not answer.get("ok"):
             raise LabError(self.host.name, str(answer.get("problem")), str(answer.get("output", "")))
         return answer.get("value")
@@ -92,17 +113,26 @@ class AgentClient:
             return ConnectionEnded(self.host.name, f"the connection ended during `{op}`", tail(said))
         return LabError(self.host.name, f"its agent ended during `{op}`", tail(said))
 
-    def hello(self, version: str | None = None) -> dict[str, Any]:
-        """Raises LabError when it speaks another protocol, or is not of this version."""
-        found = self.ask(Hello())
-        if not isinstance(found, dict) or found.get("protocol") != PROTOCOL:
+    def identity(self) -> AgentIdentity:
+        """Whatever else an agent of another version says. Raises LabError when it speaks another protocol."""
+        return self._identity(self._value(Hello()))
+
+    def _identity(self, value: Any) -> AgentIdentity:
+        try:
+            found = PLAIN.decode(AgentIdentity, value)
+        except Misfit:
+            found = None
+        if found is None or found.protocol != PROTOCOL:
             raise LabError(self.host.name, "its agent speaks another protocol; first: tb lab deploy")
-        if version is not None and found.get("version") != version:
-            raise LabError(
-                self.host.name,
-                f"its agent is of version {found.get('version')}, here is {version}; first: tb lab deploy",
-            )
         return found
+
+    def hello(self, version: str | None = None) -> AgentState:
+        """Raises LabError when it speaks another protocol, or is not of this version."""
+        value = self._value(Hello())
+        found = self._identity(value).version
+        if version is not None and found != version:
+            raise LabError(self.host.name, f"its agent is of version {found}, here is {version}; first: tb lab deploy")
+        return self._read(Hello(), value)
 
     def close(self) -> None:
         self._channel.close()

@@ -82,7 +82,7 @@ def whole(low: int, high: int, meaning: str = "") -> Plain:
             raise refuse("out of range", allowed)
         return value
 
-    return Plain(check, told={"type": "integer", "minimum": low, "maximum": high})
+    return Plain(check, json_schema={"type": "integer", "minimum": low, "maximum": high})
 
 
 def even(low: int, high: int) -> Plain:
@@ -98,7 +98,7 @@ def even(low: int, high: int) -> Plain:
             raise refuse("out of range", allowed)
         return value
 
-    return Plain(check, told={"type": "integer", "minimum": low, "maximum": high, "multipleOf": 2})
+    return Plain(check, json_schema={"type": "integer", "minimum": low, "maximum": high, "multipleOf": 2})
 
 
 def number_above_zero(most: int) -> Plain:
@@ -114,7 +114,7 @@ def number_above_zero(most: int) -> Plain:
             raise refuse("out of range", allowed)
         return float(value)
 
-    return Plain(check, told={"type": "number", "exclusiveMinimum": 0, "maximum": most})
+    return Plain(check, json_schema={"type": "number", "exclusiveMinimum": 0, "maximum": most})
 
 
 def number_or_auto(least: float, most: float) -> Plain:
@@ -130,8 +130,8 @@ def number_or_auto(least: float, most: float) -> Plain:
             raise refuse("out of range", allowed)
         return float(value)
 
-    told = {"anyOf": [{"const": "auto"}, {"type": "number", "minimum": least, "maximum": most}]}
-    return Plain(check, told=told, none="auto")
+    json_schema = {"anyOf": [{"const": "auto"}, {"type": "number", "minimum": least, "maximum": most}]}
+    return Plain(check, json_schema=json_schema, none="auto")
 
 
 def floats_as_integers() -> Plain:
@@ -146,8 +146,8 @@ def floats_as_integers() -> Plain:
             raise refuse("no way to make integers of floats", allowed)
         return float(text)
 
-    told = {"type": "string", "pattern": "^(exponents|fixed:.+)$"}
-    return Plain(check, lambda scale: f"fixed:{scale!r}", told, none="exponents")
+    json_schema = {"type": "string", "pattern": "^(exponents|fixed:.+)$"}
+    return Plain(check, lambda scale: f"fixed:{scale!r}", json_schema, none="exponents")
 
 
 def share() -> Plain:
@@ -158,7 +158,7 @@ def share() -> Plain:
             raise refuse("not a share", "a number above 0 and below 1, as 0.0039")
         return float(value)
 
-    return Plain(check, told={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
+    return Plain(check, json_schema={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 
 def whole_or_list(low: int, high: int) -> Plain:
@@ -192,9 +192,12 @@ def whole_or(word: str, stands_for: int | None, low: int, high: int, meaning: st
             raise refuse("out of range", allowed)
         return value
 
-    told = {"anyOf": [{"const": word}, {"type": "integer", "minimum": low, "maximum": high}]}
+    json_schema = {"anyOf": [{"const": word}, {"type": "integer", "minimum": low, "maximum": high}]}
     return Plain(
-        check, lambda value: word if value == stands_for else value, told, none=word if stands_for is None else None
+        check,
+        lambda value: word if value == stands_for else value,
+        json_schema,
+        none=word if stands_for is None else None,
     )
 
 
@@ -208,11 +211,11 @@ def choice(words: Collection[str | int] | Collection[str], or_form: re.Pattern[s
             raise refuse("unknown value", ", ".join(map(str, words)), closest(value, map(str, words)))
         return value
 
-    def told() -> dict[str, Any]:
+    def json_schema() -> dict[str, Any]:
         known = {"enum": list(words)}
         return known if or_form is None else {"anyOf": [known, {"type": "string", "pattern": or_form.pattern}]}
 
-    return Plain(check, told=told)
+    return Plain(check, json_schema=json_schema)
 
 
 def _as_list(value: int | tuple[int, ...]) -> int | list[int]:
@@ -287,15 +290,19 @@ def _links(value: object) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-TextKey: TypeAlias = Annotated[str, Plain(_text, told={"type": "string"})]
-LineKey: TypeAlias = Annotated[str, Plain(lambda value: _text(value).strip(), told={"type": "string"})]
+TextKey: TypeAlias = Annotated[str, Plain(_text, json_schema={"type": "string"})]
+LineKey: TypeAlias = Annotated[str, Plain(lambda value: _text(value).strip(), json_schema={"type": "string"})]
 """text whose ends do not count"""
 HostNameKey: TypeAlias = Annotated[
     str, Plain(_host_name, lambda name: name or None, {"type": "string", "minLength": 1})
 ]
-WordKey: TypeAlias = Annotated[str, Plain(_word, told={"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"})]
-NodeNameKey: TypeAlias = Annotated[str, Plain(_node_name, told={"type": "string", "pattern": "^[a-z][a-z0-9]{0,9}$"})]
-BoolKey: TypeAlias = Annotated[bool, Plain(_bool, told={"type": "boolean"})]
+WordKey: TypeAlias = Annotated[
+    str, Plain(_word, json_schema={"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"})
+]
+NodeNameKey: TypeAlias = Annotated[
+    str, Plain(_node_name, json_schema={"type": "string", "pattern": "^[a-z][a-z0-9]{0,9}$"})
+]
+BoolKey: TypeAlias = Annotated[bool, Plain(_bool, json_schema={"type": "boolean"})]
 DirectionsKey: TypeAlias = Annotated[
     tuple[Direction, ...],
     Plain(

@@ -31,33 +31,33 @@ class _Book:
         name = section.__name__
         if name not in self.defs:
             self.defs[name] = {}
-            told = self.object_of(section)
+            schema = self.object_of(section)
             if tag:
-                told["properties"] = {tag: {"const": word}} | told["properties"]
-                told["required"] = [tag, *told.get("required", ())]
-            self.defs[name] = told
+                schema["properties"] = {tag: {"const": word}} | schema["properties"]
+                schema["required"] = [tag, *schema.get("required", ())]
+            self.defs[name] = schema
         return {"$ref": f"#/$defs/{name}"}
 
     def object_of(self, section: type) -> dict[str, Any]:
-        told: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+        schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
         if section.__doc__ and not section.__doc__.startswith(f"{section.__name__}("):
-            told["description"] = plain_text(" ".join(section.__doc__.split()))
+            schema["description"] = plain_text(" ".join(section.__doc__.split()))
         required: list[str] = []
-        self._add(section, (), told["properties"], required)
-        return told | ({"required": required} if required else {})
+        self._add(section, (), schema["properties"], required)
+        return schema | ({"required": required} if required else {})
 
     def _add(self, section: type, needs: tuple[str, ...], properties: dict[str, Any], required: list[str]) -> None:
         for key in keys_of(section):
             if key.flat:
                 self._add(key.type.sections()[0], key.needs, properties, required)
                 continue
-            told = dict(key.type.schema(self.refer))
+            schema = dict(key.type.schema(self.refer))
             doc = plain_text(doc_of(section, key))
             if doc:
-                told["description"] = doc
+                schema["description"] = doc
             default = default_of(key)
             if (default is MISSING and not key.filled) or key.name in needs:
                 required.append(key.name)
             elif default not in (None, MISSING) and not isinstance(default, dict | list):
-                told["default"] = default
-            properties[key.name] = told
+                schema["default"] = default
+            properties[key.name] = schema

@@ -81,7 +81,7 @@ class Plain(KeyType):
     parse: Callable[[Any], Any]
     """raises Refused"""
     format: Callable[[Any], Any] = lambda value: value
-    told: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict)
+    json_schema: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict)
     """its JSON Schema, or what makes it"""
     suffix: str = ""
     none: str | None = None
@@ -102,7 +102,7 @@ class Plain(KeyType):
         return self.format(value)
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        return dict(self.told() if callable(self.told) else self.told)
+        return dict(self.json_schema() if callable(self.json_schema) else self.json_schema)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """For files whose sections are pydantic models (inventories of a lab)."""
@@ -111,7 +111,7 @@ class Plain(KeyType):
             try:
                 return self.parse(value)
             except Refused as problem:
-                told = {"problem": problem.problem, "allowed": problem.allowed, "hint": problem.hint}
-                raise PydanticCustomError("refused", "{problem}", told) from None
+                parts = {"problem": problem.problem, "allowed": problem.allowed, "hint": problem.hint}
+                raise PydanticCustomError("refused", "{problem}", parts) from None
 
         return core_schema.no_info_plain_validator_function(check)

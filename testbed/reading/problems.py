@@ -115,11 +115,11 @@ class Problems:
         """A problem of another file, which the value at `path` names."""
         place = self.place(path)
         where = format_path(path) + (f" of {place.file}" if place.line is None else f" in {place.file}:{place.line}")
-        told = ScenarioError(
+        relayed = ScenarioError(
             error.problem, file=error.file, line=error.line, key=error.key, found=error.found, allowed=error.allowed,
             hint=f"named by {where}",
         )  # fmt: skip
-        self._found.append(((int(place.file != self.file), place.line or 0, len(self._found)), told))
+        self._found.append(((int(place.file != self.file), place.line or 0, len(self._found)), relayed))
 
     def place(self, path: KeyPath) -> Place:
         """Of the nearest enclosing key that was written."""

@@ -47,7 +47,7 @@ def _unit(
     parse: Callable[[object], Any],
     format_: Format,
     suffix: str,
-    told: Mapping[str, Any],
+    json_schema: Mapping[str, Any],
     *,
     above_zero: bool = False,
     most: int | None = None,
@@ -62,14 +62,14 @@ def _unit(
             raise refuse("out of range", bound)
         return number
 
-    return Plain(check, format_, told, suffix)
+    return Plain(check, format_, json_schema, suffix)
 
 
 def _scaled_or(
-    parse: Callable[[object], Any], format_: Format, suffix: str, told: Mapping[str, Any], most: int, bound: str
+    parse: Callable[[object], Any], format_: Format, suffix: str, json_schema: Mapping[str, Any], most: int, bound: str
 ) -> Plain:
     """A quantity above 0, or `scaled`, which becomes None."""
-    return _word_or("scaled", parse, format_, suffix, told, 1, most, bound)
+    return _word_or("scaled", parse, format_, suffix, json_schema, 1, most, bound)
 
 
 def _word_or(
@@ -77,7 +77,7 @@ def _word_or(
     parse: Callable[[object], Any],
     format_: Format,
     suffix: str,
-    told: Mapping[str, Any],
+    json_schema: Mapping[str, Any],
     least: int,
     most: int,
     bound: str,
@@ -95,7 +95,7 @@ def _word_or(
             raise refuse("out of range", f"{word}, or {bound}")
         return number
 
-    return Plain(check, format_, told, suffix, word)
+    return Plain(check, format_, json_schema, suffix, word)
 
 
 _HOUR = 3_600_000_000_000

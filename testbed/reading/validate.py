@@ -52,12 +52,12 @@ def _tell(
     skip: set[str],
     error: ValidationError,
 ) -> None:
-    told = set(skip)
+    reported = set(skip)
     for item in sorted(error.errors(), key=lambda item: item["type"] != "refused"):
         key = str(item["loc"][0])
-        if key in told:
+        if key in reported:
             continue
-        told.add(key)
+        reported.add(key)
         here, found = (*path, key), show(data.get(key))
         if item["type"] == "extra_forbidden":
             known = key_names(model)

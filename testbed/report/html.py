@@ -90,7 +90,7 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
     """Of a run that was killed, or still goes on: what it told until then. It has no verdict."""
     title = f"{scenario.name}, {scenario.world}, seed {scenario.seed}: did not end"
     last = max((record.t for record in history), default=0) / 1e9
-    told = f"{len(history):,} events are there, the last one of {last:.3f} s. Nothing was judged."
+    extent = f"{len(history):,} events are there, the last one of {last:.3f} s. Nothing was judged."
     windows: list[dict[str, Any]] = [
         {"name": fault.name, "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(fault)]}
         for fault in scenario.faults
@@ -99,7 +99,7 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
         title,
         f"<h1>{escape(title)}</h1>\n"
         '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
-        f"<p>{escape(told)}</p>\n{_about(about)}{plots_html(history, windows, hello=scenario.job.hello)}"
+        f"<p>{escape(extent)}</p>\n{_about(about)}{plots_html(history, windows, hello=scenario.job.hello)}"
         f"{network_html(scenario, history)}"
         f"<h2>Timeline</h2>\n{_timeline(history)}\n{_captures(about)}<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
     )

@@ -35,10 +35,10 @@ def junit_xml(result: dict[str, Any], took_s: float = 0.0, *, expect: bool = Fal
     )
     if result.get("dilation") is not None:
         properties = ElementTree.SubElement(suite, "properties")
-        told = {"dilation": str(result["dilation"]["factor"])}
+        values = {"dilation": str(result["dilation"]["factor"])}
         if result.get("twin") is not None and result["twin"]["deviation"] is not None:
-            told["deviation from the twin in virtual time"] = f"{result['twin']['deviation']:+.2%}"
-        for name, value in told.items():
+            values["deviation from the twin in virtual time"] = f"{result['twin']['deviation']:+.2%}"
+        for name, value in values.items():
             ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
     _run_case(suite, result, took_s, expect=expect)
     for check in checks:
@@ -66,14 +66,15 @@ def _run_case(suite: ElementTree.Element, result: dict[str, Any], took_s: float,
     """The run as a whole: how long it took, and whether the expected verdict came where that is asked."""
     case = _case(suite, result, "run", took_s)
     simulated = result["metrics"]["duration_s"]
-    told = f"verdict {result['verdict']}" + ("" if simulated is None else f"; {simulated:.6f} s of the run's own time")
+    own_time = "" if simulated is None else f"; {simulated:.6f} s of the run's own time"
+    summary = f"verdict {result['verdict']}{own_time}"
     if expect and result["verdict"] != result["expect"]:
         message = f"{result['verdict']}, and {result['expect']} was expected"
         ElementTree.SubElement(case, "failure", message=message, type="expect").text = _clean(
             f"replay: {result['replay']}"
         )
     else:
-        ElementTree.SubElement(case, "system-out").text = _clean(told)
+        ElementTree.SubElement(case, "system-out").text = _clean(summary)
 
 
 def _case(suite: ElementTree.Element, result: dict[str, Any], name: str, took_s: float = 0.0) -> ElementTree.Element:

@@ -36,10 +36,10 @@ def plots_html(history: Sequence[Record], faults: Sequence[dict[str, Any]], *, h
         return ""
     end_s = found.intervals * found.interval_ns / 1e9
     windows = [(fault["name"], since, until) for fault in faults for since, until in fault["active_s"] if since < end_s]
-    told = f"Counted every {format_duration(found.interval_ns)} from the history of events. {_looks(found)}"
+    caption = f"Counted every {format_duration(found.interval_ns)} from the history of events. {_looks(found)}"
     shaded = f" Shaded: {', '.join(dict.fromkeys(name for name, _, _ in windows))} could strike." if windows else ""
     plots = "\n".join(_plot(series, end_s, windows) for series in found.series)
-    return f'<h2>Over time</h2>\n<p class="dim">{escape(told + shaded)}</p>\n{plots}\n'
+    return f'<h2>Over time</h2>\n<p class="dim">{escape(caption + shaded)}</p>\n{plots}\n'
 
 
 def _looks(found: OverTime) -> str:

@@ -189,8 +189,8 @@ def _of_queues(queues: dict[str, Any]) -> str:
     """What full queues did, and which of them most of it."""
     links = sorted(queues["links"].items(), key=lambda item: -sum(item[1].values()))[:3]
     which = ", ".join(f"{name} {sum(counts.values()):,}" for name, counts in links)
-    told = [f"{verb} {amount(queues[verb], 'packet')}" for verb in ("trimmed", "dropped") if queues[verb]]
-    return f"full queues {' and '.join(told)} (most: {which})"
+    losses = [f"{verb} {amount(queues[verb], 'packet')}" for verb in ("trimmed", "dropped") if queues[verb]]
+    return f"full queues {' and '.join(losses)} (most: {which})"
 
 
 _CARRIED = {"data": "with data", "results": "with a result", "answers": "with an ACK or NAK", "other": "other"}

@@ -26,12 +26,12 @@ def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
             "not a run directory", file=str(run_dir), found="no scenario.yaml in it", allowed="as runs/latest"
         )
     scenario = load_scenario(str(scenario_file))
-    told = about(run_dir, path.parent)
+    facts = about(run_dir, path.parent)
     if (run_dir / "result.json").is_file():
-        _write(file, path, html_report(read_result(run_dir), load_history(run_dir).records, scenario, told))
+        _write(file, path, html_report(read_result(run_dir), load_history(run_dir).records, scenario, facts))
         return path, True
     replay = f"tb run {shown_path(run_dir)}/scenario.yaml"
-    _write(file, path, unfinished_report(scenario, _told(run_dir), replay, told))
+    _write(file, path, unfinished_report(scenario, _records(run_dir), replay, facts))
     return path, False
 
 
@@ -42,7 +42,7 @@ def _write(file: Path | None, path: Path, page: str) -> None:
         write_named(file, page, key="--out")
 
 
-def _told(run_dir: Path) -> list[Record]:
+def _records(run_dir: Path) -> list[Record]:
     """A run may be killed before it told anything."""
     history = run_dir / "history.jsonl"
     return load_history(run_dir).records if history.is_file() and history.stat().st_size else []

@@ -272,10 +272,11 @@ def _unfinished(run_dir: Path) -> ScenarioError:
         found = "no scenario.yaml and no result.json in it" if run_dir.is_dir() else "no such directory"
         return ScenarioError("not a run directory", file=str(run_dir), found=found, allowed="as runs/latest")
     try:
-        told = len(load_history(run_dir).records)
+        records = len(load_history(run_dir).records)
     except ScenarioError:
-        told = 0
-    left = f"{told:,} records of history (`tb timeline {shown_path(run_dir)}` draws them)" if told else "no history"
+        records = 0
+    drawn = f"`tb timeline {shown_path(run_dir)}` draws them"
+    left = f"{records:,} records of history ({drawn})" if records else "no history"
     return ScenarioError(
         "this run did not end: it was killed, or still goes on, and there is no verdict to compare with",
         file=str(run_dir), found=f"scenario.yaml, {left}, no result.json",
@@ -286,10 +287,10 @@ def _unfinished(run_dir: Path) -> ScenarioError:
 def _scenario_text(scenario: Scenario) -> str:
     """A file that loads: it names the program of ours in place of the user's own, and says so."""
     words = code_words(scenario)
-    told = (
+    preface = (
         f"# It ran with {shlex.join(words)}, which a file cannot say: give that on the command line.\n" if words else ""
     )
-    return told + dump_scenario(with_stock_code(scenario))
+    return preface + dump_scenario(with_stock_code(scenario))
 
 
 def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:

@@ -114,12 +114,12 @@ def _in_child(plan: Plan, deadline: float, say: Callable[[str], None]) -> tuple[
         _answer(plan, parent, source, sink)
     os.close(sink)
     data, runs, end = bytearray(), list[Figures](), _End.LATE
-    told = time.monotonic() + _SILENT_S
+    next_line = time.monotonic() + _SILENT_S
     try:
         while end is _End.LATE and (left := deadline - time.monotonic()) > 0:
-            if time.monotonic() >= told:
+            if time.monotonic() >= next_line:
                 say(f"its twin in virtual time: run {len(runs) + 1}, {left:.0f} s left for it")
-                told = time.monotonic() + _TELL_EVERY_S
+                next_line = time.monotonic() + _TELL_EVERY_S
             if not select.select([source], [], [], min(left, 0.1))[0]:
                 continue
             part = os.read(source, 65_536)

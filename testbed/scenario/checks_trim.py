@@ -26,16 +26,16 @@ def check_trim(
         return
     kind = program_kinds().get(switch.program)
     if not traits_of(job.collective).reliable:
-        told = f"collective {job.collective} sends datagrams, which keep timers of their own and are never trimmed"
+        problem = f"collective {job.collective} sends datagrams, which keep timers of their own and are never trimmed"
         reliable = ", ".join(names_where(lambda traits: traits.reliable))
-        problems.add(path, told, found="'trim'", allowed=f"drop; or job.collective: {reliable}")
+        problems.add(path, problem, found="'trim'", allowed=f"drop; or job.collective: {reliable}")
     elif nics:
         host, device = nics[0]
-        told = f"host {host} is on device {device}, which takes a trimmed packet for a damaged one"
-        problems.add(path, told, found="'trim'", allowed=f"drop; or nics.{host}: soft")
+        problem = f"host {host} is on device {device}, which takes a trimmed packet for a damaged one"
+        problems.add(path, problem, found="'trim'", allowed=f"drop; or nics.{host}: soft")
     elif kind is not None and kind.is_card:
-        told = "a card with a register map before 1.2 takes a trimmed packet for a damaged one"
-        problems.add(path, told, found="'trim'", allowed="drop; or switch.program: netreduce")
+        problem = "a card with a register map before 1.2 takes a trimmed packet for a damaged one"
+        problems.add(path, problem, found="'trim'", allowed="drop; or switch.program: netreduce")
 
 
 def _where(topology: Topology, shape: LinkShape) -> KeyPath | None:

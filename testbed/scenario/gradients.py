@@ -34,7 +34,7 @@ declare_keys(
     Layer,
     name=(Annotated[TextKey, Key("layer")], "its name"),
     tensors=(
-        Annotated[tuple[int, ...], Plain(_tensors, _elements, _ELEMENTS.told), Key("elements")],
+        Annotated[tuple[int, ...], Plain(_tensors, _elements, _ELEMENTS.json_schema), Key("elements")],
         "elements of its gradient; a list, one number for each tensor",
     ),
     forward_ns=(DurationKey, "as measured; 0: not measured"),

@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from switch_nodes.own_program import deepest_place, told
+from switch_nodes.own_program import deepest_place, in_one_line
 from workloads.errors import ScenarioError, TestbedError
 
 __all__ = ["OWN_CODE", "blame", "guarded", "is_own_code", "load_own"]
@@ -65,7 +65,9 @@ def _module_of(path: Path, what: str) -> Any:
         del sys.modules[name]
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
-        raise ScenarioError(f"the {what} file cannot be loaded: {told(error)}", file=str(path), line=line) from error
+        raise ScenarioError(
+            f"the {what} file cannot be loaded: {in_one_line(error)}", file=str(path), line=line
+        ) from error
     vars(module)["__stamp__"] = stamp
     return module
 
@@ -89,7 +91,7 @@ def blame(name: str, what: str) -> Iterator[None]:
             raise
         line, function = place
         raise ScenarioError(
-            f"the {what}'s own code failed in {function}: {told(error)}", file=str(path), line=line
+            f"the {what}'s own code failed in {function}: {in_one_line(error)}", file=str(path), line=line
         ) from error
 
 

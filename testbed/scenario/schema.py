@@ -17,10 +17,10 @@ __all__ = ["scenario_schema"]
 
 def scenario_schema() -> dict[str, Any]:
     schema = json_schema(Scenario, "A scenario of ina-testbed")
-    several = [{"if": test, "then": {"items": told}} for test, told in _rules(JobEntry)]
+    several = [{"if": test, "then": {"items": then}} for test, then in _rules(JobEntry)]
     rules = [
-        *({"if": test, "then": {"properties": {"job": told}}} for test, told in _rules(Job)),
-        *({"if": test, "then": {"properties": {"transport": told}}} for test, told in _rules(Transport)),
+        *({"if": test, "then": {"properties": {"job": then}}} for test, then in _rules(Job)),
+        *({"if": test, "then": {"properties": {"transport": then}}} for test, then in _rules(Transport)),
         *({"if": rule["if"], "then": {"properties": {"jobs": rule["then"]}}} for rule in several),
     ]
     return schema | {"allOf": rules}

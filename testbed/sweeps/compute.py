@@ -41,8 +41,8 @@ def compute_point(text: str, program: str) -> dict[str, Any]:
         return failed("failed", str(error), time.perf_counter() - began)
     except Exception as error:  # our own fault, or a user's program; the other points go on
         where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"internal error: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-        return failed("failed", told, time.perf_counter() - began)
+        problem = f"internal error: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return failed("failed", problem, time.perf_counter() - began)
     return {
         "status": "done",
         "verdict": document["verdict"],

@@ -141,15 +141,15 @@ def _chart(
     heights = []
     for number, (label, members) in enumerate(series.items()):
         style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
-        told = [(places[repr(group.values.get(layout.along, ""))], group.summary(figure)) for group in members]
-        there = [(x, found) for x, found in told if found is not None]
+        summaries = [(places[repr(group.values.get(layout.along, ""))], group.summary(figure)) for group in members]
+        there = [(x, found) for x, found in summaries if found is not None]
         heights += [found.median for _, found in there]
         bars = [[found.median - found.low for _, found in there], [found.high - found.median for _, found in there]]
         area.errorbar(
             [x for x, _ in there], [found.median for _, found in there], yerr=bars, label=label, capsize=2.5,
             linestyle="-" if numeric else "none", linewidth=1.2, markersize=4, **style,
         )  # fmt: skip
-        missing = [x for x, found in told if found is None]
+        missing = [x for x, found in summaries if found is None]
         area.plot(
             missing,
             [0.02 + 0.03 * number] * len(missing),

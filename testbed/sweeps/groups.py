@@ -36,10 +36,10 @@ class Group:
 
     def summary(self, figure: str) -> Summary | None:
         """Over the runs that are done, did not fail and could tell the figure: a wrong sum has no speed."""
-        told = [
+        values = [
             outcome.figures.get(figure) for outcome in self.outcomes if outcome.is_done and outcome.verdict != "fail"
         ]
-        return summarise([float(value) for value in told if value is not None])
+        return summarise([float(value) for value in values if value is not None])
 
 
 def groups_of(finished: FinishedScenarios) -> list[Group]:

@@ -58,7 +58,7 @@ def _of_scenario(sweep: ScenarioSweep, name: str, errors: list[ScenarioError]) -
                         yield _valid(sweep, data, (shown, path.parent), variant, chosen, tuple(labels), world, seed)
                     except ScenarioError as error:
                         errors.append(error)
-                        yield Point(tuple(labels), seed or 0, world or "", "", problem=_told(error))
+                        yield Point(tuple(labels), seed or 0, world or "", "", problem=_describe(error))
 
 
 def _valid(
@@ -113,7 +113,7 @@ def _without_line(error: ScenarioError) -> ScenarioError:
     )
 
 
-def _told(error: ScenarioError) -> str:
+def _describe(error: ScenarioError) -> str:
     """Of several problems the first, without the file: the point names it."""
     first = getattr(error, "problems", (error,))[0]
     bare = ScenarioError(

@@ -50,11 +50,11 @@ def scenario_rows(finished: FinishedScenarios) -> list[dict[str, Any]]:
     rows = []
     for point, outcome, name in zip(finished.points, finished.outcomes, finished.names, strict=True):
         labels = {label: shown_value(value) for label, value in point.labels}
-        told: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
+        reported: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
         rows.append(
             labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict,
                 "reason": outcome.reason, "untimed": outcome.untimed}
-            | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | told
+            | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | reported
         )  # fmt: skip
     return rows
 
@@ -130,8 +130,8 @@ def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterator[str]:
     """Lines for a person; tables are at most `width` columns wide."""
     groups, sweep = groups_of(finished), finished.sweep
-    told = ", ".join(f"{count:,} {verdict}" for verdict, count in _verdicts(finished).items())
-    yield f"{sweep.name}: {amount(len(finished.points), 'run')} at {amount(len(groups), 'point')}: {told}"
+    verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in _verdicts(finished).items())
+    yield f"{sweep.name}: {amount(len(finished.points), 'run')} at {amount(len(groups), 'point')}: {verdicts}"
     anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
     yield f"  computed now {len(finished.points) - finished.reused:,}{anew}, already there {finished.reused:,}"
     for figure in sweep.figures:
@@ -144,15 +144,15 @@ def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterato
 
 def _untold(finished: FinishedScenarios) -> Iterator[str]:
     """Figures that were asked for, and that no run knows by that name."""
-    told = list(dict.fromkeys(name for outcome in finished.outcomes for name in outcome.figures))
-    unknown = [figure for figure in finished.sweep.figures if figure not in told]
-    if not told or not unknown:
+    known = list(dict.fromkeys(name for outcome in finished.outcomes for name in outcome.figures))
+    unknown = [figure for figure in finished.sweep.figures if figure not in known]
+    if not known or not unknown:
         return
     yield ""
     for figure in unknown:
-        near = closest(figure, told)
+        near = closest(figure, known)
         yield f"no run has a figure {figure!r}" + (f"; {near}" if near else "")
-    yield f"figures of these runs: {', '.join(told)}"
+    yield f"figures of these runs: {', '.join(known)}"
 
 
 def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:

@@ -39,8 +39,8 @@ class StatusLine:
     def say(self, line: str) -> None:
         """A line that stays, above."""
         erase = _ERASE if self._shown else ""
-        told = "".join(f"{row}\n" for row in fold_laid_out(line, columns(self._stream)))
-        self._write(f"{erase}{told}{self._shown}")
+        text = "".join(f"{row}\n" for row in fold_laid_out(line, columns(self._stream)))
+        self._write(f"{erase}{text}{self._shown}")
 
     def close(self) -> None:
         """Harmless when it was closed before."""

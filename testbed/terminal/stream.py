@@ -21,9 +21,9 @@ _LEAST = 40
 
 def columns(stream: TextIO) -> int:
     """COLUMNS where it is set, else the width of the terminal that `stream` is, else 80."""
-    told = os.environ.get("COLUMNS", "")
-    if told.isascii() and told.isdigit() and int(told):
-        return max(_LEAST, int(told[:6]))
+    columns_text = os.environ.get("COLUMNS", "")
+    if columns_text.isascii() and columns_text.isdigit() and int(columns_text):
+        return max(_LEAST, int(columns_text[:6]))
     try:
         own = os.get_terminal_size(stream.fileno()).columns
     except (AttributeError, ValueError, OSError):  # no file, closed, no terminal

@@ -56,9 +56,9 @@ class RunningReference:
                 gradient = filled
             self._sources[rank].next = gradient
         digests: dict[int, str] = {}
-        told = []
+        found_digests = []
         for result in next(self._results):
             if id(result) not in digests:
                 digests[id(result)] = hashlib.sha256(result.astype("<f4", copy=False).tobytes()).hexdigest()
-            told.append(digests[id(result)])
-        return tuple(told)
+            found_digests.append(digests[id(result)])
+        return tuple(found_digests)

@@ -156,12 +156,12 @@ def rank_environment(
     inherited: Mapping[str, str], *, rank: int, size: int, port: int, site: Path, extra: Mapping[str, str]
 ) -> dict[str, str]:
     """As `torchrun` on one machine gives it, with the backend of `make_site`, and without the rest of this project."""
-    told = {
+    variables = {
         "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": size, "LOCAL_WORLD_SIZE": size, "GROUP_RANK": 0,
         "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
     }  # fmt: skip
     # Threads of all ranks would share the few processors of one machine.
     path = [entry for entry in inherited.get("PYTHONPATH", "").split(os.pathsep) if entry and Path(entry) != _PROJECT]
     own = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    named = {name: str(value) for name, value in told.items()}
+    named = {name: str(value) for name, value in variables.items()}
     return {**own, **inherited, **named, **extra, "PYTHONPATH": os.pathsep.join([str(site), *path])}

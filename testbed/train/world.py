@@ -81,10 +81,10 @@ class _Training(ABC):
         folder = make_place(options.place)
         path, size = folder / SOCKET_NAME, len(plan.workers)
         try:
-            told = ServerOptions(
+            server_options = ServerOptions(
                 options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", bool(options.command)
             )
-            self._server = RankServer(path, size, told, self._make_network, self._tell)
+            self._server = RankServer(path, size, server_options, self._make_network, self._tell)
             if options.place is not None:
                 give_to_caller(folder)
             self._conversation = Conversation(self._server, self._voice, options.command, size)

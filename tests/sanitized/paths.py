@@ -274,8 +274,8 @@ def _loop(scenario: str) -> Path:
             batch = FrameBatch.of(_BURST, _stride(rng, mutator.longest))
             changed = mutator.fill(batch)
             for row in np.flatnonzero(changed).tolist():
-                fate = wire.send(bytes(batch.row(row)))
-                counts[fate or "on the wire"] += 1
+                outcome = wire.send(bytes(batch.row(row)))
+                counts[outcome or "on the wire"] += 1
                 counts["frames"] += 1
                 budget[0] -= 1
             if budget[0] > 0:

@@ -86,8 +86,9 @@ def sshds(lab: Path, host: str, uid: int = 0) -> list[int]:
     """Process numbers of the sshds of an emulated host that run as `uid`: 0 the one that listens (and its privileged
     children), the lab's user the sessions."""
     from testbed.lab.emulated.command import ask_keeper
+    from testbed.lab.emulated.messages import ShowPids
 
-    own = os.readlink(f"/proc/{ask_keeper(lab.parent, {'op': 'status'})['pids'][host]}/ns/net")
+    own = os.readlink(f"/proc/{ask_keeper(lab.parent, ShowPids())[host]}/ns/net")
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.dataplane.packet_io import Fate, IoCounters, Rows
+from switch_nodes.dataplane.packet_io import IoCounters, Rows, SendOutcome
 from switch_nodes.filters import Delivery
 from tests.support.machines import Rang
 from workloads.machine import Buffer, Event, FrameBatch
@@ -35,7 +35,7 @@ class FakeIo:
         self.queued = 0
         self.drain_ns = 1000
         """a full queue takes so long to become empty"""
-        self.fate_of: Callable[[bytes], Fate] = lambda frame: Fate.SENT
+        self.outcome_of: Callable[[bytes], SendOutcome] = lambda frame: SendOutcome.SENT
         self._wants_room = False
 
     def clock(self) -> int:
@@ -73,22 +73,22 @@ class FakeIo:
     def send(self, rows: Rows, count: int, fresh: bool) -> int:
         self.refused = 0
         if fresh:
-            rows.fates[:count] = Fate.WAITING
+            rows.outcomes[:count] = SendOutcome.WAITING
         for row in range(count):
-            if rows.fates[row] != Fate.WAITING:
+            if rows.outcomes[row] != SendOutcome.WAITING:
                 continue
             frame = bytes(rows.batch.row(row))
-            fate = self.fate_of(frame)
+            outcome = self.outcome_of(frame)
             if self.capacity is not None and self.queued >= self.capacity:
                 self._wants_room = True
                 continue
-            if fate is Fate.SENT:
+            if outcome is SendOutcome.SENT:
                 self.sent.append((self.now, int(rows.batch.ports[row]), frame))
                 self.queued += 1
             else:
                 self.refused += 1
-            rows.fates[row] = fate
-        return int(np.count_nonzero(rows.fates[:count] == Fate.WAITING))
+            rows.outcomes[row] = outcome
+        return int(np.count_nonzero(rows.outcomes[:count] == SendOutcome.WAITING))
 
     def counters(self) -> IoCounters:
         return IoCounters(frames_out=len(self.sent))

@@ -151,7 +151,7 @@ class FloatTensor:
     def can_be(self, packet: int, exponents: Exponents) -> bool:
         if packet >= self._blocks:
             return True
-        return all(told >= own for told, own in zip(exponents, self._own[packet], strict=True))
+        return all(given >= own for given, own in zip(exponents, self._own[packet], strict=True))
 
     def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
         if packet < self._blocks:

@@ -16,7 +16,7 @@
 #include <time.h>
 #include "layout.h"
 
-enum fate { WAITING = 0, SENT = 1, QUEUE_FULL = 2, LINK_DOWN = 3, MISFIT = 4 };
+enum send_outcome { WAITING = 0, SENT = 1, QUEUE_FULL = 2, LINK_DOWN = 3, MISFIT = 4 };
 
 enum port_state {
     OPEN = 0,
@@ -31,7 +31,7 @@ struct rows {
     uint8_t *frames;
     int32_t *lengths;
     int32_t *ports;
-    uint8_t *fates;
+    uint8_t *outcomes;
     int32_t capacity;
     int32_t stride;
     struct iovec *in_iov, *out_iov;
@@ -107,14 +107,14 @@ void packet_rows_free(struct rows *rows)
     free(rows);
 }
 
-struct rows *packet_rows_new(uint8_t *frames, int32_t *lengths, int32_t *ports, uint8_t *fates, int32_t capacity,
+struct rows *packet_rows_new(uint8_t *frames, int32_t *lengths, int32_t *ports, uint8_t *outcomes, int32_t capacity,
                              int32_t stride)
 {
     struct rows *rows = calloc(1, sizeof *rows);
     if (!rows)
         return NULL;
     size_t n = (size_t)capacity;
-    *rows = (struct rows){.frames = frames, .lengths = lengths, .ports = ports, .fates = fates};
+    *rows = (struct rows){.frames = frames, .lengths = lengths, .ports = ports, .outcomes = outcomes};
     rows->capacity = capacity;
     rows->stride = stride;
     rows->in_iov = calloc(n, sizeof *rows->in_iov);
@@ -249,7 +249,7 @@ static int32_t send_port(struct packet_io *io, struct rows *rows, int32_t port, 
     for (int32_t at = 0; at < n;) {
         int sent = sendmmsg(io->polls[port].fd, out + at, (unsigned)(n - at), MSG_DONTWAIT);
         for (int i = 0; i < sent; i++, at++) {
-            rows->fates[order[at]] = SENT;
+            rows->outcomes[order[at]] = SENT;
             io->frames_out++;
             io->bytes_out += rows->lengths[order[at]];
         }
@@ -262,13 +262,13 @@ static int32_t send_port(struct packet_io *io, struct rows *rows, int32_t port, 
                 io->states[port] = errno == EAGAIN ? FULL : REFUSED;
                 return n - at;
             }
-            rows->fates[order[at++]] = QUEUE_FULL;
+            rows->outcomes[order[at++]] = QUEUE_FULL;
             io->queue_drops++;
         } else if (errno == ENETDOWN || errno == ENXIO || errno == ENODEV) {
-            rows->fates[order[at++]] = LINK_DOWN;
+            rows->outcomes[order[at++]] = LINK_DOWN;
             io->link_drops++;
         } else {
-            rows->fates[order[at++]] = MISFIT;
+            rows->outcomes[order[at++]] = MISFIT;
             io->misfits++;
         }
         io->refused++;
@@ -283,12 +283,12 @@ int32_t packet_io_send(struct packet_io *io, struct rows *rows, int32_t count, i
     int32_t *starts = io->counts, waiting = 0, total = 0;
     io->refused = 0;
     if (fresh)
-        memset(rows->fates, WAITING, (size_t)count);
+        memset(rows->outcomes, WAITING, (size_t)count);
     memset(starts, 0, ((size_t)io->ports + 1) * sizeof *starts);
     for (int32_t i = 0; i < count; i++) {
         if (rows->ports[i] < 0 || rows->ports[i] >= io->ports || rows->lengths[i] < 0 || rows->lengths[i] > rows->stride)
             return -EINVAL;
-        starts[rows->ports[i]] += rows->fates[i] == WAITING;
+        starts[rows->ports[i]] += rows->outcomes[i] == WAITING;
     }
     for (int32_t p = 0; p <= io->ports; p++) {
         int32_t n = starts[p];
@@ -296,7 +296,7 @@ int32_t packet_io_send(struct packet_io *io, struct rows *rows, int32_t count, i
         total += n;
     }
     for (int32_t i = 0; i < count; i++) {
-        if (rows->fates[i] != WAITING)
+        if (rows->outcomes[i] != WAITING)
             continue;
         int32_t slot = starts[rows->ports[i]]++;
         rows->order[slot] = i;

@@ -122,22 +122,22 @@ _CODEC = Codec(knows_all=True)
 
 
 def encode(message: Message) -> bytes:
-    told = {"kind": type(message).__name__.lower(), **_CODEC.encode_fields(message)}
-    return json.dumps(told, separators=(",", ":")).encode() + b"\n"
+    values = {"kind": type(message).__name__.lower(), **_CODEC.encode_fields(message)}
+    return json.dumps(values, separators=(",", ":")).encode() + b"\n"
 
 
 def decode(line: bytes) -> Message:
     """Raises WireProblem for what no peer of this version sends."""
     try:
-        told: Any = json.loads(line)
+        values: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise WireProblem(f"a line that is no JSON: {line[:60]!r}") from error
-    name = told.pop("kind", None) if isinstance(told, dict) else None
+    name = values.pop("kind", None) if isinstance(values, dict) else None
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise WireProblem(f"no message of this version: {line[:60]!r}")
     try:
-        return _CODEC.decode(kind, told)
+        return _CODEC.decode(kind, values)
     except Misfit as misfit:
         raise WireProblem(f"a {name} with the wrong fields ({misfit}): {line[:120]!r}") from misfit
 

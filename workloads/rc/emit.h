@@ -4,7 +4,7 @@
 #define INA_RC_EMIT_H
 
 #include "crc.h"
-#include "lane.h"
+#include "fast.h"
 #include "roce.h"
 
 enum { RC_WORD_BYTES = 4 /* AckReq and PSN */ };

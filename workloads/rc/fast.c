@@ -18,57 +18,57 @@ enum {
 };
 
 /* Whether the WRITE may begin: it goes on behind its first packet, and its range is registered. */
-static int find_room(struct rc_lane *lane, const uint8_t *reth, const struct rc_region *regions, int count)
+static int find_room(struct rc_qp_context *qp, const uint8_t *reth, const struct rc_region *regions, int count)
 {
     uint64_t va = get64(reth), length = get32(reth + 12);
     uint32_t rkey = get32(reth + 8);
-    if (length <= lane->payload_bytes)
+    if (length <= qp->payload_bytes)
         return 0;
     for (const struct rc_region *region = regions; region < regions + count; region++) {
         if (region->rkey != rkey)
             continue;
         if (va < region->va || va - region->va > region->bytes || length > region->bytes - (va - region->va))
             return 0;
-        lane->destination = region->memory + (va - region->va);
-        lane->left = length;
-        lane->va = va;
-        lane->rkey = rkey;
-        lane->length = (uint32_t)length;
+        qp->destination = region->memory + (va - region->va);
+        qp->left = length;
+        qp->va = va;
+        qp->rkey = rkey;
+        qp->length = (uint32_t)length;
         return 1;
     }
     return 0;
 }
 
-/* Whether the frame is the request that the lane waits for; then its payload is placed. */
-static int take_request(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view,
+/* Whether the frame is the request that the queue pair waits for; then its payload is placed. */
+static int take_request(struct rc_qp_context *qp, const uint8_t *frame, const struct roce_view *view,
                         const struct rc_region *regions, int region_count)
 {
-    uint32_t mtu = lane->payload_bytes, extension = 0, rest = view->end - EXT_AT - ICRC_BYTES, flags = 0;
-    if (view->psn != lane->psn || lane->answered == RC_ANSWERS)
+    uint32_t mtu = qp->payload_bytes, extension = 0, rest = view->end - EXT_AT - ICRC_BYTES, flags = 0;
+    if (view->psn != qp->psn || qp->answered == RC_ANSWERS)
         return 0;
     switch (view->opcode) {
     case OPCODE_SEND_MIDDLE:
-        if (lane->arrival != RC_IN_SEND || rest != mtu || lane->left < mtu)
+        if (qp->arrival != RC_IN_SEND || rest != mtu || qp->left < mtu)
             return 0;
         break;
     case OPCODE_WRITE_FIRST:
         extension = RETH_BYTES;
-        if (lane->arrival != RC_BETWEEN || rest != RETH_BYTES + mtu)
+        if (qp->arrival != RC_BETWEEN || rest != RETH_BYTES + mtu)
             return 0;
         flags = RC_OPENED;
         break;
     case OPCODE_WRITE_MIDDLE: /* a WRITE's last byte belongs to its LAST */
-        if (lane->arrival != RC_IN_WRITE || rest != mtu || lane->left <= mtu)
+        if (qp->arrival != RC_IN_WRITE || rest != mtu || qp->left <= mtu)
             return 0;
         break;
     case OPCODE_WRITE_LAST_IMM:
         extension = IMM_BYTES;
         flags = RC_WITH_IMM;
-        if (!lane->receives)
+        if (!qp->receives)
             return 0;
         /* fall through */
     case OPCODE_WRITE_LAST:
-        if (lane->arrival != RC_IN_WRITE || rest <= extension || rest - extension > mtu || rest - extension != lane->left)
+        if (qp->arrival != RC_IN_WRITE || rest <= extension || rest - extension > mtu || rest - extension != qp->left)
             return 0;
         flags |= RC_CLOSED;
         break;
@@ -78,76 +78,76 @@ static int take_request(struct rc_lane *lane, const uint8_t *frame, const struct
     if (!roce_icrc_is_valid(frame, view->end))
         return 0;
     if (flags & RC_OPENED) {
-        if (!find_room(lane, frame + EXT_AT, regions, region_count))
+        if (!find_room(qp, frame + EXT_AT, regions, region_count))
             return 0;
-        lane->arrival = RC_IN_WRITE;
+        qp->arrival = RC_IN_WRITE;
     }
     size_t size = rest - extension;
-    memcpy(lane->destination, frame + EXT_AT + extension, size);
-    lane->destination += size;
-    lane->left -= size;
-    lane->placed += size;
-    lane->taken++;
-    if (view->ack_req || lane->unacknowledged + 1 >= lane->ack_every) {
-        lane->answers[lane->answered++] = lane->psn;
-        lane->unacknowledged = 0;
+    memcpy(qp->destination, frame + EXT_AT + extension, size);
+    qp->destination += size;
+    qp->left -= size;
+    qp->placed += size;
+    qp->taken++;
+    if (view->ack_req || qp->unacknowledged + 1 >= qp->ack_every) {
+        qp->answers[qp->answered++] = qp->psn;
+        qp->unacknowledged = 0;
         if (flags & RC_CLOSED)
             flags |= RC_CLOSE_ANSWERED;
     } else {
-        lane->unacknowledged++;
+        qp->unacknowledged++;
     }
-    lane->psn = psn_add(lane->psn, 1);
-    lane->flags |= flags;
+    qp->psn = psn_add(qp->psn, 1);
+    qp->flags |= flags;
     if (flags & RC_CLOSED) {
-        lane->arrival = RC_BETWEEN;
+        qp->arrival = RC_BETWEEN;
         if (flags & RC_WITH_IMM) {
-            lane->imm = get32(frame + EXT_AT);
-            lane->receives--;
+            qp->imm = get32(frame + EXT_AT);
+            qp->receives--;
         }
     }
     return 1;
 }
 
 /* Whether the frame is a positive ACK for something that was sent. A later one says all that an earlier one said. */
-static int take_ack(struct rc_lane *lane, const uint8_t *frame, const struct roce_view *view)
+static int take_ack(struct rc_qp_context *qp, const uint8_t *frame, const struct roce_view *view)
 {
-    int32_t distance = psn_diff(view->psn, lane->una);
-    if (view->end != EXT_AT + AETH_BYTES + ICRC_BYTES || frame[EXT_AT] >> 5 || distance >= lane->in_flight ||
+    int32_t distance = psn_diff(view->psn, qp->una);
+    if (view->end != EXT_AT + AETH_BYTES + ICRC_BYTES || frame[EXT_AT] >> 5 || distance >= qp->in_flight ||
         !roce_icrc_is_valid(frame, view->end))
         return 0;
-    if (!lane->acks++ || distance > lane->newest)
-        lane->newest = distance;
+    if (!qp->acks++ || distance > qp->newest)
+        qp->newest = distance;
     return 1;
 }
 
 /* Accept rows from `row` on, up to the first one that is not the plain case. Returns that row, or `rows`. Completions keep
  * the order of the rows, so ACKs to a second queue pair end the run too, and a row that closes a message is the last. */
-int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows, struct rc_lane *lanes,
-              int lane_count, const struct rc_region *regions, int region_count)
+int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows,
+              struct rc_qp_context *contexts, int context_count, const struct rc_region *regions, int region_count)
 {
-    const struct rc_lane *acknowledged = 0;
-    struct rc_lane *const end = lanes + lane_count;
-    for (struct rc_lane *lane = lanes; lane < end; lane++) {
-        lane->acks = lane->taken = lane->flags = lane->answered = 0;
-        lane->placed = 0;
+    const struct rc_qp_context *acknowledged = 0;
+    struct rc_qp_context *const end = contexts + context_count;
+    for (struct rc_qp_context *qp = contexts; qp < end; qp++) {
+        qp->acks = qp->taken = qp->flags = qp->answered = 0;
+        qp->placed = 0;
     }
     for (; row < rows; row++) {
         const uint8_t *frame = frames + (size_t)row * stride;
         struct roce_view view;
         if ((size_t)lengths[row] > stride || roce_parse(frame, (size_t)lengths[row], &view) != ROCE_PLAIN || view.pad)
             return row;
-        struct rc_lane *lane = lanes;
-        while (lane < end && (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip))
-            lane++;
-        if (lane == end)
+        struct rc_qp_context *qp = contexts;
+        while (qp < end && (view.qpn != qp->qpn || view.src_ip != qp->src_ip || view.dst_ip != qp->dst_ip))
+            qp++;
+        if (qp == end)
             return row;
         if (view.opcode == OPCODE_ACKNOWLEDGE) {
-            if ((acknowledged && acknowledged != lane) || !take_ack(lane, frame, &view))
+            if ((acknowledged && acknowledged != qp) || !take_ack(qp, frame, &view))
                 return row;
-            acknowledged = lane;
-        } else if (!take_request(lane, frame, &view, regions, region_count)) {
+            acknowledged = qp;
+        } else if (!take_request(qp, frame, &view, regions, region_count)) {
             return row;
-        } else if (lane->flags & RC_CLOSED) {
+        } else if (qp->flags & RC_CLOSED) {
             return row + 1;
         }
     }
@@ -214,10 +214,10 @@ const struct ina_field rc_region_layout[] = {
     INA_END(sizeof(struct rc_region))
 };
 
-const struct ina_field rc_lane_layout[] = {
-    INA_FIELD(rc_lane, destination), INA_FIELD(rc_lane, psn), INA_FIELD(rc_lane, unacknowledged),
-    INA_FIELD(rc_lane, src_ip), INA_FIELD(rc_lane, una), INA_FIELD(rc_lane, acks), INA_FIELD(rc_lane, placed),
-    INA_FIELD(rc_lane, answers), INA_END(sizeof(struct rc_lane))
+const struct ina_field rc_qp_context_layout[] = {
+    INA_FIELD(rc_qp_context, destination), INA_FIELD(rc_qp_context, psn), INA_FIELD(rc_qp_context, unacknowledged),
+    INA_FIELD(rc_qp_context, src_ip), INA_FIELD(rc_qp_context, una), INA_FIELD(rc_qp_context, acks),
+    INA_FIELD(rc_qp_context, placed), INA_FIELD(rc_qp_context, answers), INA_END(sizeof(struct rc_qp_context))
 };
 
 const struct ina_field rc_plan_layout[] = {

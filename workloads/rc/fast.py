@@ -24,7 +24,7 @@ from workloads.rc.responder import Responder
 from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, address_of, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Opcode
 
-__all__ = ["LANE_BYTES", "FastPath", "fill_answers", "load_fast_path"]
+__all__ = ["CONTEXT_BYTES", "FastPath", "fill_answers", "load_fast_path"]
 
 _ANSWER = struct.Struct("!II")
 """PSN; AETH. Behind it, under IRN: cumulative; selective"""
@@ -33,7 +33,7 @@ _WORD_BYTES = 4
 _ANSWERS = 64
 
 
-# `struct rc_lane`, part by part.
+# `struct rc_qp_context`, part by part.
 _ARRIVAL = struct.Struct("=QQIIIi")
 """destination, bytes left, kind, receives, expected PSN, unacknowledged"""
 _CONNECTION = struct.Struct("=IIIIi4x")
@@ -49,7 +49,7 @@ _CAME_AT = _SENT_AT + _SENT.size
 _PLACED_AT = _CAME_AT + _CAME.size
 _ANSWERS_AT = _PLACED_AT + _PLACED.size
 _EXPECTED_AT = 24
-LANE_BYTES = _ANSWERS_AT + 4 * _ANSWERS
+CONTEXT_BYTES = _ANSWERS_AT + 4 * _ANSWERS
 _SHUT, _BETWEEN, _IN_WRITE, _IN_SEND = range(4)
 _OPENED, _CLOSED, _WITH_IMM, _CLOSE_ANSWERED = 1, 2, 4, 8
 _REGION = struct.Struct("=QQQI4x")
@@ -64,12 +64,12 @@ def load_fast_path() -> FastPath | None:
 @cache
 def _functions(library: ctypes.CDLL) -> tuple[Any, Any, Any]:
     """rc_accept, rc_emit, rc_answer."""
-    lane = {
+    context = {
         "destination": 0, "psn": _EXPECTED_AT, "unacknowledged": _EXPECTED_AT + 4, "src_ip": _CONNECTION_AT,
         "una": _SENT_AT,
         "acks": _CAME_AT, "placed": _PLACED_AT, "answers": _ANSWERS_AT,
     }  # fmt: skip
-    check_layout(library, "rc_lane", lane, LANE_BYTES)
+    check_layout(library, "rc_qp_context", context, CONTEXT_BYTES)
     check_layout(library, "rc_region", {"va": 0, "bytes": 8, "memory": 16, "rkey": 24}, _REGION.size)
     check_layout(library, "rc_plan", PLAN_PARTS, PLAN_BYTES)
     pointer, number, size, octets = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p
@@ -92,9 +92,9 @@ class FastPath:
         self._accept, self._emit, self._answer = _functions(library)
         self._compiled: dict[QueuePair, CompiledPair] = {}
         self._pairs: list[tuple[CompiledPair, int]] = []
-        self._lanes = bytearray(1)
+        self._contexts = bytearray(1)
         self._words = memoryview(bytearray())
-        self._lanes_at = 0
+        self._contexts_at = 0
         self._regions, self.region_count = b"", 0
         self.regions_at = 0
         """`struct rc_region[region_count]`"""
@@ -104,15 +104,15 @@ class FastPath:
         they receive."""
         self._compiled = {qp: CompiledPair(qp) for qp in qps}
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
-        self._lanes = bytearray(max(1, len(plain)) * LANE_BYTES)
-        self._words = memoryview(self._lanes).cast("I")
-        self._lanes_at = address_of(self._lanes)
-        self._pairs = [(self._compiled[qp], i * LANE_BYTES) for i, qp in enumerate(plain)]
+        self._contexts = bytearray(max(1, len(plain)) * CONTEXT_BYTES)
+        self._words = memoryview(self._contexts).cast("I")
+        self._contexts_at = address_of(self._contexts)
+        self._pairs = [(self._compiled[qp], i * CONTEXT_BYTES) for i, qp in enumerate(plain)]
         for pair, at in self._pairs:
             config, envelope = pair.qp.config, pair.qp.config.envelope
             src_ip, dst_ip = (int.from_bytes(ip, "big") for ip in (envelope.dst_ip, envelope.src_ip))
             _CONNECTION.pack_into(
-                self._lanes, at + _CONNECTION_AT, src_ip, dst_ip, config.qpn, config.path_mtu, config.ack_every
+                self._contexts, at + _CONNECTION_AT, src_ip, dst_ip, config.qpn, config.path_mtu, config.ack_every
             )
             pair.responder.touched = True
 
@@ -128,23 +128,23 @@ class FastPath:
 
     def accept(self, batch: FrameBatch, row: int, now: int) -> int:
         """Receive rows from `row` on, up to the first one that is not the plain case; returns that row."""
-        lanes, pairs, count = self._lanes, self._pairs, batch.count
+        contexts, pairs, count = self._contexts, self._pairs, batch.count
         frames, stride, lengths, _ = batch.addresses
         while True:
             for pair, at in pairs:
                 sender = pair.sender
                 una = sender.una
-                _SENT.pack_into(lanes, at + _SENT_AT, una & PSN_MASK, sender.max_nxt - una)
+                _SENT.pack_into(contexts, at + _SENT_AT, una & PSN_MASK, sender.max_nxt - una)
                 if pair.responder.touched:
                     self._refresh(pair.responder, at)
             after: int = self._accept(
-                frames, stride, lengths, row, count, self._lanes_at, len(pairs), self._regions, self.region_count
+                frames, stride, lengths, row, count, self._contexts_at, len(pairs), self._regions, self.region_count
             )
             if after == row:
                 return row
             closed: tuple[Responder, int, int, int] | None = None
             for pair, at in pairs:
-                acks, newest, taken, flags = _CAME.unpack_from(lanes, at + _CAME_AT)
+                acks, newest, taken, flags = _CAME.unpack_from(contexts, at + _CAME_AT)
                 if acks:
                     pair.on_acks(newest, acks, now)
                 if flags & _CLOSED:
@@ -159,23 +159,23 @@ class FastPath:
             row = after
 
     def refresh(self) -> int:
-        """Make all lanes say what requesters and responders say; returns the address of `struct rc_lane[]`, one for
+        """Bring all contexts up to their requesters and responders; the address of `struct rc_qp_context[]`, one for
         each queue pair over IPv4 in the order of `set_qps`."""
         for pair, at in self._pairs:
             una = pair.sender.una
-            _SENT.pack_into(self._lanes, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)
+            _SENT.pack_into(self._contexts, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)
             if pair.responder.touched:
                 self._refresh(pair.responder, at)
-        return self._lanes_at
+        return self._contexts_at
 
     def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
-        """The lane of that index took so many requests, `size` bytes, since `refresh`, the last one, at most, the end
-        of its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
+        """Since `refresh`, the context of that index took so many requests, `size` bytes; the last one, at most, ended
+        its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
         end."""
         pair, at = self._pairs[index]
-        lanes, responder = self._lanes, pair.responder
-        _, va, rkey, length, imm, _ = _PLACED.unpack_from(lanes, at + _PLACED_AT)
-        expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
+        contexts, responder = self._contexts, pair.responder
+        _, va, rkey, length, imm, _ = _PLACED.unpack_from(contexts, at + _PLACED_AT)
+        expected, unacknowledged = _EXPECTED.unpack_from(contexts, at + _EXPECTED_AT)
         if flags & _OPENED:
             responder.open_write(rkey, va, length)
         if taken:
@@ -197,9 +197,9 @@ class FastPath:
 
     def _place(self, responder: Responder, at: int, taken: int, flags: int) -> None:
         """Requests to it were taken."""
-        lanes = self._lanes
-        size, va, rkey, length, imm, answered = _PLACED.unpack_from(lanes, at + _PLACED_AT)
-        expected, unacknowledged = _EXPECTED.unpack_from(lanes, at + _EXPECTED_AT)
+        contexts = self._contexts
+        size, va, rkey, length, imm, answered = _PLACED.unpack_from(contexts, at + _PLACED_AT)
+        expected, unacknowledged = _EXPECTED.unpack_from(contexts, at + _EXPECTED_AT)
         if flags & _OPENED:
             responder.open_write(rkey, va, length)
         first = (at + _ANSWERS_AT) // 4
@@ -217,7 +217,7 @@ class FastPath:
             kind, destination, left = _IN_WRITE if is_write else _IN_SEND, address_of(place), len(place)
         elif place is not None:
             kind = _SHUT  # full: whatever comes is the reference's
-        _ARRIVAL.pack_into(self._lanes, at, destination, left, kind, receives, responder.expected, unacknowledged)
+        _ARRIVAL.pack_into(self._contexts, at, destination, left, kind, receives, responder.expected, unacknowledged)
 
     def emit(self, batch: FrameBatch, qp: QueuePair, limit: int, now: int) -> int:
         """Send request packets, at most `limit`, into the free rows; returns how many. Only when `can_send`."""

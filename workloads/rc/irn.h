@@ -3,7 +3,7 @@
 #ifndef INA_RC_IRN_H
 #define INA_RC_IRN_H
 
-#include "lane.h"
+#include "fast.h"
 
 enum {
     IRN_BITS = 8192, /* packets of a bitmap, at most; divides 2^24 */

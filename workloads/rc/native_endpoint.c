@@ -21,7 +21,7 @@ static enum rc_endpoint_outcome hear(struct rc_endpoint *held, int32_t index, in
     held->qps[index].acks++;
     held->una = acknowledged;
     held->deadline = held->rto && held->una < held->max_nxt ? now + held->rto : -1;
-    held->lanes[index].una = (uint32_t)held->una & PSN_MASK;
+    held->contexts[index].una = (uint32_t)held->una & PSN_MASK;
     return RC_ENDPOINT_DONE;
 }
 
@@ -43,18 +43,18 @@ static enum rc_endpoint_outcome out_of_order(struct rc_endpoint *held, const uin
         || view.end < EXT_AT + extension_bytes[view.opcode] + (uint32_t)view.pad + ICRC_BYTES)
         return RC_ENDPOINT_PYTHON;
     for (int32_t i = 0; i < held->qp_count; i++) {
-        struct rc_lane *lane = &held->lanes[i];
+        struct rc_qp_context *context = &held->contexts[i];
         struct rc_endpoint_qp *qp = &held->qps[i];
-        if (view.qpn != lane->qpn || view.src_ip != lane->src_ip || view.dst_ip != lane->dst_ip)
+        if (view.qpn != context->qpn || view.src_ip != context->src_ip || view.dst_ip != context->dst_ip)
             continue;
-        int32_t distance = psn_diff(view.psn, lane->psn);
+        int32_t distance = psn_diff(view.psn, context->psn);
         if (!distance || qp->order == RC_REFUSES || (distance > 0 && qp->order != RC_GAP)
             || !roce_icrc_is_valid(frame, view.end))
             return RC_ENDPOINT_PYTHON;
         if (distance < 0) {
             qp->duplicates++;
-            lane->unacknowledged = 0;
-            answer(qp, psn_add(lane->psn, -1));
+            context->unacknowledged = 0;
+            answer(qp, psn_add(context->psn, -1));
         }
         return RC_ENDPOINT_DONE;
     }
@@ -70,27 +70,28 @@ enum rc_endpoint_outcome rc_endpoint_receive(struct rc_endpoint *held, const uin
         if (held->qps[i].waiting == RC_ENDPOINT_ANSWERS)
             return RC_ENDPOINT_PYTHON;
     if (held->sender >= 0)
-        held->lanes[held->sender].in_flight = (int32_t)(held->max_nxt - held->una);
-    if (!rc_accept(frame, (size_t)length, &length, 0, 1, held->lanes, held->qp_count, held->regions, held->region_count))
+        held->contexts[held->sender].in_flight = (int32_t)(held->max_nxt - held->una);
+    if (!rc_accept(frame, (size_t)length, &length, 0, 1, held->contexts, held->qp_count, held->regions,
+                   held->region_count))
         return out_of_order(held, frame, length);
     for (int32_t i = 0; i < held->qp_count; i++) {
-        struct rc_lane *lane = &held->lanes[i];
+        struct rc_qp_context *context = &held->contexts[i];
         struct rc_endpoint_qp *qp = &held->qps[i];
-        if (lane->acks)
-            return hear(held, i, lane->newest, now);
-        if (!lane->taken)
+        if (context->acks)
+            return hear(held, i, context->newest, now);
+        if (!context->taken)
             continue;
         qp->taken++;
-        qp->placed += lane->placed;
-        qp->flags |= lane->flags;
+        qp->placed += context->placed;
+        qp->flags |= context->flags;
         qp->order = RC_IN_ORDER;
-        if (lane->flags & RC_CLOSED) { /* its answer has a new MSN */
+        if (context->flags & RC_CLOSED) { /* its answer has a new MSN */
             held->news = RC_NEWS_CLOSED;
             held->news_qp = i;
             return RC_ENDPOINT_NEWS;
         }
-        if (lane->answered)
-            answer(qp, lane->answers[0]);
+        if (context->answered)
+            answer(qp, context->answers[0]);
         return RC_ENDPOINT_DONE;
     }
     return RC_ENDPOINT_DONE;
@@ -150,8 +151,9 @@ const struct ina_field rc_endpoint_qp_layout[] = {
 };
 
 const struct ina_field rc_endpoint_layout[] = {
-    INA_FIELD(rc_endpoint, lanes), INA_FIELD(rc_endpoint, qps), INA_FIELD(rc_endpoint, regions), INA_FIELD(rc_endpoint, qp_count),
-    INA_FIELD(rc_endpoint, region_count), INA_FIELD(rc_endpoint, plan), INA_FIELD(rc_endpoint, una), INA_FIELD(rc_endpoint, nxt),
+    INA_FIELD(rc_endpoint, contexts), INA_FIELD(rc_endpoint, qps), INA_FIELD(rc_endpoint, regions),
+    INA_FIELD(rc_endpoint, qp_count), INA_FIELD(rc_endpoint, region_count), INA_FIELD(rc_endpoint, plan),
+    INA_FIELD(rc_endpoint, una), INA_FIELD(rc_endpoint, nxt),
     INA_FIELD(rc_endpoint, max_nxt), INA_FIELD(rc_endpoint, posted_end), INA_FIELD(rc_endpoint, oldest_end),
     INA_FIELD(rc_endpoint, first), INA_FIELD(rc_endpoint, end), INA_FIELD(rc_endpoint, window), INA_FIELD(rc_endpoint, rto),
     INA_FIELD(rc_endpoint, deadline), INA_FIELD(rc_endpoint, sent), INA_FIELD(rc_endpoint, others), INA_FIELD(rc_endpoint, since),

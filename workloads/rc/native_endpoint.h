@@ -29,7 +29,7 @@ struct rc_endpoint_answer {
     uint32_t aeth;
 };
 
-/* One queue pair beside its lane. */
+/* What an endpoint knows of a queue pair beside its context. */
 struct rc_endpoint_qp {
     const uint8_t *octets; /* what its ACK frames begin with, and the iCRC's CRC-32 behind that */
     uint32_t octets_bytes;
@@ -50,7 +50,7 @@ struct rc_endpoint_qp {
 };
 
 struct rc_endpoint {
-    struct rc_lane *lanes;
+    struct rc_qp_context *contexts;
     struct rc_endpoint_qp *qps;
     const struct rc_region *regions;
     int32_t qp_count;

@@ -53,9 +53,9 @@ ENDPOINT_IRN_AT = _NEWS_AT + _NEWS.size
 """NULL: its queue pairs use go-back-N; see `irn_native_endpoint`"""
 ENDPOINT_BYTES = ENDPOINT_IRN_AT + 8
 _ENDPOINT_WORDS = (
-    "lanes", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end", "oldest_end",
-    "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends", "sender", "turn",
-    "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "irn", "",
+    "contexts", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end",
+    "oldest_end", "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends",
+    "sender", "turn", "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "irn", "",
 )  # fmt: skip
 _ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10, 8)
 _QP_WORDS = (

@@ -114,8 +114,8 @@ class JobServer:
     def statistics(self) -> ServerStatistics:
         counts = self.counts
         names = ("blocks", "copies", "replays", "overlaps", "ignored", "reminders", "nacks", "moved", "rejected")
-        told = {name: counts[name] for name in names}
-        return ServerStatistics(self._job.job, counts["bytes"], dict(self._kinds), **told, open=len(self._open))
+        statistics = {name: counts[name] for name in names}
+        return ServerStatistics(self._job.job, counts["bytes"], dict(self._kinds), **statistics, open=len(self._open))
 
     def _find(self, number: int) -> Block:
         """The block, or an empty one for one that is not kept (any more, or yet)."""
@@ -270,14 +270,14 @@ class JobServer:
 
     def _ignore(self, block: Block, header: AggregationHeader, action: BlockAction, counter: str = "ignored") -> None:
         self.counts[counter] += 1
-        told = (
+        ignored = (
             self._job.job,
             _only_rank(header.bitmap0),
             block.number,
             header.slot,
             DROP_REASONS[action],
         )
-        self.events.append(ContributionIgnored(*told))
+        self.events.append(ContributionIgnored(*ignored))
 
     def _hold(self, block: Block, slot: int) -> None:
         """The block takes the place of the one two windows before, which nobody waits for: who sends this one has the

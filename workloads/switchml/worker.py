@@ -122,8 +122,8 @@ class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
 
     def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
         slot, version = self._window.place(packet)
-        told = bool(header.flags & DatagramFlag.VERSION)
-        return (header.slot, told) == (self._config.first_slot + slot, bool(version))
+        version_bit = bool(header.flags & DatagramFlag.VERSION)
+        return (header.slot, version_bit) == (self._config.first_slot + slot, bool(version))
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:

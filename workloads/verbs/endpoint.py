@@ -207,16 +207,16 @@ class VerbsEndpoint:
 
     def _reason(self, qp: _QueuePair, entry: WorkCompletion) -> str:
         config, what = qp.config, "receive" if entry.receive else "message"
-        told = (
+        cause = (
             f"{self._nic.name}: {what} {entry.wr_id} ended with {entry.status}, peer "
             f"{ip_address(config.envelope.dst_ip)}"
         )
         if entry.status == "RETRY_EXC":
             each = (rto_ns(config.timeout_code) or 0) / 1e6
-            return f"{told}: no ACK after {config.retry_count} retries, {each:.3g} ms each or more"
+            return f"{cause}: no ACK after {config.retry_count} retries, {each:.3g} ms each or more"
         if entry.status == "RNR_RETRY_EXC":
-            return f"{told}: the peer had no receive posted, {config.rnr_retry} times"
-        return told
+            return f"{cause}: the peer had no receive posted, {config.rnr_retry} times"
+        return cause
 
     def _post_sends(self, qp: _QueuePair) -> None:
         while qp.peer is not None and qp.sends and len(qp.sent) < self._nic.depth:

@@ -79,7 +79,7 @@ class EbpfFaults:
         self._set_start(0)
         self._counters = self._object.view("counters", np.uint64, _COUNTERS)
         self._log = self._object.view("log_entries", _STRIKE, _LOG_ENTRIES)
-        self._told = 0
+        self._next = 0
         self._heal = sorted((at, fault.name) for fault in self.faults if (at := heals_at(fault)) is not None)
         self._index: int | None = None
         self._made_clsact = False
@@ -138,10 +138,10 @@ class EbpfFaults:
         are ns since the start."""
         found: list[tuple[int, Event]] = []
         end = min(int(self._counters[_LOGGED]), _LOG_ENTRIES)
-        while self._told < end and self._log[self._told]["ready"]:
-            entry = self._log[self._told]
+        while self._next < end and self._log[self._next]["ready"]:
+            entry = self._log[self._next]
             found.append((int(entry["at_ns"]), self._struck(entry)))
-            self._told += 1
+            self._next += 1
         while self._heal and now >= self._heal[0][0]:
             at, fault = self._heal.pop(0)
             found.append((at, FaultHealed(fault, self.link)))

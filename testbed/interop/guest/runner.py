@@ -61,7 +61,7 @@ def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
     try:
         session: Session = importlib.import_module(_HANDLERS[request.kind]).open_session(request)
     except Exception as error:
-        mailbox.put(number, "opened", Opened(_told(error)))
+        mailbox.put(number, "opened", Opened(_problem_of(error)))
         return
     try:
         mailbox.put(number, "opened", Opened("", session.names))
@@ -74,7 +74,7 @@ def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
         try:
             result = CaseResult("cancelled before its start") if start is None else session.run(start, cancelled)
         except Exception as error:
-            result = CaseResult(_told(error))
+            result = CaseResult(_problem_of(error))
         mailbox.put(number, "result", result)
         print(f"case {number} {request.case}: {result.error or 'done'}", flush=True)
     finally:
@@ -82,7 +82,7 @@ def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
             session.close()
 
 
-def _told(error: Exception) -> str:
+def _problem_of(error: Exception) -> str:
     traceback.print_exc()
     return f"{type(error).__name__}: {error}"
 

@@ -6,8 +6,10 @@ import dataclasses
 import sys
 import time
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
+from testbed.lab.agent.answers import CardAccount
 from testbed.lab.agent.cards import CardBackend
 from testbed.lab.agent.protocol import Refused
 from testbed.lab.agent.requests import PrepareProcess
@@ -55,11 +57,12 @@ class DriverBackend:
             case "counters":
                 return self._driver.counters()
             case "state":
-                return _plain(self._driver.identity()) | _plain(self._driver.state())
+                return CardAccount(**_named(self._driver.identity()), **_named(self._driver.state()))
             case "configuration":
-                # (ring id, members, L, N) of each ring that is active
                 rings = self._driver.configuration().rings
-                return [[ring.ring_id, len(ring.members), ring.message_packets, ring.window_messages] for ring in rings]
+                return tuple(
+                    (ring.ring_id, len(ring.members), ring.message_packets, ring.window_messages) for ring in rings
+                )
             case "read":
                 return self._transport.read(int(fields["address"]), int(fields["size"])).hex()
             case "write":
@@ -77,13 +80,10 @@ def _switch_config(text: str, card: str) -> Any:
     return parse_node_config(text, f"configuration of card {card}", SwitchConfig)
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """As JSON holds it; flags by their names."""
-    found = {}
-    for field in dataclasses.fields(value):
-        item = getattr(value, field.name)
-        found[field.name] = item.name if hasattr(item, "name") else item
-    return found
+def _named(value: Any) -> dict[str, Any]:
+    """Its fields; flags by their names, none of them as an empty one."""
+    items = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {name: (item.name or "") if isinstance(item, Enum) else item for name, item in items.items()}
 
 
 def backends(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Callable[[], CardBackend]]:

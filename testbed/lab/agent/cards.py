@@ -11,11 +11,14 @@ import contextlib
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from testbed.lab.agent.answers import CardStatus
 from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.protocol import Refused
+from workloads.codec import PLAIN
 from workloads.errors import LabError, TestbedError
 
 __all__ = ["CardBackend", "CardOwner", "bitstream_path"]
@@ -37,7 +40,8 @@ class CardBackend(Protocol):
         ...
 
     def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
-        """configure, configuration, start, stop, counters, state, read, write; what comes back is JSON."""
+        """configure, configuration, start, stop, counters, state, read, write; what comes back is the answer to
+        `ActOnCard`."""
         ...
 
     def close(self) -> None: ...
@@ -59,21 +63,20 @@ class CardOwner:
         self._file = base / "state" / f"card-{name}.json"
         self._lock = threading.Lock()
         self._busy_with = ""
-        journal = read_json(self._file, {"state": "unknown"})
-        if journal["state"] == "programming":
-            journal["state"] = "half-programmed"
-            write_json(self._file, journal)
-        self._journal: dict[str, Any] = journal
+        found = PLAIN.decode(CardStatus, read_json(self._file, {"state": "unknown"}), {"card": name, "busy": ""})
+        self._journal = found
+        if found.state == "programming":
+            self._note(replace(found, state="half-programmed"))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> CardStatus:
         """Never waits for the card."""
-        return {"card": self.name, **self._journal, "busy": self._busy_with}
+        return replace(self._journal, busy=self._busy_with)
 
     @property
     def busy(self) -> bool:
         return bool(self._busy_with)
 
-    def program(self, sha256: str, owner: str) -> dict[str, Any]:
+    def program(self, sha256: str, owner: str) -> CardStatus:
         """Verified before (the file is what its name says) and after (the card says that it runs it). Raises
         Refused."""
         path = bitstream_path(self._base, sha256)
@@ -85,28 +88,28 @@ class CardOwner:
             path.unlink(missing_ok=True)
             raise Refused(f"bitstream {sha256[:12]} is damaged on this host and was removed; send it again")
         with self._alone(f"programming {sha256[:12]} for {owner}"):
-            entry = {"bitstream": sha256, "by": owner, "since": self._now()}
-            self._note({"state": "programming", **entry})
+            begun = CardStatus(self.name, "programming", "", sha256, owner, self._now())
+            self._note(begun)
             try:
                 with contextlib.closing(self._open()) as backend:
                     backend.program(data)
                     loaded = backend.bitstream()
             except (TestbedError, OSError) as error:
-                self._note({"state": "half-programmed", **entry, "problem": str(error)})
+                self._note(replace(begun, state="half-programmed", problem=str(error)))
                 raise Refused(
                     f"card {self.name} is half programmed and out of use; program it again, or reset it: {error}"
                 ) from error
             if loaded != sha256:
                 problem = f"it says that it runs {(loaded or 'nothing')[:12]}, not {sha256[:12]}"
-                self._note({"state": "half-programmed", **entry, "problem": problem})
+                self._note(replace(begun, state="half-programmed", problem=problem))
                 raise Refused(f"card {self.name} is out of use: {problem}; program it again, or reset it")
-            self._note({"state": "programmed", **entry})
+            self._note(replace(begun, state="programmed"))
         return self.status()
 
-    def reset(self, owner: str) -> dict[str, Any]:
+    def reset(self, owner: str) -> CardStatus:
         """Out of every state. What it runs afterwards, the card itself is asked."""
         with self._alone(f"reset for {owner}"):
-            half = self._journal["state"] == "half-programmed"
+            half = self._journal.state == "half-programmed"
             try:
                 with contextlib.closing(self._open()) as backend:
                     backend.reset()
@@ -114,14 +117,13 @@ class CardOwner:
             except (TestbedError, OSError) as error:
                 raise Refused(f"card {self.name} could not be reset: {error}") from error
             state = "programmed" if loaded else "empty"
-            self._note({"state": state, "bitstream": loaded, "by": owner, "since": self._now()})
+            self._note(CardStatus(self.name, state, "", loaded, owner, self._now()))
         return self.status()
 
     def act(self, verb: str, fields: Mapping[str, Any]) -> Any:
         """Raises Refused when the card is not to be used, or does not do it."""
-        state = self._journal["state"]
-        if state in ("half-programmed", "programming"):
-            problem = self._journal.get("problem", "its agent died while it was programmed")
+        if self._journal.state in ("half-programmed", "programming"):
+            problem = self._journal.problem or "its agent died while it was programmed"
             raise Refused(f"card {self.name} is half programmed ({problem}); program it again: tb lab program")
         with self._alone(verb):
             try:
@@ -129,7 +131,7 @@ class CardOwner:
                     return backend.act(verb, fields)
             except (LabError, OSError) as error:
                 # It, or the way to it, does what it should not: what it runs now, nobody knows until it is asked again.
-                self._note({**self._journal, "state": "unknown", "problem": str(error)})
+                self._note(replace(self._journal, state="unknown", problem=str(error)))
                 raise Refused(f"card {self.name}: {verb}: {error}") from error
             except TestbedError as error:
                 raise Refused(f"card {self.name}: {verb}: {error}") from error
@@ -137,9 +139,9 @@ class CardOwner:
     def _alone(self, what: str) -> _Alone:
         return _Alone(self, what)
 
-    def _note(self, journal: dict[str, Any]) -> None:
+    def _note(self, journal: CardStatus) -> None:
         try:
-            write_json(self._file, journal)
+            write_json(self._file, PLAIN.encode_fields(journal, leave_out=("card", "busy")))
         except OSError as error:
             raise Refused(f"the state of card {self.name} cannot be written down: {error.strerror}") from None
         self._journal = journal

@@ -13,9 +13,41 @@ import socket
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import asdict, dataclass
 
-__all__ = ["host_facts", "interface_facts"]
+__all__ = ["HostFacts", "InterfaceFacts", "host_facts", "interface_facts"]
+
+
+@dataclass(frozen=True)
+class InterfaceFacts:
+    mtu: int
+    mac: str
+    """02:00:..."""
+    address: str | None
+    """IPv4"""
+    up: bool
+    carrier: bool
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    host: str
+    user: int
+    os: str
+    kernel: str
+    python: str
+    cpus: int
+    disk_free: int
+    """bytes, where our folder is or will be"""
+    writable: bool
+    deployed: str | None
+    """version of our package"""
+    interfaces: dict[str, InterfaceFacts | None]
+    """None: there is no such interface"""
+    rdma: dict[str, str]
+    """state of port 1, by device"""
+    clock: float
+    """seconds since the epoch"""
 
 
 def _read(path: str) -> str | None:
@@ -26,7 +58,7 @@ def _read(path: str) -> str | None:
         return None
 
 
-def interface_facts(device: str) -> dict[str, Any] | None:
+def interface_facts(device: str) -> InterfaceFacts | None:
     """None when there is no such interface in this network namespace."""
     if device not in {name for _, name in socket.if_nameindex()}:
         return None
@@ -46,7 +78,7 @@ def interface_facts(device: str) -> dict[str, Any] | None:
             address = socket.inet_ntoa(ask(0x8915)[4:8])
         except OSError:
             address = None
-    return {"mtu": mtu, "mac": mac, "address": address, "up": bool(flags & 1), "carrier": bool(flags & 0x40)}
+    return InterfaceFacts(mtu, mac, address, up=bool(flags & 1), carrier=bool(flags & 0x40))
 
 
 def _rdma_devices() -> dict[str, str]:
@@ -67,7 +99,7 @@ def _distribution() -> str:
     return platform.system()
 
 
-def host_facts(base: str, devices: Iterable[str]) -> dict[str, Any]:
+def host_facts(base: str, devices: Iterable[str]) -> HostFacts:
     """Of this host; `base`: our folder, which need not be there yet."""
     folder = base
     while not os.path.isdir(folder):
@@ -77,21 +109,21 @@ def host_facts(base: str, devices: Iterable[str]) -> dict[str, Any]:
         deployed = os.path.basename(os.readlink(os.path.join(base, "current")))
     except OSError:
         deployed = None
-    return {
-        "host": socket.gethostname(),
-        "user": os.getuid(),
-        "os": _distribution(),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        "cpus": len(os.sched_getaffinity(0)),
-        "disk_free": disk.f_bavail * disk.f_frsize,
-        "writable": os.access(folder, os.W_OK | os.X_OK),
-        "deployed": deployed,
-        "interfaces": {device: interface_facts(device) for device in devices},
-        "rdma": _rdma_devices(),
-        "clock": time.time() + float(os.environ.get("INA_CLOCK_OFFSET", "0")),
-    }
+    return HostFacts(
+        host=socket.gethostname(),
+        user=os.getuid(),
+        os=_distribution(),
+        kernel=platform.release(),
+        python=platform.python_version(),
+        cpus=len(os.sched_getaffinity(0)),
+        disk_free=disk.f_bavail * disk.f_frsize,
+        writable=os.access(folder, os.W_OK | os.X_OK),
+        deployed=deployed,
+        interfaces={device: interface_facts(device) for device in devices},
+        rdma=_rdma_devices(),
+        clock=time.time() + float(os.environ.get("INA_CLOCK_OFFSET", "0")),
+    )
 
 
 if __name__ == "__main__":
-    print(json.dumps(host_facts(sys.argv[1], sys.argv[2:])))
+    print(json.dumps(asdict(host_facts(sys.argv[1], sys.argv[2:]))))

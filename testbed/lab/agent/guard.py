@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from typing import Any
 
-from testbed.lab.agent.facts import interface_facts
+from testbed.lab.agent.facts import InterfaceFacts, interface_facts
 from testbed.lab.agent.protocol import Refused
 
 __all__ = ["Guards"]
@@ -23,14 +22,14 @@ class Guards:
         self._sockets: dict[str, tuple[socket.socket, str]] = {}
         self._lock = threading.Lock()
 
-    def attach(self, device: str, mtu: int, resource: str) -> dict[str, Any]:
+    def attach(self, device: str, mtu: int, resource: str) -> InterfaceFacts:
         """Says MAC, addresses and MTU. Doing it again is harmless. Raises Refused."""
         facts = interface_facts(device)
         if facts is None:
             raise Refused(f"there is no interface {device}; there are: {', '.join(_names())}")
-        if facts["mtu"] < mtu:
-            raise Refused(f"interface {device} has MTU {facts['mtu']}, needed: {mtu}")
-        if not facts["up"]:
+        if facts.mtu < mtu:
+            raise Refused(f"interface {device} has MTU {facts.mtu}, needed: {mtu}")
+        if not facts.up:
             raise Refused(f"interface {device} is down")
         with self._lock:
             if device not in self._sockets:
@@ -54,9 +53,9 @@ class Guards:
         guard.close()
         return True
 
-    def attached(self) -> list[str]:
+    def attached(self) -> tuple[str, ...]:
         with self._lock:
-            return sorted(self._sockets)
+            return tuple(sorted(self._sockets))
 
     def detach_lease(self, resource: str) -> list[str]:
         """Everything that was attached for this lease."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+from testbed.lab.agent.answers import ShownLease
+from workloads.codec import PLAIN
 
 __all__ = ["MAX_SECONDS", "Lease", "LeaseBook", "LeaseRefused"]
 
@@ -29,11 +32,9 @@ class Lease:
     purpose: str = ""
     """what it was taken for; one that was taken for a run only ends with the run that comes after it"""
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> ShownLease:
         """Without what proves it."""
-        fields = asdict(self)
-        del fields["token_hash"]
-        return fields
+        return ShownLease(self.resource, self.owner, self.since, self.end, self.purpose)
 
 
 class LeaseRefused(Exception):
@@ -112,12 +113,12 @@ class LeaseBook:
         return tuple(lease for lease in self._leases.values() if now < lease.end)
 
     def dump(self) -> list[dict[str, Any]]:
-        return [asdict(lease) for lease in self._leases.values()]
+        return [PLAIN.encode_fields(lease) for lease in self._leases.values()]
 
     def load(self, entries: Iterable[Mapping[str, Any]]) -> None:
-        """What `dump` gave; resources that are no longer here are forgotten. Raises KeyError or TypeError."""
+        """What `dump` gave; resources that are no longer here are forgotten. Raises Misfit."""
         for entry in entries:
-            lease = Lease(**entry)
+            lease = PLAIN.decode(Lease, entry)
             if lease.resource in self._resources:
                 self._leases[lease.resource] = lease
 

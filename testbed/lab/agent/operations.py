@@ -8,10 +8,20 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from testbed.lab.agent.answers import (
+    AgentState,
+    CardStatus,
+    CodeAccount,
+    EndedLease,
+    FileEntry,
+    ProcessStarted,
+    ProcessStatus,
+    ShownLease,
+)
 from testbed.lab.agent.cards import CardBackend, CardOwner
-from testbed.lab.agent.facts import host_facts
+from testbed.lab.agent.facts import HostFacts, InterfaceFacts, host_facts
 from testbed.lab.agent.guard import Guards
 from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.leases import Lease, LeaseBook, LeaseRefused
@@ -48,6 +58,7 @@ from workloads.native.build import LIBRARIES
 __all__ = ["HOST", "Operations", "card_resource"]
 
 HOST = "host"
+_Answer = TypeVar("_Answer")
 
 
 def card_resource(card: str) -> str:
@@ -76,7 +87,7 @@ class Operations:
         self._lease_file = base / "state" / "leases.json"
         self._leases.load(read_json(self._lease_file, []))
         self._lock = threading.RLock()
-        self._acts: Mapping[type[Request], Callable[[Any], Any]] = {
+        self._acts: Mapping[type[Request[Any]], Callable[[Any], Any]] = {
             Hello: self._hello,
             WhichCode: self._code,
             WhichFacts: self._facts,
@@ -101,11 +112,11 @@ class Operations:
             Quit: self._quit,
         }
 
-    def perform(self, request: Request) -> Any:
-        """What the answer says, as JSON values. Raises Refused; KeyError, TypeError and ValueError for a verb of a card
+    def perform(self, request: Request[_Answer]) -> _Answer:
+        """Raises Refused; KeyError, TypeError and ValueError for a verb of a card
         with fields that are none."""
         try:
-            return self._acts[type(request)](request)
+            return cast(_Answer, self._acts[type(request)](request))
         except LeaseRefused as refusal:
             raise Refused(_lease_problem(refusal, self._now())) from None
 
@@ -122,29 +133,29 @@ class Operations:
         for resource in (HOST, *map(card_resource, self._cards)):
             self._end(resource)
 
-    def _hello(self, _: Hello) -> dict[str, Any]:
+    def _hello(self, _: Hello) -> AgentState:
         now = self._now()
-        return {
-            "protocol": PROTOCOL,
-            "version": self.version,
-            "pid": os.getpid(),
-            "uid": os.getuid(),
-            "clock": now,
-            "leases": [lease.shown() for lease in self._leases.running(now)],
-            "cards": self._card_states(),
-            "running": self._runs.running(),
-            "attached": self._guards.attached(),
-        }
+        return AgentState(
+            protocol=PROTOCOL,
+            version=self.version,
+            pid=os.getpid(),
+            uid=os.getuid(),
+            clock=now,
+            leases=tuple(lease.shown() for lease in self._leases.running(now)),
+            cards=self._card_states(),
+            running=self._runs.running(),
+            attached=self._guards.attached(),
+        )
 
-    def _code(self, request: WhichCode) -> dict[str, str]:
+    def _code(self, request: WhichCode) -> CodeAccount:
         """What processes of a run run: this package, with the C core where these libraries of it can be had."""
         libraries = [name for name in request.libraries if name in LIBRARIES]
-        return {"version": self.version, "python": platform.python_version(), "code": account_of(libraries)}
+        return CodeAccount(self.version, platform.python_version(), account_of(libraries))
 
-    def _facts(self, request: WhichFacts) -> dict[str, Any]:
-        return host_facts(str(self.base), list(request.devices))
+    def _facts(self, request: WhichFacts) -> HostFacts:
+        return host_facts(str(self.base), request.devices)
 
-    def _lease(self, request: TakeLease) -> dict[str, Any]:
+    def _lease(self, request: TakeLease) -> ShownLease:
         with self._lock:
             lease = self._leases.grant(
                 request.resource, request.owner, request.token, request.seconds, self._now(), request.purpose
@@ -152,27 +163,30 @@ class Operations:
             self._save()
         return lease.shown()
 
-    def _release(self, request: ReleaseLease) -> dict[str, Any] | None:
+    def _release(self, request: ReleaseLease) -> EndedLease | None:
         with self._lock:
             lease = self._leases.release(request.resource, request.token, self._now())
             self._save()
         return self._ended(lease)
 
-    def _break(self, request: BreakLease) -> dict[str, Any] | None:
+    def _break(self, request: BreakLease) -> EndedLease | None:
         with self._lock:
             lease = self._leases.break_lease(request.resource, self._now())
             self._save()
         return self._ended(lease)
 
-    def _ended(self, lease: Lease | None) -> dict[str, Any] | None:
-        return None if lease is None else {**lease.shown(), "ended": self._end(lease.resource)}
+    def _ended(self, lease: Lease | None) -> EndedLease | None:
+        if lease is None:
+            return None
+        ended = self._end(lease.resource)
+        return EndedLease(lease.resource, lease.owner, lease.since, lease.end, lease.purpose, ended)
 
     def _save(self) -> None:
         write_json(self._lease_file, self._leases.dump())
 
-    def _end(self, resource: str) -> list[str]:
+    def _end(self, resource: str) -> tuple[str, ...]:
         ended = self._runs.stop_lease(resource)
-        return ended + [f"guard of {device}" for device in self._guards.detach_lease(resource)]
+        return (*ended, *(f"guard of {device}" for device in self._guards.detach_lease(resource)))
 
     def _holder(self, token: str, resource: str = HOST) -> Lease:
         with self._lock:
@@ -183,17 +197,17 @@ class Operations:
             raise Refused(f"there is no card {name!r} here; there are: {', '.join(self._cards) or 'none'}")
         return self._cards[name]
 
-    def _card_states(self) -> list[dict[str, Any]]:
-        return [card.status() for card in self._cards.values()]
+    def _card_states(self) -> tuple[CardStatus, ...]:
+        return tuple(card.status() for card in self._cards.values())
 
-    def _list_cards(self, _: ListCards) -> list[dict[str, Any]]:
+    def _list_cards(self, _: ListCards) -> tuple[CardStatus, ...]:
         return self._card_states()
 
-    def _program(self, request: ProgramCard) -> Any:
+    def _program(self, request: ProgramCard) -> CardStatus:
         card = self._named_card(request.card)
         return card.program(request.sha256, self._holder(request.token, card_resource(request.card)).owner)
 
-    def _reset(self, request: ResetCard) -> Any:
+    def _reset(self, request: ResetCard) -> CardStatus:
         card = self._named_card(request.card)
         return card.reset(self._holder(request.token, card_resource(request.card)).owner)
 
@@ -205,12 +219,12 @@ class Operations:
     def _counters(self, request: ReadCounters) -> Any:
         return self._named_card(request.card).act("counters", {})
 
-    def _clear(self, request: ClearHost) -> list[str]:
+    def _clear(self, request: ClearHost) -> tuple[str, ...]:
         """Whoever holds the lease says that nobody needs it."""
         self._holder(request.token)
         return self._end(HOST)
 
-    def _attach(self, request: AttachGuard) -> Any:
+    def _attach(self, request: AttachGuard) -> InterfaceFacts:
         self._holder(request.token)
         return self._guards.attach(request.device, request.mtu, HOST)
 
@@ -218,27 +232,27 @@ class Operations:
         self._holder(request.token)
         return self._guards.detach(request.device)
 
-    def _prepare(self, request: PrepareProcess) -> Any:
+    def _prepare(self, request: PrepareProcess) -> ProcessStarted:
         self._holder(request.token)
         return self._runs.prepare(
             request.run, request.name, self._argv(request), request.config, HOST, {"PYTHONUNBUFFERED": "1"}
         )
 
-    def _ready(self, request: IsReady) -> Any:
+    def _ready(self, request: IsReady) -> dict[str, bool]:
         return self._runs.ready(request.run)
 
     def _go(self, request: StartProcesses) -> None:
         self._holder(request.token)
         self._runs.go(request.run)
 
-    def _status(self, request: ShowStatus) -> Any:
+    def _status(self, request: ShowStatus) -> dict[str, ProcessStatus]:
         return self._runs.status(request.run)
 
-    def _stop(self, request: EndProcesses) -> Any:
+    def _stop(self, request: EndProcesses) -> dict[str, int]:
         self._holder(request.token)
         return self._runs.stop(request.run)
 
-    def _files(self, request: ListFiles) -> Any:
+    def _files(self, request: ListFiles) -> tuple[FileEntry, ...]:
         return self._runs.files(request.run)
 
     def _remove(self, request: RemoveRun) -> None:

@@ -1,12 +1,24 @@
-"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. What is no request is told with the place
-of all that is wrong with it."""
+"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. What is
+no request, or no answer, is told with the place of all that is wrong with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 
+from testbed.lab.agent.answers import (
+    AgentState,
+    CardAccount,
+    CardStatus,
+    CodeAccount,
+    EndedLease,
+    FileEntry,
+    ProcessStarted,
+    ProcessStatus,
+    ShownLease,
+)
+from testbed.lab.agent.facts import HostFacts, InterfaceFacts
 from testbed.lab.agent.protocol import Message, Refused
 from workloads.codec import NOTHING, PLAIN, Misfit, Problem
 
@@ -34,6 +46,8 @@ __all__ = [
     "TakeLease",
     "WhichCode",
     "WhichFacts",
+    "describe_misfit",
+    "read_answer",
     "read_request",
     "write_request",
 ]
@@ -41,33 +55,36 @@ __all__ = [
 
 _LONGEST = 40
 """of what is shown of a wrong value"""
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Generic[_Answer]):
+    """Of the type of its answer."""
+
     op: ClassVar[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Hello(Request):
+class Hello(Request[AgentState]):
     op = "hello"
 
 
 @dataclass(frozen=True, slots=True)
-class WhichCode(Request):
+class WhichCode(Request[CodeAccount]):
     op = "code"
     libraries: tuple[str, ...]
     """of the C core"""
 
 
 @dataclass(frozen=True, slots=True)
-class WhichFacts(Request):
+class WhichFacts(Request[HostFacts]):
     op = "facts"
     devices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TakeLease(Request):
+class TakeLease(Request[ShownLease]):
     op = "lease"
     resource: str
     owner: str
@@ -77,25 +94,25 @@ class TakeLease(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseLease(Request):
+class ReleaseLease(Request[EndedLease | None]):
     op = "release"
     resource: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class BreakLease(Request):
+class BreakLease(Request[EndedLease | None]):
     op = "break"
     resource: str
 
 
 @dataclass(frozen=True, slots=True)
-class ListCards(Request):
+class ListCards(Request[tuple[CardStatus, ...]]):
     op = "cards"
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramCard(Request):
+class ProgramCard(Request[CardStatus]):
     op = "program"
     card: str
     sha256: str
@@ -104,30 +121,31 @@ class ProgramCard(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class ResetCard(Request):
+class ResetCard(Request[CardStatus]):
     op = "reset"
     card: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class ActOnCard(Request):
+class ActOnCard(Request[Any]):
     op = "card"
     card: str
     verb: str
+    """configure, start, stop, counters, state, configuration, read, write"""
     token: str
     fields: dict[str, Any] = field(default_factory=dict)
     """of the verb"""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadCounters(Request):
+class ReadCounters(Request[dict[str, int]]):
     op = "counters"
     card: str
 
 
 @dataclass(frozen=True, slots=True)
-class ClearHost(Request):
+class ClearHost(Request[tuple[str, ...]]):
     """End what a client of this lease left that was killed."""
 
     op = "clear"
@@ -135,7 +153,7 @@ class ClearHost(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class AttachGuard(Request):
+class AttachGuard(Request[InterfaceFacts]):
     op = "attach"
     device: str
     mtu: int
@@ -143,14 +161,14 @@ class AttachGuard(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class DetachGuard(Request):
+class DetachGuard(Request[bool]):
     op = "detach"
     device: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class PrepareProcess(Request):
+class PrepareProcess(Request[ProcessStarted]):
     op = "prepare"
     run: str
     name: str
@@ -164,52 +182,58 @@ class PrepareProcess(Request):
 
 
 @dataclass(frozen=True, slots=True)
-class IsReady(Request):
+class IsReady(Request[dict[str, bool]]):
     op = "ready"
     run: str
 
 
 @dataclass(frozen=True, slots=True)
-class StartProcesses(Request):
+class StartProcesses(Request[None]):
     op = "go"
     run: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class ShowStatus(Request):
+class ShowStatus(Request[dict[str, ProcessStatus]]):
     op = "status"
     run: str
 
 
 @dataclass(frozen=True, slots=True)
-class EndProcesses(Request):
+class EndProcesses(Request[dict[str, int]]):
     op = "stop"
     run: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class ListFiles(Request):
+class ListFiles(Request[tuple[FileEntry, ...]]):
     op = "files"
     run: str
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveRun(Request):
+class RemoveRun(Request[None]):
     op = "remove"
     run: str
     token: str
 
 
 @dataclass(frozen=True, slots=True)
-class Quit(Request):
+class Quit(Request[None]):
     """Another version takes over."""
 
     op = "quit"
 
 
-_KINDS: Mapping[str, type[Request]] = {
+_CARD_ANSWERS: Mapping[str, Any] = {
+    "state": CardAccount,
+    "counters": dict[str, int],
+    "configuration": tuple[tuple[int, int, int, int], ...],
+}
+"""by verb; what the others answer is nobody's to read. A configuration: ring, members, L, N of each that is active"""
+_KINDS: Mapping[str, type[Request[Any]]] = {
     kind.op: kind
     for kind in (
         Hello, WhichCode, WhichFacts, TakeLease, ReleaseLease, BreakLease, ListCards, ProgramCard, ResetCard,
@@ -219,25 +243,39 @@ _KINDS: Mapping[str, type[Request]] = {
 }  # fmt: skip
 
 
-def write_request(request: Request) -> Message:
+def write_request(request: Request[Any]) -> Message:
     return {"op": request.op, **PLAIN.encode_fields(request)}
 
 
-def read_request(message: Message) -> Request:
-    """The inverse. Fields that it does not know are passed over. Raises Refused for an operation that there is none of,
-    and for a request with wrong fields."""
+def read_request(message: Message, kinds: Mapping[str, type[Request[Any]]] = _KINDS) -> Request[Any]:
+    """The inverse. Fields that it does not know are passed over. Raises Refused for an operation that there is none of
+    (by name in `kinds`), and for a request with wrong fields."""
     op = message.get("op")
-    kind = _KINDS.get(op) if isinstance(op, str) else None
+    kind = kinds.get(op) if isinstance(op, str) else None
     if kind is None:
         raise Refused(f"this agent does not know {op!r}")
     try:
         return PLAIN.decode(kind, message)
     except Misfit as misfit:
-        raise Refused(f"not understood: {op}: {'; '.join(_told(problem) for problem in misfit.problems)}") from None
+        raise Refused(f"not understood: {op}: {describe_misfit(misfit)}") from None
 
 
-def _told(problem: Problem) -> str:
-    place = ".".join(map(str, problem.path))
+def read_answer(request: Request[_Answer], value: Any) -> _Answer:
+    """`value`: the JSON of an answer to this request. Raises Misfit."""
+    kind = type(request)
+    (hint,) = get_args(vars(kind)["__orig_bases__"][0])
+    if isinstance(request, ActOnCard):
+        hint = _CARD_ANSWERS.get(request.verb, Any)
+    return cast(_Answer, PLAIN.reader(hint)(value, ""))
+
+
+def describe_misfit(misfit: Misfit) -> str:
+    """Every problem with its place, for people."""
+    return "; ".join(_describe(problem) for problem in misfit.problems)
+
+
+def _describe(problem: Problem) -> str:
+    place = ".".join(map(str, problem.path)) or "it"
     if problem.found is NOTHING:
         return f"{place} {problem.problem}"
     allowed = f"; allowed: {problem.allowed}" if problem.allowed else ""

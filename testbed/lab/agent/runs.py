@@ -16,8 +16,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from testbed.lab.agent.answers import FileEntry, ProcessStarted, ProcessStatus
 from testbed.lab.agent.protocol import Refused
 
 __all__ = ["Runs", "checked_name"]
@@ -81,7 +81,7 @@ class Runs:
 
     def prepare(
         self, run: str, name: str, argv: Sequence[str], config: str, resource_name: str, environment: Mapping[str, str]
-    ) -> dict[str, Any]:
+    ) -> ProcessStarted:
         """Start a process that waits at the barrier. `config` is written to a file, whose path is appended. Raises
         Refused."""
         folder = self.folder(run)
@@ -111,7 +111,7 @@ class Runs:
                 resource.prlimit(popen.pid, resource.RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
                 resource.prlimit(popen.pid, resource.RLIMIT_CORE, (0, 0))
             self._processes[run, name] = _Process(popen, resource_name, output, errors)
-        return {"pid": popen.pid}
+        return ProcessStarted(popen.pid)
 
     def ready(self, run: str) -> dict[str, bool]:
         """Which processes of a run wait at the barrier, or ended before."""
@@ -129,15 +129,12 @@ class Runs:
                     process.popen.stdin.write(b"go\n")
                     process.popen.stdin.flush()
 
-    def status(self, run: str) -> dict[str, Any]:
-        """By process: whether it finished or failed, its exit status (None: it runs) and the end of what it complained
-        about."""
+    def status(self, run: str) -> dict[str, ProcessStatus]:
+        """By process."""
         return {
-            name: {
-                "state": process.look(),
-                "exit": process.popen.poll(),
-                "errors": _end_of(process.errors) if process.popen.poll() else "",
-            }
+            name: ProcessStatus(
+                process.look(), process.popen.poll(), _end_of(process.errors) if process.popen.poll() else ""
+            )
             for name, process in self._of(run)
         }
 
@@ -149,20 +146,21 @@ class Runs:
                 del self._processes[key]
         return {name: status for (_, name), status in _end(chosen).items()}
 
-    def stop_lease(self, resource_name: str) -> list[str]:
+    def stop_lease(self, resource_name: str) -> tuple[str, ...]:
         """Everything that lives by this lease."""
         with self._lock:
             chosen = {key: process for key, process in self._processes.items() if process.resource == resource_name}
             for key in chosen:
                 del self._processes[key]
         _end(chosen)
-        return [f"{run}/{name}" for run, name in chosen]
+        return tuple(f"{run}/{name}" for run, name in chosen)
 
-    def running(self) -> list[str]:
+    def running(self) -> tuple[str, ...]:
         with self._lock:
-            return [f"{run}/{name}" for (run, name), process in self._processes.items() if process.popen.poll() is None]
+            living = [key for key, process in self._processes.items() if process.popen.poll() is None]
+        return tuple(f"{run}/{name}" for run, name in living)
 
-    def files(self, run: str) -> list[dict[str, Any]]:
+    def files(self, run: str) -> tuple[FileEntry, ...]:
         """What `collect` may fetch: plain files of the run's folder, with size and hash."""
         try:
             paths = sorted(self.folder(run).iterdir())
@@ -172,8 +170,8 @@ class Runs:
         for path in paths:
             if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
                 data = path.read_bytes()
-                found.append({"name": path.name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-        return found
+                found.append(FileEntry(path.name, len(data), hashlib.sha256(data).hexdigest()))
+        return tuple(found)
 
     def remove(self, run: str) -> None:
         """The folder of a run that has ended. Raises Refused."""

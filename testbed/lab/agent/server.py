@@ -13,6 +13,7 @@ from pathlib import Path
 from testbed.lab.agent.operations import Operations
 from testbed.lab.agent.protocol import Refused, decode, encode, failure, lines, success
 from testbed.lab.agent.requests import read_request
+from workloads.codec import PLAIN
 
 __all__ = ["AgentServer", "AlreadyRunning", "socket_path"]
 
@@ -97,7 +98,7 @@ class AgentServer:
 
     def _answer(self, line: bytes) -> bytes:
         try:
-            return encode(success(self._operations.perform(read_request(decode(line)))))
+            return encode(success(PLAIN.encode(self._operations.perform(read_request(decode(line))))))
         except Refused as refusal:
             return encode(failure(refusal.problem, refusal.output))
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:

@@ -50,12 +50,11 @@ class CardDriver(Driver):
         """Unless the card says that it runs it. The agent verifies before and after, and goes on when we die. The state
         of the card afterwards."""
         card, agent, sha256 = self.card.name, self.lab.agent(host), hashlib.sha256(bitstream).hexdigest()
-        found = next(entry for entry in agent.ask(ListCards()) if entry["card"] == card)
+        found = next(entry for entry in agent.ask(ListCards()) if entry.card == card)
         detail = f"{card} runs {sha256[:12]}"
-        if found["state"] == "programmed" and found.get("bitstream") == sha256:
-            state = self._verb(host, "state")
-            if state["bitstream"] == sha256:
-                return Done(found, detail, changed=False)
+        known = found.state == "programmed" and found.bitstream == sha256
+        if known and self._verb(host, "state").bitstream == sha256:
+            return Done(found, detail, changed=False)
         send(self.lab.shell(host), bitstream, f"{host.base}/bitstreams/{sha256}.bit")
         limit = self.card.program_timeout_s + 30.0
         found = agent.ask(ProgramCard(card, sha256, self._token(host)), timeout_s=limit)
@@ -67,7 +66,7 @@ class CardDriver(Driver):
     )  # fmt: skip
     def reset(self, host: Host) -> Done:
         found = self.lab.agent(host).ask(ResetCard(self.card.name, self._token(host)), timeout_s=_ASKED_S)
-        return Done(found, f"{self.card.name} is {found['state']}")
+        return Done(found, f"{self.card.name} is {found.state}")
 
     @step("the registers of a card, from a SwitchConfig as JSON", needs=("lease",), undone_by="stop", task=True)
     def configure(self, host: Host, *, config: str) -> Done:

@@ -58,8 +58,8 @@ def _ensure_agent(lab: Lab, host: Host, version: str) -> str:
     }
     lab.forget_agent(host)
     try:
-        found = lab.agent(host).hello()
-        if found["version"] == version and {card["card"] for card in found["cards"]} == set(cards):
+        agent = lab.agent(host)
+        if agent.identity().version == version and {card.card for card in agent.hello().cards} == set(cards):
             return "runs"
         lab.agent(host).ask(Quit())
         how = "replaced"

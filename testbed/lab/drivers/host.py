@@ -6,7 +6,9 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from testbed.lab.agent.facts import HostFacts
 from testbed.lab.agent.leases import MAX_SECONDS
 from testbed.lab.agent.operations import HOST, card_resource
 from testbed.lab.agent.requests import (
@@ -31,6 +33,7 @@ from testbed.lab.drivers.step import Driver, step
 from testbed.lab.lab import Done
 from testbed.lab.model import Host
 from testbed.lab.package import Package, build_package
+from workloads.codec import PLAIN
 from workloads.errors import LabError
 
 __all__ = ["HostDriver"]
@@ -56,16 +59,15 @@ class HostDriver(Driver):
         text = shell.run([host.python, "-", host.base, *devices], stdin=script("facts.py"), timeout_s=limit).text
         came = time.time()
         try:
-            facts = json.loads(text)
-            clock = float(facts["clock"])
-        except (ValueError, KeyError, TypeError):
+            facts = PLAIN.decode(HostFacts, json.loads(text))
+        except ValueError:
             raise LabError(host.name, "does not tell facts about itself", text[:500]) from None
         # It looked at its clock somewhere in between.
-        offset = clock - came if clock > came else min(0.0, clock - sent)
+        offset = facts.clock - came if facts.clock > came else min(0.0, facts.clock - sent)
         problems = host_problems(host, facts, offset_s=offset, version=version)
         if problems:
             raise LabError(host.name, "; ".join(problems))
-        about = f"{facts['os']}, kernel {facts['kernel']}, Python {facts['python']}, {facts['cpus']} CPUs"
+        about = f"{facts.os}, kernel {facts.kernel}, Python {facts.python}, {facts.cpus} CPUs"
         return Done(facts, about, changed=False)
 
     @step(
@@ -83,17 +85,17 @@ class HostDriver(Driver):
     )  # fmt: skip
     def status(self, host: Host) -> Done:
         found = self.lab.agent(host).hello()
-        leases = [f"{item['resource']} leased by {item['owner']}" for item in found["leases"]]
-        cards = [f"card {card['card']} {card['state']}" for card in found["cards"]]
-        runs = [f"runs {name}" for name in found["running"]]
+        leases = [f"{item.resource} leased by {item.owner}" for item in found.leases]
+        cards = [f"card {card.card} {card.state}" for card in found.cards]
+        runs = [f"runs {name}" for name in found.running]
         return Done(found, "; ".join([*leases, *cards, *runs]) or "free", changed=False)
 
     def held(self) -> frozenset[str]:
         """Names of hosts that we have leased by `tb lab lease`: what is done there for a while must not end that."""
         return frozenset(
             name
-            for name, hello in self.status().items()
-            if any(lease["owner"] == self.lab.owner.name and not lease["purpose"] for lease in hello["leases"])
+            for name, state in self.status().items()
+            if any(lease.owner == self.lab.owner.name and not lease.purpose for lease in state.leases)
         )
 
     @step(
@@ -114,7 +116,7 @@ class HostDriver(Driver):
             for resource in got:
                 agent.ask(ReleaseLease(resource, self._token(host, resource)))
             raise
-        left = agent.ask(ClearHost(self._token(host))) if purpose else []
+        left = agent.ask(ClearHost(self._token(host))) if purpose else ()
         more = f"; ended {', '.join(left)}, which was left there" if left else ""
         return Done(got, f"{', '.join(got)} for {seconds:g} s{more}")
 
@@ -124,29 +126,29 @@ class HostDriver(Driver):
     )  # fmt: skip
     def release(self, host: Host) -> Done:
         """Ours only; with it ends what lives by it."""
-        ended, found = [], []
+        ended, found = list[str](), []
         for resource in self._resources(host):
             over = self.lab.agent(host).ask(ReleaseLease(resource, self._token(host, resource)))
             if over is not None:
                 found.append(resource)
-                ended += over["ended"]
+                ended += over.ended
         more = f"; ended {', '.join(ended)}" if ended else ""
         return Done(found, (", ".join(found) or "nothing was leased") + more, changed=bool(found))
 
     @step("give them back, whoever has them; says who", name="break", needs=("deploy",))
     def break_leases(self, host: Host) -> Done:
-        told = []
+        ended = []
         for resource in self._resources(host):
             over = self.lab.agent(host).ask(BreakLease(resource))
             if over is not None:
-                told.append(f"{resource} was leased by {over['owner']}")
-        return Done(told, "; ".join(told) or "nothing was leased", changed=bool(told))
+                ended.append(f"{resource} was leased by {over.owner}")
+        return Done(ended, "; ".join(ended) or "nothing was leased", changed=bool(ended))
 
     @step("which code processes of a run are there", needs=("deploy",), changes=False)
     def code(self, host: Host, *, libraries: Sequence[str]) -> Done:
         """Version of this package, of Python, and whether these libraries of the C core run."""
         found = self.lab.agent(host).ask(WhichCode(tuple(libraries)), timeout_s=_BUILD_S)
-        return Done(found, f"{found['code']}, version {found['version']}, Python {found['python']}", changed=False)
+        return Done(found, f"{found.code}, version {found.version}, Python {found.python}", changed=False)
 
     @step(
         "keep kernels out of RoCE on an interface", needs=("lease",), undone_by="detach", undone_with="lease", task=True
@@ -155,7 +157,7 @@ class HostDriver(Driver):
         """MAC and address of the interface."""
         device = host.interface(label).device
         facts = self.lab.agent(host).ask(AttachGuard(device, mtu, self._token(host)))
-        return Done(facts, f"{device} {facts['mac']} {facts['address'] or 'without an address'}")
+        return Done(facts, f"{device} {facts.mac} {facts.address or 'without an address'}")
 
     @step("give the interface back to the kernel", needs=("lease",), task=True)
     def detach(self, host: Host, *, label: str = "data") -> Done:
@@ -218,5 +220,5 @@ class HostDriver(Driver):
     def _token(self, host: Host, resource: str = HOST) -> str:
         return self.lab.owner.token(host.name, resource)
 
-    def _asked(self, host: Host, request: Request) -> Done:
+    def _asked(self, host: Host, request: Request[Any]) -> Done:
         return Done(self.lab.agent(host).ask(request))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import shutil
@@ -10,18 +9,23 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from testbed.kernel.cleanup import clean
 from testbed.kernel.ledger import LEDGER_NAME, read_ledger, state_dir
 from testbed.kernel.processes import is_alive
+from testbed.lab.agent.protocol import decode, encode
+from testbed.lab.agent.requests import Request, read_answer, write_request
+from testbed.lab.emulated.messages import Keeping, TakeDown
 from testbed.lab.emulated.shape import LabShape
+from workloads.codec import PLAIN
 from workloads.errors import HostCapabilityError, InternalError, LabError
 
 __all__ = ["ask_keeper", "emulated_inventory", "lab_down", "lab_folder", "lab_up"]
 
 _UP_TIMEOUT_S = 60.0
 _DOWN_TIMEOUT_S = 15.0
+_Answer = TypeVar("_Answer")
 
 
 def lab_folder(name: str) -> Path:
@@ -74,11 +78,11 @@ def lab_up(shape: LabShape) -> Path:
         said = _hear(read)
     finally:
         os.close(read)
-    if "error" in said:
+    if said.error is not None:
         from testbed.history.codec import error_from
 
-        raise error_from(said["error"])
-    return Path(said["folder"]) / "lab.yaml"
+        raise error_from(said.error)
+    return Path(said.folder) / "lab.yaml"
 
 
 def _detach() -> None:
@@ -88,7 +92,7 @@ def _detach() -> None:
         os.dup2(null, number)
 
 
-def _hear(handle: int) -> dict[str, Any]:
+def _hear(handle: int) -> Keeping:
     deadline, data = time.monotonic() + _UP_TIMEOUT_S, b""
     while time.monotonic() < deadline:
         ready, _, _ = select.select([handle], [], [], 1.0)
@@ -96,13 +100,11 @@ def _hear(handle: int) -> dict[str, Any]:
             continue
         more = os.read(handle, 65_536)
         data += more
-        if not more or data.endswith(b"}"):
+        if not more or data.endswith(b"\n"):
             break
     if not data:
         raise InternalError("the keeper of the lab ended without a word")
-    said = json.loads(data)
-    assert isinstance(said, dict)
-    return said
+    return PLAIN.decode(Keeping, decode(data))
 
 
 def _require_readable_python() -> None:
@@ -118,7 +120,7 @@ def _require_readable_python() -> None:
             )
 
 
-def ask_keeper(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
+def ask_keeper(folder: Path, request: Request[_Answer]) -> _Answer:
     """Raises LabError."""
     from testbed.lab.emulated.keeper import KEEPER_SOCKET
 
@@ -126,14 +128,13 @@ def ask_keeper(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
         connection.settimeout(_DOWN_TIMEOUT_S)
         try:
             connection.connect(str(folder / KEEPER_SOCKET))
-            connection.sendall(json.dumps(request).encode())
-            answer = json.loads(connection.recv(65_536) or b"{}")
+            connection.sendall(encode(write_request(request)))
+            answer = decode(connection.recv(65_536))
         except (OSError, ValueError) as error:
             raise LabError(folder.name, f"the keeper of the lab does not answer: {error}") from None
     if not answer.get("ok"):
         raise LabError(folder.name, str(answer.get("problem", "the keeper refused")))
-    assert isinstance(answer, dict)
-    return answer
+    return read_answer(request, answer.get("value"))
 
 
 def lab_down(name: str = "emulated") -> tuple[str, ...]:
@@ -155,7 +156,7 @@ def lab_down(name: str = "emulated") -> tuple[str, ...]:
 
 def _end(folder: Path) -> tuple[str, ...]:
     owner, _ = read_ledger(folder)
-    ask_keeper(folder, {"op": "down"})
+    ask_keeper(folder, TakeDown())
     deadline = time.monotonic() + _DOWN_TIMEOUT_S
     while owner is not None and is_alive(owner.process):
         if time.monotonic() > deadline:

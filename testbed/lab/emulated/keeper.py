@@ -1,12 +1,11 @@
 """The process that keeps an emulated lab: it owns the ledger, makes hosts and networks, and waits for `down`.
 
-It hears on a unix socket in the lab's folder: `down`, `cycle HOST`, `status`.
+It hears requests (`messages`) on a unix socket in the lab's folder.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import selectors
 import signal
@@ -22,9 +21,13 @@ from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
+from testbed.lab.agent.protocol import Refused, decode, encode, failure, success
+from testbed.lab.agent.requests import Request, read_request
 from testbed.lab.emulated.host import HostTask, hold
+from testbed.lab.emulated.messages import KINDS, CycleHost, Keeping, ShowPids, TakeDown
 from testbed.lab.emulated.network import build_networks
 from testbed.lab.emulated.shape import BITSTREAM, CARD_HOST, CARD_SOCKET, LabShape, inventory_text
+from workloads.codec import PLAIN
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
 __all__ = ["FILES", "KEEPER_SOCKET", "keep"]
@@ -35,7 +38,7 @@ _START_S = 20.0
 
 
 def keep(shape: LabShape, run: str, ready: int) -> None:
-    """The keeper; never returns. Writes to the pipe `ready` one line of JSON: {"folder": ...} or {"error": ...}."""
+    """The keeper; never returns. Writes a `Keeping` to the pipe `ready`."""
     keeper = None
     try:
         keeper = _Keeper(shape, run)
@@ -45,11 +48,11 @@ def keep(shape: LabShape, run: str, ready: int) -> None:
 
         if not isinstance(error, TestbedError):
             error = InternalError("".join(traceback.format_exception(error)))
-        os.write(ready, json.dumps({"error": error_fields(error)}).encode())
+        os.write(ready, encode(PLAIN.encode_fields(Keeping(error=error_fields(error)))))
         if keeper is not None:
             keeper.remove()
         os._exit(1)
-    os.write(ready, json.dumps({"folder": str(keeper.ledger.folder)}).encode())
+    os.write(ready, encode(PLAIN.encode_fields(Keeping(str(keeper.ledger.folder)))))
     os.close(ready)
     try:
         keeper.wait()
@@ -189,25 +192,28 @@ class _Keeper:
     def _serve(self, connection: socket.socket) -> None:
         with connection:
             connection.settimeout(5.0)
-            request = json.loads(connection.recv(4096) or b"{}")
-            connection.sendall(json.dumps(self._perform(request)).encode() + b"\n")
+            try:
+                answer = success(self._perform(read_request(decode(connection.recv(4096)), KINDS)))
+            except (Refused, ValueError) as error:
+                answer = failure(f"not understood: {error}")
+            connection.sendall(encode(answer))
 
-    def _perform(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _perform(self, request: Request[Any]) -> Any:
+        """Raises Refused."""
         match request:
-            case {"op": "down"}:
+            case TakeDown():
                 self._over = True
-                return {"ok": True}
-            case {"op": "cycle", "host": str(host)} if host in self._holders:
-                faults = request.get("card_faults")
+            case CycleHost(host, faults):
+                if host not in self._holders:
+                    raise Refused(f"there is no host {host!r}; there are: {', '.join(self._holders)}")
                 self._holders[host].send(b"cycle" if faults is None else b"cycle " + (faults or "none").encode())
                 self._await_up(host)
                 self._await_sshd()
                 if host == CARD_HOST:
                     self._await_card()
-                return {"ok": True}
-            case {"op": "status"}:
-                return {"ok": True, "hosts": list(self._pids), "pids": self._pids}
-        return {"ok": False, "problem": "not understood"}
+            case ShowPids():
+                return self._pids
+        return None
 
     def remove(self) -> None:
         """Hosts first: what they run ends with them."""

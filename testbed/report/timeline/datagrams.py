@@ -122,12 +122,12 @@ class DatagramReader(QpReader):
 
     @reads(DatagramStatistics)
     def _datagram_statistics(self, record: Record[DatagramStatistics]) -> None:
-        told = ", ".join(
+        counted = ", ".join(
             f"{value} {field.name.replace('_', ' ')}"
             for field in fields(DatagramStatistics)
             if field.name != "job" and (value := getattr(record.event, field.name))
         )
-        self._mark(record, "to", "turn", "ends:", detail=told)
+        self._mark(record, "to", "turn", "ends:", detail=counted)
 
     @reads(WorkerFinished)
     def _worker_finished(self, record: Record[WorkerFinished]) -> None:
@@ -182,9 +182,9 @@ class DatagramReader(QpReader):
     @reads(ServerStatistics)
     def _server_statistics(self, record: Record[ServerStatistics]) -> None:
         counts = ("blocks", "copies", "replays", "overlaps", "ignored", "reminders", "nacks", "moved", "open")
-        told = ", ".join(f"{value} {name}" for name in counts if (value := getattr(record.event, name)))
+        counted = ", ".join(f"{value} {name}" for name in counts if (value := getattr(record.event, name)))
         self._mark(
-            record, "to", "turn", f"job {record.event.job} ends:", detail=f"{record.event.bytes_in} bytes in, {told}"
+            record, "to", "turn", f"job {record.event.job} ends:", detail=f"{record.event.bytes_in} bytes in, {counted}"
         )
 
     @reads(SlotChanged)

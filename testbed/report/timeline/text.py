@@ -33,14 +33,14 @@ def timeline_text(timeline: Timeline, width: int = _WIDTH) -> str:
     """Of `width` columns; where that is less than 60, of 60."""
     width = max(width, _LEAST)
     lines = [*fold_lines(_head(timeline, width), width), "", *_overview(timeline, width)]
-    told = timeline.qps
-    if len(told) > _MOST_LANES:
-        keep = sorted(told, key=lambda lane: -sum(KINDS[mark.kind].trouble for mark in lane.marks))[:_MOST_LANES]
-        told = [lane for lane in told if any(lane is kept for kept in keep)]
-    for lane in (timeline.faults, *told):
+    shown = timeline.qps
+    if len(shown) > _MOST_LANES:
+        keep = sorted(shown, key=lambda lane: -sum(KINDS[mark.kind].trouble for mark in lane.marks))[:_MOST_LANES]
+        shown = [lane for lane in shown if any(lane is kept for kept in keep)]
+    for lane in (timeline.faults, *shown):
         if lane.marks or lane is not timeline.faults:
             lines += ["", *_lane(lane, timeline, width)]
-    lines += _left_out(len(timeline.qps) - len(told), f"{timeline.lanes_are} with less trouble", "--host NAME")
+    lines += _left_out(len(timeline.qps) - len(shown), f"{timeline.lanes_are} with less trouble", "--host NAME")
     for switch in timeline.switches:
         lives = [life for life in timeline.messages if life.node == switch]
         if lives:

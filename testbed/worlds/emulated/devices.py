@@ -63,17 +63,17 @@ def device_of(plan: Plan, host: str) -> str | None:
     return dict(plan.scenario.nics).get(host)
 
 
-def plan_with_names(plan: Plan, told: Mapping[str, Message]) -> Plan:
+def plan_with_names(plan: Plan, names_by_host: Mapping[str, Message]) -> Plan:
     """`told`: by host, what its device chose (`VerbsNames` as JSON values)."""
     ranks = {worker.name: rank for rank, worker in enumerate(plan.ring_workers)}
-    names = {ranks[host]: PLAIN.decode(VerbsNames, values) for host, values in told.items()}
+    names = {ranks[host]: PLAIN.decode(VerbsNames, values) for host, values in names_by_host.items()}
     return with_workers(plan, true_configs(plan.ring_workers, names))
 
 
 def agree(plan: Plan, channel: NodeChannel, own: VerbsNames) -> Plan | None:
     """Tell our names and wait for those of the others; None when we are to stop instead."""
-    told = channel.exchange_names(PLAIN.encode(own))
-    return None if told is None else plan_with_names(plan, told)
+    names_by_host = channel.exchange_names(PLAIN.encode(own))
+    return None if names_by_host is None else plan_with_names(plan, names_by_host)
 
 
 def build_device_host(

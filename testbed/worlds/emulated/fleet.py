@@ -176,10 +176,10 @@ class Fleet:
                 names = ", ".join(node.name for node in waiting)
                 raise InternalError(f"after {timeout_s:g} s no names of {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
-        told = {node.name: node.names for node in self._nodes.values() if node.names is not None}
+        names_by_host = {node.name: node.names for node in self._nodes.values() if node.names is not None}
         for node in self._nodes.values():
-            self._send(node, {"control": "names", "names": told})
-        return told
+            self._send(node, {"control": "names", "names": names_by_host})
+        return names_by_host
 
     @staticmethod
     def _make_it_talk(node: NodeProcess) -> None:

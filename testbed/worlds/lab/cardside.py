@@ -44,7 +44,7 @@ def tell_card(
     if card.trace is None:
         counters, rings = driver.counters(), driver.configuration()
         tell(make_record(0, switch, SwitchStatistics(counters)))
-        tell(make_record(0, switch, CardCounted(counters, tuple(map(tuple, rings)))))
+        tell(make_record(0, switch, CardCounted(counters, rings)))
         return _NO_TRACE
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{card.host}-trace.jsonl"

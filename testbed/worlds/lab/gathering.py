@@ -18,10 +18,10 @@ __all__ = ["by_host", "clock_of", "read_lines", "trace_records", "worker_records
 _OWN = (BarrierReached, BarrierPassed)
 
 
-def by_host(told: Mapping[str, str]) -> str:
+def by_host(values: Mapping[str, str]) -> str:
     """What all hosts told, or, where they differ, who told what: `h1, h2: native; h3: python (no C compiler)`."""
     hosts: dict[str, list[str]] = {}
-    for host, value in told.items():
+    for host, value in values.items():
         hosts.setdefault(value, []).append(host)
     if len(hosts) < 2:
         return "".join(hosts)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from switch_nodes.kinds import uses
+from testbed.lab.agent.facts import InterfaceFacts
 from testbed.lab.model import Card, Inventory
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.known import programs
@@ -79,20 +80,20 @@ def places(scenario: Scenario, inventory: Inventory, card: Card) -> dict[str, tu
     return found
 
 
-def localised(scenario: Scenario, facts: Mapping[str, Mapping[str, Any]]) -> Scenario:
+def localised(scenario: Scenario, facts: Mapping[str, InterfaceFacts]) -> Scenario:
     """The same scenario whose hosts have the MACs and, where there are any, the IP addresses of their interfaces.
     `facts`: by host of the scenario. Raises LabError when two have the same."""
     nodes, seen = [], dict[bytes, str]()
     for node in scenario.topology.nodes:
         found = facts.get(node.name)
         if found is not None:
-            address = found.get("address")
-            ip = ipaddress.ip_address(address).packed if address else node.ip
-            node = replace(node, mac=bytes.fromhex(str(found["mac"]).replace(":", "")), ip=ip)
+            ip = ipaddress.ip_address(found.address).packed if found.address else node.ip
+            node = replace(node, mac=bytes.fromhex(found.mac.replace(":", "")), ip=ip)
             for value in (node.mac, node.ip):
                 other = seen.setdefault(value, node.name)
                 if other != node.name:
-                    raise LabError(node.name, f"its data interface has the same address as that of {other}: {found}")
+                    problem = f"its data interface has the same address as that of {other}"
+                    raise LabError(node.name, f"{problem}: {found.mac}, {found.address or 'without an IP address'}")
         nodes.append(node)
     return replace(scenario, topology=replace(scenario.topology, nodes=tuple(nodes)))
 

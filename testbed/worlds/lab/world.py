@@ -10,13 +10,15 @@ import platform
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from testbed.history import Record, make_record
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted, TimeLimitReached, TrafficStarted
 from testbed.history.lab_events import LabStep
 from testbed.kernel.interruption import Interruption
+from testbed.lab.agent.answers import ProcessStatus
 from testbed.lab.agent.requests import IsReady, Request, ShowStatus
 from testbed.lab.client import ConnectionEnded
 from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
@@ -39,8 +41,7 @@ _GRACE_S = 5.0
 _LEASE_MARGIN_S = 300.0
 _AT_HOSTS = "transparency: rules 2 to 5 and 9, which need a capture at the switch; hosts captured, the card does not"
 
-_TOLD = (("code", "code"), ("host_version", "version"), ("host_python", "python"))
-"""name in the environment of the result -> what agents call it"""
+_Answer = TypeVar("_Answer")
 
 
 class LabWorld:
@@ -120,7 +121,7 @@ class _Run:
         left = [
             f"{host} runs {name}"
             for host, found in hosts.status().items()
-            for name in (*found["running"], *(f"guard of {device}" for device in found["attached"]))
+            for name in (*found.running, *(f"guard of {device}" for device in found.attached))
             if name.startswith((f"{self._id}/", "guard"))
         ]
         if left:
@@ -160,12 +161,12 @@ class _Run:
 
     def _is_ready(self, host: Host) -> bool:
         """Raises LabError when the worker ended instead."""
-        found = self._told(host, ShowStatus(self._id))
-        if found["exit"] is not None:
-            raise LabError(host.name, f"its worker ended with exit status {found['exit']}", found["errors"])
-        return bool(self._told(host, IsReady(self._id)))
+        found = self._ask(host, ShowStatus(self._id))
+        if found.exit is not None:
+            raise LabError(host.name, f"its worker ended with exit status {found.exit}", found.errors)
+        return self._ask(host, IsReady(self._id))
 
-    def _told(self, host: Host, request: Request) -> Any:
+    def _ask(self, host: Host, request: Request[dict[str, _Answer]]) -> _Answer:
         """What an agent says of its worker. Where the connection broke, by a new one: host and worker may well go
         on."""
         try:
@@ -179,15 +180,15 @@ class _Run:
         workers.go(run=self._id)
         deadline = time.monotonic() + limit_s
         running, give_up = list(self._workers), deadline
-        self._exits: dict[str, dict[str, Any]] = {}
+        self._exits: dict[str, ProcessStatus] = {}
         while running:
             self._check()
             for host in list(running):
-                found = self._told(host, ShowStatus(self._id))
-                if found["exit"] is not None or found["state"]:
+                found = self._ask(host, ShowStatus(self._id))
+                if found.exit is not None or found.state:
                     self._exits[host.name] = found
                     running.remove(host)
-                if found["exit"] or found["state"] == "failed":
+                if found.exit or found.state == "failed":
                     give_up = min(give_up, time.monotonic() + self._grace_s())
             if running and give_up < deadline and time.monotonic() > give_up:
                 break
@@ -198,8 +199,8 @@ class _Run:
             time.sleep(_POLL_S if running else 0)
         statuses = workers.stop(run=self._id)
         for name, ended in statuses.items():
-            exited = self._exits.setdefault(name, {"state": "", "errors": ""})
-            exited["exit"] = ended[self._role[name]]
+            exited = self._exits.get(name, ProcessStatus())
+            self._exits[name] = replace(exited, exit=ended[self._role[name]])
 
     def _grace_s(self) -> float:
         """How long the others may take to notice a failure: all their attempts, twice."""
@@ -234,10 +235,10 @@ class _Run:
             for record in worker_records(records, role, origin):
                 self._on_record(record)
             found = self._exits.get(host)
-            if found is not None:
-                self._tell(NodeExited(role, found["exit"], found["exit"] in (0, 1), found["errors"]))
-                if found["exit"] not in (0, 1):
-                    raise LabError(host, f"its worker ended with exit status {found['exit']}", found["errors"])
+            if found is not None and found.exit is not None:
+                self._tell(NodeExited(role, found.exit, found.exit in (0, 1), found.errors))
+                if found.exit not in (0, 1):
+                    raise LabError(host, f"its worker ended with exit status {found.exit}", found.errors)
         self._tell_card(card, folder, origin)
         workers.remove(run=self._id)
 
@@ -263,7 +264,9 @@ class _Run:
             "numpy": numpy.__version__,
             "lab": self._lab.inventory.name,
             "hosts": hosts,
-            **{name: by_host({host: str(found[key]) for host, found in self._code.items()}) for name, key in _TOLD},
+            "code": by_host({host: found.code for host, found in self._code.items()}),
+            "host_version": by_host({host: found.version for host, found in self._code.items()}),
+            "host_python": by_host({host: found.python for host, found in self._code.items()}),
             "card": f"{self._card.name} of {self._card_host.name}",
             "faults": "none: hardware",
         }

@@ -69,8 +69,8 @@ class ClockedMachine:
         event = self.machine.next_event()
         if event is None or type(event) not in INSTANTS:
             return event
-        told: dict[str, Any] = {name: self._clock.world(getattr(event, name)) for name in INSTANTS[type(event)]}
-        return replace(event, **told)
+        instants: dict[str, Any] = {name: self._clock.world(getattr(event, name)) for name in INSTANTS[type(event)]}
+        return replace(event, **instants)
 
     @property
     def slots_in_use(self) -> int | None:

@@ -157,11 +157,11 @@ def test_frames_that_cannot_leave(space: Namespace, opener: Opener, backpressure
             rows.batch.append(0, item)
         assert io.send(rows, 4, True) == 0
         assert take(far, 2) == [frame(1), frame(3)]
-        assert rows.fates[:4].tolist() == [1, 4, 4, 1]
+        assert rows.outcomes[:4].tolist() == [1, 4, 4, 1]
         assert io.refused == 2
         space.link_state("a0", "down")
         assert io.send(rows, 1, True) == 0
-        assert rows.fates[0] == 3
+        assert rows.outcomes[0] == 3
         assert (io.counters().link_drops, io.counters().misfits) == (1, 2)
         io.receive(rows, 0)
         space.link_state("a0", "up")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switch_nodes.dataplane import DataPlane, EmulatedClock, Pacer
-from switch_nodes.dataplane.packet_io import Fate
+from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder, Rang
@@ -67,7 +67,7 @@ def test_both_paths_send_the_same(data: st.DataObject) -> None:
     arrivals = [(at, data.draw(st.integers(0, 3)), frame(i, 60 + i)) for i, at in enumerate(times)]
     routes = {port: tuple(data.draw(st.lists(st.integers(0, 3), max_size=3))) for port in range(4)}
     delays = data.draw(st.lists(st.integers(0, 50), min_size=8, max_size=8))
-    fates = data.draw(st.lists(st.sampled_from(["pass", "drop", "delay", "twice", "alter"]), min_size=8, max_size=8))
+    choices = data.draw(st.lists(st.sampled_from(["pass", "drop", "delay", "twice", "alter"]), min_size=8, max_size=8))
     capacity = data.draw(st.none() | st.integers(1, 5))
 
     def rule(data: bytes, now: int) -> tuple[Delivery, ...] | None:
@@ -79,7 +79,7 @@ def test_both_paths_send_the_same(data: st.DataObject) -> None:
             "delay": (Delivery(at, data),),
             "twice": (Delivery(now, data), Delivery(at, data)),
             "alter": (Delivery(now, data[:-1] + b"\xff"),),
-        }[fates[which]]
+        }[choices[which]]
 
     results = []
     for kind in MACHINES:
@@ -251,12 +251,12 @@ def test_a_blocked_delayed_frame_does_not_spin() -> None:
     assert statistics.wakeups < 20
 
 
-@pytest.mark.parametrize("fate", [Fate.QUEUE, Fate.LINK, Fate.MISFIT])
-def test_refused_frames_are_told_to_the_tap(fate: Fate) -> None:
+@pytest.mark.parametrize("outcome", [SendOutcome.QUEUE, SendOutcome.LINK, SendOutcome.MISFIT])
+def test_refused_frames_are_told_to_the_tap(outcome: SendOutcome) -> None:
     io, machine, tap = FakeIo([(10, 0, frame(n)) for n in range(4)]), BatchForwarder({0: (1,)}), ListTap()
-    io.fate_of = lambda data: fate if data[3] == 2 else Fate.SENT
+    io.outcome_of = lambda data: outcome if data[3] == 2 else SendOutcome.SENT
     run(io, machine, tap=tap)
-    assert tap.lost == [(10, True, 1, frame(2), fate.name.lower())]
+    assert tap.lost == [(10, True, 1, frame(2), outcome.name.lower())]
     assert [data[3] for _, _, data in io.sent] == [0, 1, 3]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.dataplane import DataPlane
-from switch_nodes.dataplane.packet_io import Fate
+from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.registry import create_program
 from testbed.interop.wires import WireIo, Wires
 from workloads.machine import FrameBatch
@@ -74,8 +74,8 @@ def test_a_guest_that_is_slow_loses_nothing(link):
     frames = [bytes(14) + bytes((n, 0)) * 20 for n in range(64)]
     rows = io.attach(batch_of(0, frames))
     io.send(rows, 64, True)
-    fates = [int(fate) for fate in rows.fates[:64]]
-    assert set(fates) == {Fate.SENT, Fate.WAITING}
+    outcomes = [int(outcome) for outcome in rows.outcomes[:64]]
+    assert set(outcomes) == {SendOutcome.SENT, SendOutcome.WAITING}
     got = []
     arrived = io.attach(FrameBatch.of(64, 4200))
     for _ in range(100):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from testbed.lab.agent.facts import HostFacts, InterfaceFacts
 from testbed.lab.checks import host_problems
 from testbed.lab.model import Host, Interface
 
 _HOST = Host("h1", "10.0.0.1", base="/srv/ina", interfaces=(Interface("data", "d0", 9000, rdma="mlx5_0"),))
-_GOOD: dict[str, Any] = {
-    "python": "3.11.2", "user": 1000, "writable": True, "disk_free": 1 << 30, "deployed": "v1",
-    "interfaces": {"d0": {"mtu": 9000, "up": True, "carrier": True}}, "rdma": {"mlx5_0": "4: ACTIVE"},
-}  # fmt: skip
+_UP = InterfaceFacts(9000, "02:00:00:00:00:01", "10.0.0.1", up=True, carrier=True)
+_GOOD = HostFacts(
+    "h1", 1000, "Debian", "6.1", "3.11.2", 4, 1 << 30, writable=True, deployed="v1", interfaces={"d0": _UP},
+    rdma={"mlx5_0": "4: ACTIVE"}, clock=0.0,
+)  # fmt: skip
 _BAD: list[tuple[dict[str, Any], float, str]] = [
     ({"python": "3.9.2"}, 0, "Python 3.9.2; needed: 3.11 or later"),
     ({"user": 0}, 0, "we are root there; agents run as an ordinary user (hosts.NAME.user)"),
@@ -21,11 +24,11 @@ _BAD: list[tuple[dict[str, Any], float, str]] = [
     ({"disk_free": 3 << 20}, 0, "its disk is full: 3 MiB free at /srv/ina, needed: 64 MiB"),
     ({"interfaces": {"d0": None}}, 0, "interface data: there is no d0"),
     (
-        {"interfaces": {"d0": {"mtu": 1500, "up": True, "carrier": True}}}, 0,
+        {"interfaces": {"d0": replace(_UP, mtu=1500)}}, 0,
         "interface data: d0 has MTU 1500, needed: 9000",
     ),
-    ({"interfaces": {"d0": {"mtu": 9000, "up": False, "carrier": False}}}, 0, "interface data: d0 is down"),
-    ({"interfaces": {"d0": {"mtu": 9000, "up": True, "carrier": False}}}, 0, "interface data: d0 is without carrier"),
+    ({"interfaces": {"d0": replace(_UP, up=False, carrier=False)}}, 0, "interface data: d0 is down"),
+    ({"interfaces": {"d0": replace(_UP, carrier=False)}}, 0, "interface data: d0 is without carrier"),
     ({"rdma": {"rxe0": "4"}}, 0, "interface data: there is no RDMA device mlx5_0; there are: rxe0"),
     ({"deployed": "v0"}, 0, "it has version v0 of this package, here is v1; first: tb lab deploy"),
     ({}, 5.0, "its clock is 5.0 s ahead of ours; allowed: 1 s"),
@@ -34,7 +37,7 @@ _BAD: list[tuple[dict[str, Any], float, str]] = [
 
 
 def _problems(change: dict[str, Any], offset: float = 0.0) -> list[str]:
-    return host_problems(_HOST, _GOOD | change, offset_s=offset, version="v1")
+    return host_problems(_HOST, replace(_GOOD, **change), offset_s=offset, version="v1")
 
 
 def test_a_good_host() -> None:

@@ -22,6 +22,7 @@ import pytest
 from testbed.cli import main
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
+from testbed.lab.emulated.messages import CycleHost
 from testbed.lab.inventory import load_inventory
 from testbed.lab.keys import authentication
 from testbed.lab.model import Host, Inventory, KeyReference
@@ -303,7 +304,7 @@ def test_through_a_jump_host(small_lab: Path) -> None:
 def test_a_connection_that_drops_during_a_command(small_lab: Path) -> None:
     inventory = load_inventory(small_lab)
     with open_shell(inventory, inventory.hosts["h2"]) as shell:
-        cycle = threading.Timer(0.3, ask_keeper, (small_lab.parent, {"op": "cycle", "host": "h2"}))
+        cycle = threading.Timer(0.3, ask_keeper, (small_lab.parent, CycleHost("h2")))
         cycle.start()
         with pytest.raises(LabError, match="h2: the connection ended during `sleep 60`"):
             shell.run(["sleep", "60"])

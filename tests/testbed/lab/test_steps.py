@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 
 from switch_nodes.fpga.bitstream import reference_bitstream
-from testbed.lab.agent.requests import Hello, ListCards, ListFiles, Request
+from testbed.lab.agent.answers import AgentIdentity, CardStatus
+from testbed.lab.agent.protocol import PROTOCOL, decode, encode, success
+from testbed.lab.agent.requests import DetachGuard, Hello, ListCards
+from testbed.lab.client import AgentClient
 from testbed.lab.drivers import CardDriver, HostDriver, collecting
 from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.inventory import load_inventory
@@ -96,7 +99,7 @@ def test_an_agent_listens_on_a_socket_of_its_user_and_nowhere_else(deployed_lab:
         ]
         assert {entry[1].split(":")[1] for entry in listening} == {"0016"}, "sshd alone"
         assert shell.run(["cat", "/proc/net/udp"]).text.count("\n") == 1
-        pid = lab.agent(host).hello()["pid"]
+        pid = lab.agent(host).hello().pid
         status = dict(
             line.split(":", 1) for line in shell.run(["cat", f"/proc/{pid}/status"]).text.splitlines() if ":" in line
         )
@@ -109,9 +112,9 @@ def test_deploying_again_changes_nothing(deployed_lab: Path, tmp_path: Path) -> 
         assert HostDriver(lab, lab.inventory.select(["h1"])).deploy() == {"h1": build_package().version}
         assert seen.steps[0].verdict == "unchanged"
         facts = HostDriver(lab, lab.inventory.select(["h1"])).check()["h1"]
-        assert facts["deployed"] == build_package().version
+        assert facts.deployed == build_package().version
         hello = HostDriver(lab, lab.inventory.select(["h1"])).status()["h1"]
-        assert hello["uid"] == facts["user"] != 0
+        assert hello.uid == facts.user != 0
 
 
 def test_a_host_with_another_version(deployed_lab: Path, tmp_path: Path) -> None:
@@ -146,8 +149,8 @@ def test_a_card_that_is_leased_by_another(deployed_lab: Path, tmp_path: Path) ->
             assert seen.verdicts("release") == {"h1": "done"}, "all or none"
             error = _failure(lambda: CardDriver(bob, "fpga0").program(bitstream=_BITS))
             assert error.problem.startswith("card fpga0 is leased by ann@here for another ")
-            leases = HostDriver(bob, [inventory.hosts["f1"]]).status()["f1"]["leases"]
-            assert {lease["owner"] for lease in leases} == {"ann@here"}
+            leases = HostDriver(bob, [inventory.hosts["f1"]]).status()["f1"].leases
+            assert {lease.owner for lease in leases} == {"ann@here"}
             HostDriver(bob, [inventory.hosts["f1"]]).break_leases()
             assert seen.steps[-1].detail == "host was leased by ann@here; card fpga0 was leased by ann@here"
             HostDriver(bob, [inventory.hosts["f1"]]).lease(seconds=60)
@@ -181,23 +184,23 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
         HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
-            _until(lambda: bool(lab.agent(host).ask(ListCards())[0]["busy"]))
+            _until(lambda: bool(lab.agent(host).ask(ListCards())[0].busy))
             client.send_signal(signal.SIGKILL)
             client.wait()
             # The agent goes on without it; who comes meanwhile is told.
             assert "is busy: programming" in _failure(lambda: CardDriver(lab, "fpga0").reset()).problem
-            _until(lambda: not lab.agent(host).ask(ListCards())[0]["busy"])
+            _until(lambda: not lab.agent(host).ask(ListCards())[0].busy)
             CardDriver(lab, "fpga0").program(bitstream=bits)
             assert seen.steps[-1].verdict == "unchanged", "the next run finds it done"
             (card,) = lab.agent(host).ask(ListCards())
-            assert (card["state"], card["bitstream"]) == ("programmed", hashlib.sha256(bits).hexdigest())
+            assert (card.state, card.bitstream) == ("programmed", hashlib.sha256(bits).hexdigest())
         finally:
             HostDriver(lab, [host]).release()
 
 
 def _kill_agent(lab: Lab) -> None:
     host = lab.inventory.hosts["f1"]
-    pid = lab.agent(host).ask(Hello())["pid"]
+    pid = lab.agent(host).ask(Hello()).pid
     lab.shell(host).run(["kill", "-9", str(pid)])
     lab.forget_agent(host)
 
@@ -211,7 +214,7 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
         HostDriver(lab, [host]).lease(seconds=600)
         try:
             client = _program(deployed_lab, tmp_path / "card.bit", tmp_path)
-            _until(lambda: bool(lab.agent(host).ask(ListCards())[0]["busy"]))
+            _until(lambda: bool(lab.agent(host).ask(ListCards())[0].busy))
             _kill_agent(lab)
             said = client.communicate(timeout=60)[0].decode()
             assert client.returncode == 75, said
@@ -219,14 +222,14 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
             assert "no agent runs" in _failure(lambda: HostDriver(lab, [host]).status()).problem
             lab.forget_agent(host)
             HostDriver(lab, [host]).deploy()
-            assert lab.agent(host).ask(ListCards())[0]["state"] == "half-programmed"
+            assert lab.agent(host).ask(ListCards())[0].state == "half-programmed"
             error = _failure(lambda: CardDriver(lab, "fpga0").start())
             assert error.problem == (
                 "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab "
                 "program"
             )
             CardDriver(lab, "fpga0").program(bitstream=bits)
-            assert lab.agent(host).ask(ListCards())[0]["state"] == "programmed"
+            assert lab.agent(host).ask(ListCards())[0].state == "programmed"
         finally:
             HostDriver(lab, [host]).release()
 
@@ -266,6 +269,30 @@ def test_files_of_hosts_lead_nowhere_else(small_lab: Path, tmp_path: Path) -> No
         assert receive(shell, "/run/ina-lab/big", target) == 5000
 
 
+class _Channel:
+    """An agent that answers with this value, whatever it is asked."""
+
+    def __init__(self, told: object) -> None:
+        self.host, self.asked = Host("h1", "10.0.0.1"), list[object]()
+        self._answer = encode(success(told))
+
+    def client(self) -> AgentClient:
+        shell: Any = self
+        return AgentClient(shell)
+
+    def channel(self, argv: list[str]) -> _Channel:
+        return self
+
+    def settimeout(self, seconds: float) -> None:
+        pass
+
+    def sendall(self, line: bytes) -> None:
+        self.asked.append(decode(line))
+
+    def recv(self, size: int) -> bytes:
+        return self._answer
+
+
 _ENTRY = {"name": "big", "size": 5, "sha256": "0" * 64}
 
 
@@ -276,28 +303,30 @@ _ENTRY = {"name": "big", "size": 5, "sha256": "0" * 64}
         ([{**_ENTRY, "name": "/etc/passwd"}], "it names a file '/etc/passwd'; allowed: "),
         ([{**_ENTRY, "size": 1 << 31}], "run r left more than 1073741824 bytes"),
         ([{**_ENTRY, "size": -1}], "does not tell size and hash of big"),
-        ([{**_ENTRY, "sha256": None}], "does not tell size and hash of big"),
+        (
+            [{**_ENTRY, "sha256": None}],
+            "does not tell the files of a run: files: 0.sha256 is not text: 'None'; allowed: text",
+        ),
+        ([{"name": "big"}], "does not tell the files of a run: files: 0.size is missing; 0.sha256 is missing"),
         ([_ENTRY] * 1001, "does not tell the files of a run, or more than 1000 of them"),
         ({"name": "x"}, "does not tell the files of a run"),
         (["x"], "does not tell the files of a run"),
-        ([{**_ENTRY, "name": None}], "it names a file 'None'"),
+        ([{**_ENTRY, "name": None}], "does not tell the files of a run: files: 0.name is not text: 'None'"),
     ],
 )
 def test_hosts_that_lie_about_their_files(tmp_path: Path, told: object, problem: str) -> None:
     """Nothing is asked of them any more, and nothing is written."""
 
-    class Liar:
-        def ask(self, request: Request, **fields: object) -> object:
-            assert request == ListFiles("r")
-            return told
+    channel = _Channel(told)
 
     class Reached:
-        agent = staticmethod(lambda host: Liar())
+        agent = staticmethod(lambda host: channel.client())
 
     lab: Any = Reached()
     error = _failure(lambda: collect_files(lab, Host("h1", "10.0.0.1"), "r", tmp_path / "out"))
     assert error.host == "h1"
     assert error.problem.startswith(problem)
+    assert channel.asked == [{"op": "files", "run": "r"}]
     assert not list(tmp_path.rglob("*.*"))
 
 
@@ -309,18 +338,41 @@ def test_what_comes_counts_and_not_what_was_told(tmp_path: Path, monkeypatch: py
         asked.append(most)
         return min(most, 200 << 20)
 
-    class Liar:
-        def ask(self, op: str, **fields: object) -> object:
-            return [{**_ENTRY, "name": f"f{number}", "size": 0} for number in range(7)]
+    channel = _Channel([{**_ENTRY, "name": f"f{number}", "size": 0} for number in range(7)])
 
     class Reached:
-        agent = staticmethod(lambda host: Liar())
+        agent = staticmethod(lambda host: channel.client())
         shell = staticmethod(lambda host: None)
 
     monkeypatch.setattr(collecting, "receive", receive)
     lab: Any = Reached()
     collect_files(lab, Host("h1", "10.0.0.1"), "r", tmp_path / "out")
     assert asked == [256 << 20] * 4 + [224 << 20, 24 << 20, 0]
+
+
+_SAID = {"protocol": PROTOCOL, "version": "v1"}
+_STATE = {**_SAID, "pid": 5, "uid": 7, "clock": 1, "leases": [], "cards": [], "running": [], "attached": []}
+
+
+def test_an_agent_of_another_version_is_recognised_whatever_else_it_says() -> None:
+    assert _Channel(_SAID).client().identity() == AgentIdentity(PROTOCOL, "v1")
+    error = _failure(lambda: _Channel(_SAID).client().hello("v2"))
+    assert str(error) == "h1: its agent is of version v1, here is v2; first: tb lab deploy"
+    for said in ({**_SAID, "protocol": PROTOCOL + 1}, {"version": "v1"}, ["v1"], None):
+        error = _failure(lambda said=said: _Channel(said).client().hello())  # type: ignore[misc]
+        assert str(error) == "h1: its agent speaks another protocol; first: tb lab deploy"
+
+
+def test_an_answer_that_is_none_is_told_with_its_place() -> None:
+    card = {"card": "fpga0", "state": "unknown", "busy": "", "colour": "red"}
+    state = _Channel({**_STATE, "cards": [card]}).client().hello("v1")
+    assert state.cards == (CardStatus("fpga0", "unknown", ""),), "what a later version adds is passed over"
+    error = _failure(lambda: _Channel({**_STATE, "cards": [{**card, "state": 3}]}).client().hello())
+    assert str(error) == "h1: its agent answers what is none: hello: cards.0.state is not text: '3'; allowed: text"
+    error = _failure(lambda: _Channel("yes").client().ask(DetachGuard("d0", "t")))
+    assert error.problem == (
+        "its agent answers what is none: detach: it is not a value of its type: 'yes'; allowed: true, false"
+    )
 
 
 def test_one_command_of_a_user_at_a_time(small_lab: Path, tmp_path: Path) -> None:

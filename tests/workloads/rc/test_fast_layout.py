@@ -31,9 +31,9 @@ def test_structs_are_those_of_the_c_part(monkeypatch: pytest.MonkeyPatch) -> Non
     assert library is not None
     fast._functions.cache_clear()
     fast._functions(library)
-    monkeypatch.setattr(fast, "LANE_BYTES", fast.LANE_BYTES + 8)
+    monkeypatch.setattr(fast, "CONTEXT_BYTES", fast.CONTEXT_BYTES + 8)
     fast._functions.cache_clear()
     with pytest.raises(
-        InternalError, match=r"struct rc_lane and its mirror in Python differ: size in bytes: 368 in C, 376"
+        InternalError, match=r"struct rc_qp_context and its mirror in Python differ: size in bytes: 368 in C, 376"
     ):
         fast._functions(library)

@@ -196,10 +196,10 @@ class NativeAgenda(Agenda):
             f"a frame{size} that {place.name} sends does not fit the {self.core.stride} bytes of the event loop"
         )
 
-    def check(self, fate: int) -> int:
+    def check(self, returned: int) -> int:
         """What a function that keeps a frame returned. Raises InternalError when it could not."""
-        if fate < 0:
+        if returned < 0:
             raise InternalError(
                 "a frame is longer than any link or queue pair of the plan allows, or there is no memory"
             )
-        return fate
+        return returned

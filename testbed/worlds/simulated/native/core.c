@@ -117,10 +117,11 @@ static int enter(struct sim_core *core, enum why *why)
             core->stage = STAGE_ENTER;
             return 0;
         }
-        enum rc_endpoint_outcome fate = rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
-        if (fate == RC_ENDPOINT_PYTHON)
+        enum rc_endpoint_outcome outcome =
+            rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
+        if (outcome == RC_ENDPOINT_PYTHON)
             return 0;
-        core->stage = fate == RC_ENDPOINT_NEWS ? STAGE_NONE : STAGE_KICK;
+        core->stage = outcome == RC_ENDPOINT_NEWS ? STAGE_NONE : STAGE_KICK;
         *why = WHY_NEWS;
     } else if (!absorb(core, node, why)) {
         core->stage = STAGE_ENTER;

@@ -26,10 +26,10 @@ static inline void sim_begin(struct sim_core *core, struct sim_wire *wire, int32
 static inline enum sent sim_send(struct sim_core *core, struct sim_wire *wire, int32_t frame)
 {
     if (core->lengths[frame] > wire->longest || (wire->busy && wire->waiting >= wire->limit)) {
-        enum sent fate = core->lengths[frame] > wire->longest ? MISFIT : QUEUE_FULL;
+        enum sent outcome = core->lengths[frame] > wire->longest ? MISFIT : QUEUE_FULL;
         wire->drops++;
         sim_frame_free(core, frame);
-        return fate;
+        return outcome;
     }
     if (!wire->busy) {
         sim_begin(core, wire, frame);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from testbed.lab.agent.answers import CodeAccount
 from testbed.lab.agent.backends import process_argv
 from testbed.lab.agent.cards import bitstream_path
 from testbed.lab.agent.fake import FakeCard
@@ -62,7 +64,13 @@ def test_it_says_which_code_its_processes_run(agent: _Agent, monkeypatch: pytest
     monkeypatch.setenv("INA_NATIVE", "0")
     told = agent("code", libraries=["rc_fast", "one of a later version"])
     python = platform.python_version()
-    assert told == {"version": "v1", "python": python, "code": "python (switched off by INA_NATIVE=0)"}
+    assert told == CodeAccount("v1", python, "python (switched off by INA_NATIVE=0)")
+
+
+def test_it_says_what_its_host_is(agent: _Agent) -> None:
+    told = agent("facts", devices=["lo", "none0"])
+    assert (told.python, told.user) == (platform.python_version(), os.getuid())
+    assert (told.interfaces["none0"], told.interfaces["lo"].mac) == (None, "00:00:00:00:00:00")
 
 
 def test_a_card_wants_a_lease_of_its_own(agent: _Agent) -> None:
@@ -75,8 +83,8 @@ def test_a_card_wants_a_lease_of_its_own(agent: _Agent) -> None:
         "card fpga0 is leased by ann@a for another 60 s; wait, ask, or break it: tb lab release --break"
     )
     assert agent.card.loaded is None
-    assert agent("program", card="fpga0", sha256=_SHA, token=_ANN)["state"] == "programmed"
-    assert agent("hello")["cards"][0]["by"] == "ann@a"
+    assert agent("program", card="fpga0", sha256=_SHA, token=_ANN).state == "programmed"
+    assert agent("hello").cards[0].by == "ann@a"
     assert _ANN not in str(agent("hello"))
 
 
@@ -84,7 +92,7 @@ def test_leases_survive_the_agent(tmp_path: Path) -> None:
     _Agent(tmp_path).lease("card fpga0")
     again = _Agent(tmp_path)
     assert "ann@a" in _problem(lambda: again.lease("card fpga0", _BOB, "bob@b"))
-    assert again("break", resource="card fpga0")["owner"] == "ann@a"
+    assert again("break", resource="card fpga0").owner == "ann@a"
     again.lease("card fpga0", _BOB, "bob@b")
 
 
@@ -96,7 +104,7 @@ def test_what_is_damaged_or_missing_never_reaches_the_card(agent: _Agent, tmp_pa
     assert "64 hexadecimal digits" in _problem(
         lambda: agent("program", card="fpga0", sha256="../../etc/passwd", token=_ANN)
     )
-    assert agent("cards")[0]["state"] == "unknown"
+    assert agent("cards")[0].state == "unknown"
 
 
 def test_a_card_that_runs_something_else_is_out_of_use(agent: _Agent) -> None:
@@ -125,12 +133,12 @@ def test_an_agent_that_died_while_programming_is_noticed(tmp_path: Path) -> None
     with pytest.raises(Death):
         agent("program", card="fpga0", sha256=_SHA, token=_ANN)
     again = _Agent(tmp_path)
-    assert again("cards")[0]["state"] == "half-programmed"
+    assert again("cards")[0].state == "half-programmed"
     assert _problem(lambda: again("card", card="fpga0", verb="start", token=_ANN)) == (
         "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab program"
     )
-    assert again("program", card="fpga0", sha256=_SHA, token=_ANN)["state"] == "programmed"
-    assert _Agent(tmp_path)("cards")[0]["state"] == "programmed"
+    assert again("program", card="fpga0", sha256=_SHA, token=_ANN).state == "programmed"
+    assert _Agent(tmp_path)("cards")[0].state == "programmed"
 
 
 def test_a_failed_load_leaves_a_card_that_a_reset_empties(tmp_path: Path) -> None:
@@ -141,8 +149,8 @@ def test_a_failed_load_leaves_a_card_that_a_reset_empties(tmp_path: Path) -> Non
     agent.lease("card fpga0")
     problem = _problem(lambda: agent("program", card="fpga0", sha256=_SHA, token=_ANN))
     assert problem.startswith("card fpga0 is half programmed and out of use")
-    assert "the bus is gone" in agent("cards")[0]["problem"]
-    assert agent("reset", card="fpga0", token=_ANN)["state"] == "empty"
+    assert "the bus is gone" in agent("cards")[0].problem
+    assert agent("reset", card="fpga0", token=_ANN).state == "empty"
 
 
 def test_a_card_that_does_what_it_should_not_is_unknown_until_it_is_programmed_again(tmp_path: Path) -> None:
@@ -160,15 +168,15 @@ def test_a_card_that_does_what_it_should_not_is_unknown_until_it_is_programmed_a
     agent("program", card="fpga0", sha256=_SHA, token=_ANN)
     card.error = ScenarioError("more ports than the card has")
     assert "more ports" in _problem(lambda: agent("card", card="fpga0", verb="configure", token=_ANN))
-    assert agent("cards")[0]["state"] == "programmed", "the user's mistake"
+    assert agent("cards")[0].state == "programmed", "the user's mistake"
     card.error = LabError("fpga0", "nobody answers")
     assert "nobody answers" in _problem(lambda: agent("card", card="fpga0", verb="start", token=_ANN))
     found = agent("cards")[0]
-    assert (found["state"], "nobody answers" in found["problem"]) == ("unknown", True)
-    assert _Agent(tmp_path)("cards")[0]["state"] == "unknown"
+    assert (found.state, "nobody answers" in found.problem) == ("unknown", True)
+    assert _Agent(tmp_path)("cards")[0].state == "unknown"
     card.error = None
-    assert agent("program", card="fpga0", sha256=_SHA, token=_ANN)["state"] == "programmed"
-    assert "problem" not in agent("cards")[0]
+    assert agent("program", card="fpga0", sha256=_SHA, token=_ANN).state == "programmed"
+    assert agent("cards")[0].problem == ""
 
 
 def test_a_busy_card_says_with_what(tmp_path: Path) -> None:
@@ -184,12 +192,12 @@ def test_a_busy_card_says_with_what(tmp_path: Path) -> None:
     thread.start()
     assert inside.wait(20)
     status = agent("cards")[0]
-    assert (status["state"], status["busy"]) == ("programming", f"programming {_SHA[:12]} for ann@a")
+    assert (status.state, status.busy) == ("programming", f"programming {_SHA[:12]} for ann@a")
     assert "is busy" in _problem(lambda: agent("reset", card="fpga0", token=_ANN))
     assert "is busy: fpga0" in _problem(lambda: agent("quit"))
     go_on.set()
     thread.join()
-    assert agent("cards")[0]["state"] == "programmed"
+    assert agent("cards")[0].state == "programmed"
 
 
 _PROGRAM = "import sys; print('ready', flush=True); print(sys.stdin.readline(), end='', flush=True); input()"
@@ -212,12 +220,12 @@ def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, t
     agent("go", run="r1", token=_ANN)
     output = tmp_path / "runs" / "r1" / "h1.jsonl"
     _until(lambda: output.read_text() == "ready\ngo\n")
-    assert agent("status", run="r1")["h1"]["exit"] is None
-    assert agent("hello")["running"] == ["r1/h1"]
+    assert agent("status", run="r1")["h1"].exit is None
+    assert agent("hello").running == ("r1/h1",)
     agent.now += 60
     agent.operations.sweep()
-    assert agent("hello")["running"] == []
-    assert {entry["name"] for entry in agent("files", run="r1")} == {"h1.json", "h1.jsonl", "h1.log"}
+    assert agent("hello").running == ()
+    assert {entry.name for entry in agent("files", run="r1")} == {"h1.json", "h1.jsonl", "h1.log"}
     agent.lease("host")
     agent("remove", run="r1", token=_ANN)
     assert "no run r1" in _problem(lambda: agent("files", run="r1"))
@@ -226,8 +234,8 @@ def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, t
 def test_a_process_that_fails_says_why(agent: _Agent) -> None:
     agent.lease("host")
     agent("prepare", run="r1", name="h1", token=_ANN, device="d0", config="", kind="raise SystemExit('no such thing')")
-    _until(lambda: agent("status", run="r1")["h1"]["exit"] == 1)
-    assert agent("status", run="r1")["h1"]["errors"] == "no such thing\n"
+    _until(lambda: agent("status", run="r1")["h1"].exit == 1)
+    assert agent("status", run="r1")["h1"].errors == "no such thing\n"
     assert agent("stop", run="r1", token=_ANN) == {"h1": 1}
 
 
@@ -242,7 +250,7 @@ def test_workers_that_finished_or_failed_are_noticed_while_they_run(agent: _Agen
             with output.open("a") as file:
                 file.write(part)
             found = agent("status", run="r1")["h1"]
-        states.append((found["state"], found["exit"]))
+        states.append((found.state, found.exit))
     assert states == [("", None), ("finished", None), ("finished", None), ("", None), ("failed", None)]
     agent("stop", run="r1", token=_ANN)
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.kernel.cleanup import clean
 from testbed.kernel.ledger import ProcessEntry, read_ledger
 from testbed.kernel.processes import ProcessId, is_alive, send_signal
+from testbed.lab.agent.protocol import decode
 from testbed.lab.emulated.command import ask_keeper, emulated_inventory, lab_down, lab_folder, lab_up
+from testbed.lab.emulated.keeper import KEEPER_SOCKET
+from testbed.lab.emulated.messages import CycleHost, ShowPids
 from testbed.lab.emulated.shape import LabShape, inventory_text
 from testbed.lab.inventory import parse_inventory
 from tests.support.labs import lab_of, require_lab
@@ -23,6 +28,15 @@ def _processes(folder: Path) -> list[ProcessId]:
     owner, entries = read_ledger(folder)
     assert owner is not None
     return [owner.process, *(entry.process for entry in entries if isinstance(entry, ProcessEntry))]
+
+
+def _said(folder: Path, line: bytes) -> dict[str, Any]:
+    """What the keeper answers to this line."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(30)
+        connection.connect(str(folder / KEEPER_SOCKET))
+        connection.sendall(line)
+        return decode(connection.recv(65_536))
 
 
 @pytest.mark.root
@@ -39,8 +53,11 @@ def test_nothing_is_left_of_it() -> None:
         assert (folder / "id_ed25519").stat().st_mode & 0o777 == 0o600
         with pytest.raises(LabError, match=r"this lab is up: .*; first: tb lab down"):
             lab_up(shape)
-        with pytest.raises(LabError, match="not understood"):
-            ask_keeper(folder, {"op": "cycle", "host": "h9"})
+        with pytest.raises(LabError, match="not understood: there is no host 'h9'; there are: h1, h2"):
+            ask_keeper(folder, CycleHost("h9"))
+        for line in (b"rubbish", b'{"op": "explode"}', b'{"op": "cycle"}'):
+            assert _said(folder, line)["problem"].startswith("not understood: "), line
+        assert list(ask_keeper(folder, ShowPids())) == ["h1", "h2"], "it goes on"
     assert not folder.exists()
     assert not any(is_alive(process) for process in processes)
     assert emulated_inventory(shape.name) is None

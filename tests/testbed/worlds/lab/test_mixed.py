@@ -38,7 +38,7 @@ def test_a_card_behind_vxlan_survives_one_percent_loss(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         with using(load_inventory(lab), tmp_path / "ina-testbed") as (client, _):
             found = client.agent(client.inventory.hosts["f1"]).hello()
-            assert (found["leases"], found["running"]) == ([], [])
+            assert (found.leases, found.running) == ((), ())
     history = list(read_history(tmp_path / "run" / "history.jsonl"))
     simulated = run_scenario(load_scenario("rack-lossy", _CHANGES, world="simulated"), tmp_path / "simulated")
 

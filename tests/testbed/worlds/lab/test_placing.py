@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.lab.agent.facts import InterfaceFacts
 from testbed.lab.inventory import parse_inventory
 from testbed.plan import make_plan
 from testbed.scenario import parse_scenario
@@ -40,15 +41,15 @@ def test_hosts_sit_where_their_cables_end() -> None:
 
 def test_a_plan_has_the_addresses_of_the_hardware() -> None:
     facts = {
-        "h1": {"mac": "02:00:00:00:00:0a", "address": "192.168.9.1"},
-        "h2": {"mac": "02:00:00:00:00:0b", "address": None},
+        "h1": InterfaceFacts(1500, "02:00:00:00:00:0a", "192.168.9.1", up=True, carrier=True),
+        "h2": InterfaceFacts(1500, "02:00:00:00:00:0b", None, up=True, carrier=True),
     }
     scenario = _scenario()
     plan = make_plan(localised(scenario, facts))
     (switch,) = plan.switches
     assert switch.macs == ((b"\x02\0\0\0\0\x0a", 0), (b"\x02\0\0\0\0\x0b", 1))
     assert [member.ip for member in switch.rings[0].members] == [b"\xc0\xa8\x09\x01", scenario.topology.hosts[1].ip]
-    same = {name: {"mac": "02:00:00:00:00:0a", "address": None} for name in facts}
+    same = {name: InterfaceFacts(1500, "02:00:00:00:00:0a", None, up=True, carrier=True) for name in facts}
     with pytest.raises(LabError, match="h2: its data interface has the same address as that of h1"):
         localised(scenario, same)
 

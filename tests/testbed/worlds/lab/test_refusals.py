@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,16 +37,14 @@ def ready_lab(run_lab: Path, state: Path) -> Path:
     return run_lab
 
 
-def _known(lab: Path, states: Path) -> dict[str, object]:
+def _known(lab: Path, states: Path) -> dict[str, tuple[Any, ...]]:
     """What every host says of itself: leases, processes, guards, cards."""
     inventory = load_inventory(lab)
     with using(inventory, states) as (client, _):
         found = HostDriver(client, inventory.select()).status()
         for host in inventory.hosts.values():
             assert client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False).stdout == b"", host.name
-    return {
-        name: {key: hello[key] for key in ("leases", "running", "attached", "cards")} for name, hello in found.items()
-    }
+    return {name: (hello.leases, hello.running, hello.attached, hello.cards) for name, hello in found.items()}
 
 
 @contextmanager
@@ -163,7 +162,7 @@ def test_hosts_that_are_not_as_they_should_be(
     assert said.startswith("tb: h2: ")
     assert problem in said
     assert _known(ready_lab, tmp_path) == before
-    assert before["h2"] == {"leases": [], "running": [], "attached": [], "cards": []}
+    assert before["h2"] == ((), (), (), ())
 
 
 @pytest.mark.parametrize("known", ["another", "none"])
@@ -202,7 +201,7 @@ def test_a_card_that_somebody_else_has(
             assert said.startswith("tb: f1: host is leased by ann@elsewhere for another ")
             assert said.endswith("wait, ask, or break it: tb lab release --break")
             assert _known(ready_lab, tmp_path) == before, "ann's stay, and all others are given back"
-            assert [lease["owner"] for lease in before["f1"]["leases"]] == ["ann@elsewhere"] * 2  # type: ignore[index]
+            assert [lease.owner for lease in before["f1"][0]] == ["ann@elsewhere"] * 2
         finally:
             HostDriver(ann, inventory.select(["f1"])).release()
 
@@ -225,4 +224,4 @@ def test_a_host_with_another_version_of_the_package(
         with bounded():
             assert main(["lab", "deploy", "h2", "--inventory", str(path)]) == 0
             assert main(["lab", "check", "--inventory", str(path)]) == 0
-    assert _known(ready_lab, tmp_path)["h2"] == {"leases": [], "running": [], "attached": [], "cards": []}
+    assert _known(ready_lab, tmp_path)["h2"] == ((), (), (), ())

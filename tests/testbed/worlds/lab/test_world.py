@@ -20,6 +20,7 @@ from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
+from testbed.lab.emulated.messages import CycleHost
 from testbed.lab.emulated.shape import LabShape, with_faults
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
@@ -66,11 +67,11 @@ def _run(inventory: Path, folder: Path, state: Path, told: list[LabStep] | None 
 def faulty(run_lab: Path) -> Iterator[Path]:
     """The lab, whose card is a sound one again afterwards."""
     yield run_lab
-    ask_keeper(run_lab.parent, {"op": "cycle", "host": "f1", "card_faults": ""})
+    ask_keeper(run_lab.parent, CycleHost("f1", ""))
 
 
 def _break_card(lab: Path, fault: str) -> None:
-    ask_keeper(lab.parent, {"op": "cycle", "host": "f1", "card_faults": fault})
+    ask_keeper(lab.parent, CycleHost("f1", fault))
 
 
 def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2", "f1")) -> dict[str, str]:
@@ -80,8 +81,8 @@ def _nothing_is_left(lab: Path, state: Path, hosts: tuple[str, ...] = ("h1", "h2
     with using(inventory, state) as (client, _):
         for host in inventory.select(hosts):
             found = client.agent(host).hello()
-            assert (found["leases"], found["running"], found["attached"]) == ([], [], []), host.name
-            cards |= {card["card"]: card["state"] for card in found["cards"]}
+            assert (found.leases, found.running, found.attached) == ((), (), ()), host.name
+            cards |= {card.card: card.state for card in found.cards}
             said = client.shell(host).run(["pgrep", "-f", "testbed [w]orker"], check=False)
             assert said.stdout == b"", host.name
     return cards
@@ -94,7 +95,7 @@ def _take_back(lab: Path, state: Path, name: str) -> None:
     with using(inventory, state) as (client, _):
         HostDriver(client, [host]).deploy()
         assert HostDriver(client, [host]).held() == frozenset(), "it was for that run only"
-        assert [lease["purpose"] for lease in HostDriver(client, [host]).status()[name]["leases"]] == ["run"]
+        assert [lease.purpose for lease in HostDriver(client, [host]).status()[name].leases] == ["run"]
         HostDriver(client, [host]).release()
 
 
@@ -208,7 +209,7 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
     def tell(step: LabStep) -> None:
         seen.append(step)
         if step.step == "go" and step.host == "h2":
-            threading.Thread(target=ask_keeper, args=(run_lab.parent, {"op": "cycle", "host": "h2"})).start()
+            threading.Thread(target=ask_keeper, args=(run_lab.parent, CycleHost("h2"))).start()
 
     world = LabWorld(load_inventory(run_lab), tell, state=state)
     with bounded(), pytest.raises(LabError) as told:
@@ -279,7 +280,7 @@ def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
         HostDriver(client, hosts).lease(seconds=60)
         found = CardDriver(client, "fpga0").state()
         HostDriver(client, hosts).release()
-    assert found["status"] == "PROGRAMMED|CONFIGURED", "it passes no frame"
+    assert found.status == "PROGRAMMED|CONFIGURED", "it passes no frame"
 
 
 @pytest.mark.slow
@@ -324,8 +325,8 @@ def test_a_lease_from_before_stays(run_lab: Path, tmp_path: Path, state: Path) -
     assert _run(run_lab, tmp_path, state).document["verdict"] == "pass"
     with using(inventory, state) as (client, _):
         found = HostDriver(client, inventory.select()).status()
-        assert {host: len(hello["leases"]) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
-        assert all(hello["running"] == hello["attached"] == [] for hello in found.values())
+        assert {host: len(hello.leases) for host, hello in found.items()} == {"h1": 1, "h2": 0, "f1": 2}
+        assert all(hello.running == hello.attached == () for hello in found.values())
         HostDriver(client, inventory.select()).release()
 
 

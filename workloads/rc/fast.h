@@ -1,6 +1,6 @@
-/* What fast.c works on: queue pairs as lanes, posted messages as plans. fast.py and send_plan.py lay them out. */
-#ifndef INA_RC_LANE_H
-#define INA_RC_LANE_H
+/* What fast.c works on: contexts of queue pairs, posted messages as plans. fast.py and send_plan.py lay them out. */
+#ifndef INA_RC_FAST_H
+#define INA_RC_FAST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@ struct rc_region {
     uint32_t endless; /* known again and again behind its end */
 };
 
-/* One queue pair: what plain packets to it look like, and what came of them. */
-struct rc_lane {
+/* The context of one queue pair: what plain packets to it look like, and what came of them. */
+struct rc_qp_context {
     /* The responder; carried on here, and set anew after each step of the reference. */
     uint8_t *destination;   /* where the next payload goes */
     uint64_t left;          /* bytes of memory from there on */
@@ -80,8 +80,8 @@ struct rc_plan {
     struct rc_segment segments[];   /* the gather list */
 };
 
-int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows, struct rc_lane *lanes,
-              int lane_count, const struct rc_region *regions, int region_count);
+int rc_accept(const uint8_t *frames, size_t stride, const int32_t *lengths, int row, int rows,
+              struct rc_qp_context *contexts, int context_count, const struct rc_region *regions, int region_count);
 uint64_t rc_packet_bytes(const struct rc_plan *plan, uint32_t index);
 int rc_emit(uint8_t *frames, size_t stride, int32_t *lengths, int32_t *ports, int row, int count,
             const struct rc_plan *plan, uint32_t index, uint32_t psn, int since, int ack_every, int closes);
