@@ -95,22 +95,23 @@ class _CaptureJudge:
             for ring in context.rings
             for rank in range(len(ring.members))
         }
-        self._summed = _ranks_at(next(config for config in plan.switches if config.name == switch))
+        config = next(config for config in plan.switches if config.name == switch)
+        self._summed = _ranks_at(config)
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
         forged = any(
             isinstance(fault, Forge) or (isinstance(fault, Corrupt) and fault.repair_icrc) for fault in scenario.faults
         )
         edges = {connection[:2] for connection in self._seats}
-        program = next(config.program for config in plan.switches if config.name == switch)
-        plain = not sums(program) or commodity
+        plain = not sums(config.program) or commodity
         summed = {connection for connection, seat in self._seats.items() if seat.is_summed}
         anew = {fault.node for fault in scenario.faults if isinstance(fault, Kill) and fault.window.stop_ns is not None}
+        is_leaf = any(isinstance(ring.links, LeafLinks) for ring in config.rings)
         self._switch = SwitchRules(
             violations,
             aggregates=lambda connection: not plain and (connection in summed or (forged and connection[:2] in edges)),
             is_stale=self._is_stale,
             plain_between=any(isinstance(fault, Forge) and fault.what in PLAIN for fault in scenario.faults),
-            starts_anew=switch in anew and not plain and len(plan.switches) > 1,
+            starts_anew=switch in anew and is_leaf,
         )
         self._by_requests: dict[Connection, ConnectionRules] = {}
         self._by_answers: dict[Connection, ConnectionRules] = {}

@@ -80,7 +80,7 @@ class HolesAboveAllThatArrived(SenderWindow):
 class EverythingLostAtOneTimer(SenderWindow):
     """The first timer takes everything in flight for lost."""
 
-    def _brought_one_packet(self) -> bool:
+    def _note_timer(self) -> bool:
         return True
 
 

@@ -25,7 +25,7 @@ __all__ = ["SenderWindow", "WindowState"]
 
 
 class WindowState(NamedTuple):
-    """All that a window knows: `SenderWindow` explains it."""
+    """What compiled code must know of a window: `SenderWindow` explains it."""
 
     una: int
     nxt: int
@@ -84,8 +84,13 @@ class SenderWindow:
 
     @state.setter
     def state(self, state: WindowState) -> None:
-        self.una, self.nxt, self.recovering, self._recover_to, self._again, self._is_due = state[:-2]
-        self._lost_to, self._arrived = state.lost_to, state.arrived
+        self.una, self.nxt, self.recovering, self._recover_to = state.una, state.nxt, state.recovering, state.recover_to
+        self._again, self._is_due, self._lost_to, self._arrived = (
+            state.again,
+            state.is_due,
+            state.lost_to,
+            state.arrived,
+        )
 
     def upcoming(self, end: int) -> int | None:
         """What leaves next, when everything in front of `end` was posted; below `nxt` it left before."""
@@ -142,11 +147,12 @@ class SenderWindow:
     def timed_out(self) -> None:
         """A timer ran out: the oldest packet is sent again, whatever happened to it before."""
         self._renewed = 0
-        self._lost_to = self.nxt - 1 if self._brought_one_packet() and not self._arrived else self.una - 1
+        is_burst = self._note_timer() and not self._arrived
+        self._lost_to = self.nxt - 1 if is_burst else self.una - 1
         self.schedule_oldest()
 
-    def _brought_one_packet(self) -> bool:
-        """The timer before this one, and nothing came since."""
+    def _note_timer(self) -> bool:
+        """Whether all that was acknowledged since the timer before is the packet that it sent again."""
         before, self._timed = self._timed, self.una
         return self.una == before + 1
 

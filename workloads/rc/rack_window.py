@@ -140,7 +140,7 @@ class RackWindow(SenderWindow):
 
     def timed_out(self) -> None:
         again = [self.una]
-        if self._brought_one_packet() and not self._behind:
+        if self._note_timer() and not self._behind:
             again = list(self._flights)
         elif not self._in_order:
             highest = max((number for number, flight in self._flights.items() if flight.arrived), default=self.una)

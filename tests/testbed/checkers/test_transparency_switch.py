@@ -10,6 +10,8 @@ from testbed.checkers.frames import parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
 from testbed.history.verdict import Verdict
+from testbed.hunt.judge import run_and_judge
+from testbed.scenario import parse_scenario
 from tests.support.edited_frames import broken, reencoded
 from tests.support.judged import (
     MESSAGES,
@@ -175,6 +177,24 @@ def test_a_leaf_that_starts_anew_may_take_another_rack_s_packet_for_a_result(fra
         seen.frame = other
         rules.left(other, 3, b"", seen)
         assert violations.counts == ({} if allowed else {8: 1})
+
+
+def test_a_restarted_leaf_and_late_copies_break_no_rule():
+    """The copies come when the leaf knows nothing any more; the spine passes those of another rack as they came."""
+    scenario = parse_scenario(
+        """
+        name: restarted
+        topology: {kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: 2, link: {rate: 40Mbps, delay: 5us}}
+        transport: {path_mtu: 256, verb: write, timeout: 10, start_psn: 0}
+        job: {collective: netreduce, size: 244B, message_packets: 1, window_messages: 1}
+        faults:
+        - {name: kill, kind: kill, node: leaf2, from: 1587084ns, until: 5868082ns}
+        - {name: copies, kind: duplicate, links: all, direction: up, rate: 100%, delay: 7355472ns}
+        """,
+        "restarted.yaml",
+    )
+    failure, _ = run_and_judge(scenario)
+    assert failure is None
 
 
 # Rule 9
