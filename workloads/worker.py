@@ -118,6 +118,7 @@ class WorkerMachine:
         self._advance(now)
 
     def next_event(self) -> Event | None:
+        self._drain()  # what left told something, too
         return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:

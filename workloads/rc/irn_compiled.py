@@ -243,19 +243,23 @@ class IrnPairs:
     def drain(self) -> int:
         """Tell what the log has; returns how many entries that were."""
         entries = self._entries()
-        for kind, index, a, b in entries:
-            pair = self._pairs[index]
-            if kind == _SENT_AGAIN:
-                pair.sender.sent_again(a, "timeout" if b else "nak")
-            elif kind == _GAP:
-                pair.receiver.gap_showed(a)
-            elif kind == _RECEIVED:
-                pair.receiver.completed(a, b)
-            else:
-                pair.sender.acknowledged(a)
+        for entry in entries:
+            self.tell(*entry)
         if entries:
             _NEWS.pack_into(self._memory, _NEWS_AT, 0)
         return len(entries)
+
+    def tell(self, kind: int, index: int, a: int, b: int) -> None:
+        """One entry of the log."""
+        pair = self._pairs[index]
+        if kind == _SENT_AGAIN:
+            pair.sender.sent_again(a, "timeout" if b else "nak")
+        elif kind == _GAP:
+            pair.receiver.gap_showed(a)
+        elif kind == _RECEIVED:
+            pair.receiver.completed(a, b)
+        else:
+            pair.sender.acknowledged(a)
 
     def take_one(self, index: int) -> None:
         """Back after `give_one`."""

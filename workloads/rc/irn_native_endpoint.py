@@ -39,6 +39,10 @@ class NativeIrnEndpoint:
         self._pairs.drain()
         return True
 
+    def tell(self, kind: int, pair: int, a: int, b: int) -> None:
+        """An entry of the log that somebody else kept."""
+        self._pairs.tell(kind, pair, a, b)
+
     def take_back(self, now: int) -> None:
         """Bring the queue pairs to where the compiled code left off."""
         self.held = False

@@ -80,7 +80,7 @@ class Node:
         if self.alive:
             while self._backlog:
                 self._take(*self._backlog.popleft())
-            self.settle()
+            self.settle_now()
         return late or self._frames_out() > frames
 
     def is_late(self) -> bool:
@@ -126,6 +126,10 @@ class Node:
         self._tell_events()
         self._arm()
 
+    def settle_now(self) -> None:
+        """Settle, and be done with it when this returns."""
+        self.settle()
+
     def _take(self, port: int, frame: Buffer) -> None:
         self._frames_in += 1
         self._bytes_in += len(frame)
@@ -170,8 +174,9 @@ class HostNode(Node):
         if not self.alive or self.paused:
             return None
         for port, frame in self.machine.frames_to_send(self._agenda.now):
+            self._tell_events()  # that it left again, say: here, since nothing else may happen for long
             if port == next(iter(self.wires)):
-                self._arm()  # what leaves may start a timer, and nothing else may ever happen here
+                self._arm()  # what leaves may start a timer
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
         return None

@@ -125,14 +125,12 @@ class NativeAgenda(Agenda):
         return True
 
     def _tell_notes(self) -> None:
-        """What switches noted since the last time, at the times when they did, before anything later is told."""
+        """What nodes noted since the last time, at the times when they did, before anything later is told."""
         core, words = self.core, self._notes[: NOTE_WORDS * self.core.noted]
         core.noted = 0
         for at in range(0, len(words), NOTE_WORDS):
-            time, node, kind, ring, rank, message, offset = words[at : at + NOTE_WORDS]
-            self.now = time
-            switch: SwitchRole = self._nodes[node]
-            switch.tell_note(kind, ring, rank, message, offset)
+            self.now, node, *entry = words[at : at + NOTE_WORDS]
+            self._nodes[node].tell_note(*entry)
 
     def _call(self) -> None:
         action, argument = self._actions.pop(self.core.number)
@@ -165,7 +163,7 @@ class NativeAgenda(Agenda):
         node.take(self.core.port, self._frame())
 
     def _settle(self) -> None:
-        self._host().settle_by_verbs()
+        self._host().settle_now()
 
     def _news(self) -> None:
         self._host().hear_news()

@@ -40,6 +40,17 @@ static void arm(struct sim_core *core, struct sim_node *node)
     sim_push(core, node->armed, node->actor, EVENT_WAKE, core->node, 0, NO_FRAME);
 }
 
+/* That a packet left again is told later, before anything else is: Python has nothing else to do with it. */
+static void keep_repeats(struct sim_core *core, struct irn_end *end)
+{
+    for (int64_t i = 0; i < end->news; i++) {
+        const struct irn_entry *entry = &end->log[i];
+        core->notes[core->noted++] =
+            (struct sim_note){core->now, core->node, {entry->kind, entry->pair, entry->a, entry->b}};
+    }
+    end->news = 0;
+}
+
 /* nodes.py: HostNode._pull, and what comes of it: a frame begins, or the wire is free. Returns whether that is done. */
 static int pull(struct sim_core *core, struct sim_node *node, struct sim_wire *wire, enum why instead, enum why *why)
 {
@@ -53,13 +64,18 @@ static int pull(struct sim_core *core, struct sim_node *node, struct sim_wire *w
     }
     if (!is_ready(core, node, instead, why))
         return 0;
+    struct irn_end *irn = node->held->irn;
     int32_t frame = sim_frame_new(core);
-    if (frame == NO_FRAME) {
+    if (frame == NO_FRAME || (irn && IRN_LOG > NOTES - core->noted)) {
+        if (frame != NO_FRAME)
+            sim_frame_free(core, frame);
         *why = instead;
         return 0;
     }
     switch (rc_endpoint_pull(node->held, sim_frame_at(core, frame), (size_t)core->stride, &core->lengths[frame], core->now)) {
     case RC_ENDPOINT_DONE:
+        if (irn)
+            keep_repeats(core, irn);
         arm(core, node);
         sim_begin(core, wire, frame);
         return 1;

@@ -99,11 +99,11 @@ struct sim_event {
     int32_t frame;
 };
 
-/* What a switch noted in its log, for Python to tell before anything else is told. */
+/* What a switch or a host noted in its log, for Python to tell before anything else is told. */
 struct sim_note {
     int64_t time;
     int64_t node;
-    int64_t entry[5]; /* as in the log of the program */
+    int64_t entry[5]; /* as in the log of the program, or of the host's queue pairs */
 };
 
 struct sim_core {

@@ -22,6 +22,7 @@ from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
 from workloads.machine import Buffer
 from workloads.rc import RcEndpoint
+from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
 from workloads.worker import WorkerMachine
 
@@ -118,7 +119,7 @@ class NativeHostNode(_Struct, HostNode):
         else:
             super().settle()
 
-    def settle_by_verbs(self) -> None:
+    def settle_now(self) -> None:
         super().settle()
 
     def hear_news(self) -> None:
@@ -127,6 +128,14 @@ class NativeHostNode(_Struct, HostNode):
         assert type(machine) is WorkerMachine
         machine.after_news(self._native.now)
         self.settle()
+
+    def tell_note(self, kind: int, /, *entry: int) -> None:
+        held, machine = self._held, self._machine
+        assert isinstance(held, NativeIrnEndpoint)
+        pair, a, b, _ = entry
+        held.tell(kind, pair, a, b)
+        while (event := machine.next_event()) is not None:
+            self._tell(self.name, event)
 
     def wake(self) -> None:
         self._wake(None)
@@ -229,11 +238,10 @@ class NativeSwitchNode(_Struct, SwitchNode):
                 check_told(machine, event)
             tell(name, event)
 
-    def tell_note(self, kind: int, ring: int, rank: int, message: int, offset: int) -> None:
-        """An entry of the program's log that the loop kept."""
+    def tell_note(self, kind: int, /, *entry: int) -> None:
         machine = self._machine
         assert type(machine) is FastNetReduceProgram
-        self._tell(self.name, machine.logged(kind, ring, rank, message, offset))
+        self._tell(self.name, machine.logged(kind, *entry))
 
     def make_room(self) -> None:
         machine = self.machine

@@ -16,7 +16,7 @@ from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
 from switch_nodes.registry import create_program
 from testbed.faults import kinds
-from testbed.faults.events import FaultStruck
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.kinds import loss
 from testbed.faults.model import Delay, Duplicate, Loss, Pause, Window
 from testbed.history.events import ShapingMeasured
@@ -37,11 +37,14 @@ from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
-from workloads.events import CnpSent, FlowReceived, RateChanged
+from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
 from workloads.machine import Buffer, FrameBatch
+from workloads.wire import decode_packet
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = needs_native("simulator")
+SLOW = {"rate_bps": 100_000_000, "delay_ns": 1_000_000}
+"""a link whose frames are some 90 us long"""
 
 
 class Tap:
@@ -154,6 +157,28 @@ def test_sequence_numbers_wrap_inside_a_message(verb: str, first_psn: int) -> No
     reference = same(plan)
     assert of(reference["records"], FaultStruck)
     assert digests(reference["records"]) == expected_digests(plan)
+
+
+@needs_c
+def test_a_host_that_had_frames_to_send_was_held_up_by_its_pause() -> None:
+    """Nothing came for it meanwhile, and none of its timers was over."""
+    pause = Pause("pause", "h1", Window(2_050_000, 2_900_000))
+    records = same(rack_plan(2, faults=(pause,), job={"size_bytes": 20_000}, link=SLOW))["records"]
+    assert of(records, FaultStruck)
+    assert not of(records, FaultMissed)
+
+
+@needs_c
+def test_a_packet_is_told_as_sent_again_when_it_leaves_again() -> None:
+    lossy = Loss("loss", rack_links(3), rate=0.05)
+    plan = rack_plan(3, faults=(lossy,), job={"size_bytes": 400_000}, transport={"recovery": "irn"}, link=SLOW)
+    result = same(plan, tap=True)
+    came = [(now, f"h{port + 1}", frame) for now, port, frame, outgoing, *_ in result["taps"]["s1"] if not outgoing]
+    again = of(result["records"], Retransmission)
+    assert len(again) > 20
+    for record in again:
+        soon = [frame for now, host, frame in came if host == record.node and 0 < now - record.t < 1_100_000]
+        assert record.event.psn in [decode_packet(frame).bth.psn for frame in soon]
 
 
 def _counted(simulation: Simulation) -> Counter[Why]:
