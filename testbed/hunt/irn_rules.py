@@ -106,7 +106,7 @@ class _Sender:
         self._gap_told = False
         """an answer showed a gap since the last progress, or since the one before while packets behind it are here"""
         self._round, self._again = 0, dict[int, int]()
-        """how often a timer sent something again or a recovery ended; in which round each PSN was sent again last"""
+        """how often a timer was over or a recovery ended; in which round each PSN was sent again last"""
         self._recover_to: int | None = None
         """a recovery goes on until more than this is acknowledged"""
         self._waited_for = self._lost_to = self._oldest - 2
@@ -129,6 +129,7 @@ class _Sender:
             return
         progress = expected > self._oldest
         if progress:
+            self._round += self._fired is not None  # a timer was over, if its packet did not leave
             self._oldest, self._since, self._fired = expected, now, None
             self._again = {psn: round_ for psn, round_ in self._again.items() if psn >= expected}
             if self._recover_to is not None and expected > self._recover_to:

@@ -84,6 +84,14 @@ def test_damaged_frame_leaves(judge, steps):
     assert "its iCRC is wrong" in detail
 
 
+def test_what_a_full_queue_took_need_not_be_what_the_switch_sent(judge, steps):
+    """A fault behind the switch may have made it."""
+    at = index_of(steps, "result", 1, 2)
+    torn = replace(steps[at], frame=steps[at].frame[:-1])
+    assert judge(inserted(steps, at + 1, replace(torn, lost="queue"))).verdict is Verdict.PASS
+    broken(judge(inserted(steps, at + 1, torn)), 1)
+
+
 def test_host_sends_a_damaged_frame(judge, steps):
     at = index_of(steps, "data", 1, 2)
     broken(judge(inserted(steps, at, Step(False, 1, flipped(steps[at].frame), ("bad", 1, 2)))), 1)

@@ -121,6 +121,19 @@ def test_what_was_due_when_a_recovery_ended_belongs_to_that_one(bench: Bench) ->
     assert bench.broken == ["holes_alone_again"]
 
 
+def test_after_a_timer_holes_may_be_sent_again_even_if_its_own_packet_arrived_before_it_left(bench: Bench) -> None:
+    bench.sends(0, 1, 2, 3, 4)
+    bench.hears(NAK, 0, 4)
+    bench.sends(0, 1)
+    bench.now += IRN.rto_high_ns
+    bench.pair.woke(bench.now)
+    bench.hears(NAK, 1, 3)
+    bench.sends(1)
+    assert bench.broken == []
+    bench.sends(1)
+    assert bench.broken == ["timers_wait"]
+
+
 def test_in_a_recovery_an_answer_that_was_overtaken_shows_a_hole_too(bench: Bench) -> None:
     bench.sends(0, 1, 2, 3)
     bench.hears(NAK, 0, 1)
