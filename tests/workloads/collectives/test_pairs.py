@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.collectives.pairs import PAIR_SCHEDULES, PairPhase, rabenseifner, recursive_doubling
+from tests.support.schedules import SCHEDULES
+from workloads.collectives.pairs import PairPhase
+from workloads.collectives.rabenseifner import rabenseifner
+from workloads.collectives.recursive_doubling import recursive_doubling
 from workloads.costs import sent_bytes
 from workloads.errors import ScenarioError
 
@@ -44,28 +47,28 @@ def follow(schedule: tuple[PairPhase, ...], ranks: int, elements: int) -> list[l
     return held
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @given(st.integers(2, 20), st.integers(0, 40))
 def test_every_rank_ends_with_every_part_once(name: str, ranks: int, more: int) -> None:
     elements = ranks + more
     everybody = frozenset(range(ranks))
-    held = follow(PAIR_SCHEDULES[name](ranks, elements), ranks, elements)
+    held = follow(SCHEDULES[name](ranks, elements), ranks, elements)
     assert all(value == everybody for rank in held for value in rank)
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @given(st.integers(2, 20))
 def test_no_rank_has_two_phases_of_one_name(name: str, ranks: int) -> None:
-    phases = Counter((rank, phase.name) for phase in PAIR_SCHEDULES[name](ranks, 64) for rank in phase.ranks)
+    phases = Counter((rank, phase.name) for phase in SCHEDULES[name](ranks, 64) for rank in phase.ranks)
     assert set(phases.values()) == {1}
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("ranks", [2, 4, 8, 16, 32])
 def test_the_busiest_rank_sends_what_the_closed_form_says(name: str, ranks: int) -> None:
     """The elements are a multiple of the ranks, so that halves are halves."""
     sent: Counter[int] = Counter()
-    for phase in PAIR_SCHEDULES[name](ranks, 4 * ranks):
+    for phase in SCHEDULES[name](ranks, 4 * ranks):
         for source, _, items in moves(phase):
             sent[source] += len(items)
     assert max(sent.values()) == sent_bytes(name, ranks, 4 * ranks)
@@ -95,16 +98,13 @@ def test_near_partners_first_take_little_out_of_a_rack() -> None:
     """Four racks of four, an element per rank: the bytes that leave a rack, in gradients (2 (R-1) / R for halving)."""
     for name, gradients in (("rabenseifner", 1.5), ("recursive_doubling", 8.0)):
         left = sum(
-            len(items)
-            for phase in PAIR_SCHEDULES[name](16, 16)
-            for source, to, items in moves(phase)
-            if source < 4 <= to
+            len(items) for phase in SCHEDULES[name](16, 16) for source, to, items in moves(phase) if source < 4 <= to
         )
         assert left / 16 == gradients
 
 
 def test_what_cannot_be_scheduled() -> None:
-    for name, schedule in PAIR_SCHEDULES.items():
+    for name, schedule in SCHEDULES.items():
         with pytest.raises(ScenarioError, match="nobody to reduce with"):
             schedule(1, 10)
         assert schedule(2, 2), name

@@ -18,13 +18,13 @@ from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import Simulation, simulate
+from tests.support.schedules import SCHEDULES
 from topologies import LinkShape, Topology, rack, spine_leaf
-from workloads.collectives.pairs import PAIR_SCHEDULES
 from workloads.costs import flat, sent_bytes
 from workloads.events import CollectiveCompleted, CollectiveStarted, RcStatistics, Retransmission
 
 SHAPE = LinkShape(rate_bps=100_000_000, delay_ns=20_000)
-NAMES = tuple(PAIR_SCHEDULES)
+NAMES = tuple(SCHEDULES)
 MTU, FRAME = 1024, 1082
 
 
