@@ -142,7 +142,7 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
-PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect")
+PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
 """kinds of collectives that are phases of others and nothing by themselves"""
 
 

@@ -28,6 +28,7 @@ _KINDS: Mapping[str, RingKind] = {
     "chain_broadcast": RingKind(parts_sent=0),
     "exchange": RingKind(parts_sent=2),
     "collect": RingKind(parts_sent=0),
+    "ready": RingKind(parts_sent=0),
 }
 
 

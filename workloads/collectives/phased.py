@@ -15,6 +15,7 @@ Rules of this file
   is acknowledged. Two buffers take turns, which suffices since only the first step after which nobody waits sums before
   another. The last step that sums writes to the result, where the steps that spread go on; not where it gives partial
   sums away and results may be back before these are acknowledged.
+- `ready` is but a word: whoever gets it may begin what it would otherwise do too early. What it brings is dropped.
 - What `collect` brings is kept apart, and summed when all of it is there: the worker's own vector, then the
   others in the order of the phases.
 - An iteration is over when all phases are, with all their messages acknowledged.
@@ -42,6 +43,7 @@ __all__ = ["PhasedCollective"]
 _SPREADING = ("all_gather", "chain_broadcast")
 _GIVING = ("reduce_scatter", "chain_reduce")
 """a rank gives partial sums away, and has results back"""
+_KEPT_APART = ("collect", "ready")
 _KINDS: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
     "netreduce": NetReduceCollective,
     "ring": RingCollective,
@@ -66,11 +68,11 @@ class PhasedCollective(Teller):
         self._rows: dict[int, Vector] = {
             number: np.zeros(config.elements, "<u4")
             for number, config in enumerate(worker.phases)
-            if config.collective.kind == "collect" and config.collective.rank == 1
+            if config.collective.kind in _KEPT_APART and config.collective.rank == 1
         }
-        """what a phase that collects brings, by its number"""
+        """what a phase brings that is kept apart, by its number"""
         self._steps = [list(step) for _, step in groupby(range(len(worker.phases)), lambda at: worker.phases[at].step)]
-        summing = [at for at, step in enumerate(self._steps) if self._kind(step[0]) not in _SPREADING]
+        summing = [at for at, step in enumerate(self._steps) if self._kind(step[0]) not in (*_SPREADING, "ready")]
         self._last_sum = summing[-1] if summing else -1
         self._partial: Vector = np.zeros(elements, "<u4")
         self._spare: Vector = np.zeros(elements if len(summing) > 2 else 0, "<u4")
@@ -155,7 +157,10 @@ class PhasedCollective(Teller):
         """What the current step reads and fills, each as long as the gradient."""
         if self._current > self._last_sum:
             return self._output, self._output
-        self._source, first = self._held, self._configs[self._steps[self._current][0]]
+        first = self._configs[self._steps[self._current][0]]
+        if first.collective.kind == "ready":
+            return self._held, self._held
+        self._source = self._held
         if self._current == self._last_sum and (first.waits_for_acks or first.collective.kind not in _GIVING):
             self._held = self._output
         else:
@@ -163,7 +168,9 @@ class PhasedCollective(Teller):
         return self._source, self._held
 
     def _sum_what_was_collected(self) -> None:
-        numbers = [number for number in self._steps[self._current] if number in self._rows]
+        numbers = [
+            number for number in self._steps[self._current] if self._kind(number) == "collect" and number in self._rows
+        ]
         if not numbers:
             return
         config = self._configs[numbers[0]]

@@ -10,6 +10,7 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
 | collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, beside its own |
+| ready, P = 2 | one | all of it, s = r = 0 | rank 1 knows that rank 0 has come so far |
 | exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
 """
 
@@ -26,9 +27,9 @@ __all__ = ["CHAINS", "Transfer", "chunk_bounds", "gathers", "longest_packets", "
 _PIECES_PER_CHUNK = 8
 _LEAST_PACKETS = 16
 """a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
-CHAINS = ("chain_reduce", "chain_broadcast", "collect")
+CHAINS = ("chain_reduce", "chain_broadcast", "collect", "ready")
 """go from rank to rank one way, each message as soon as it can"""
-_HANDED_ON = ("chain_broadcast", "collect")
+_HANDED_ON = ("chain_broadcast", "collect", "ready")
 _WHOLE = (*CHAINS, "exchange")
 """do not cut the gradient into chunks"""
 
