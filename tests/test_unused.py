@@ -9,7 +9,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from testbed.protocols import NAMES
+from testbed.protocols import names
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
@@ -105,7 +105,7 @@ def test_every_module_is_reached() -> None:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 imported.add(node.value.partition(":")[0])
     modules = {file.removesuffix(".py").replace("/", ".") for file in trees() if not file.endswith("__init__.py")}
-    listed = {f"testbed.protocols.{name}" for name in NAMES}
+    listed = {f"testbed.protocols.{name}" for name in names()}
     lonely = {
         name
         for name in modules - imported - listed

@@ -142,15 +142,14 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
-PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange")
+PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
 """kinds of collectives that are phases of others and nothing by themselves"""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; parallel_netreduce, tencent, recursive_doubling, rabenseifner (of a worker with phases);
-    of a phase also one of PHASE_KINDS"""
+    """netreduce, ring, shift; of a worker with phases the name of its collective; of a phase also one of PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int
@@ -309,6 +308,10 @@ class PhaseConfig:
     """rank and size are those in this ring"""
     first_element: int
     elements: int
+    step: int
+    """phases of one step, which follow one another, run together; the same on all workers"""
+    waits_for_acks: bool = True
+    """begins when the worker's messages of the step before are acknowledged, too; False: when it has what came in it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def plan_masters(scenario: Scenario) -> Plan:
 def _plan(scenario: Scenario, rings: Callable[[Sequence[Sequence[Node]], int], _Phases]) -> Plan:
     (only,) = plan_jobs(scenario)
     found = _rings(scenario, rings, only.workloads[0].elements)
-    workers = phased_workers(scenario, scenario.topology.hosts, found, only.workloads)
+    workers = phased_workers(scenario, scenario.topology.hosts, found, only.workloads, wait_for_acks=False)
     return Plan(scenario, workers, _switches(scenario, workers), plan_connections(workers))
 
 
@@ -102,15 +102,17 @@ def _rings(
     if each == 1:
         before, after = [], []  # a machine of one worker has nothing to do inside
     outer = [
-        PhaseRing(phase, kind, number, tuple(group), 0, elements)
-        for number, (phase, kind, group) in zip(inside, (*before, *after), strict=False)
+        PhaseRing(step, phase, kind, number, tuple(group), 0, elements)
+        for number, (step, (phase, kind, group)) in zip(
+            inside, (*((0, ring) for ring in before), *((2, ring) for ring in after)), strict=False
+        )
     ]
     return [*outer[: len(before)], *between, *outer[len(before) :]]
 
 
 def _masters(groups: Sequence[Sequence[Node]], elements: int) -> _Phases:
     """The master is a machine's first worker; a chain leads from the last one to it."""
-    between = [PhaseRing("masters", "ring", 1, tuple(group[0] for group in groups), 0, elements)]
+    between = [PhaseRing(1, "masters", "ring", 1, tuple(group[0] for group in groups), 0, elements)]
     return (
         [("reduce", "chain_reduce", group[::-1]) for group in groups],
         between,
@@ -124,7 +126,7 @@ def _pieces(groups: Sequence[Sequence[Node]], elements: int) -> _Phases:
     for place in range(each):
         first, behind = pieces[(place + 1) % each]
         hosts = tuple(group[place] for group in groups)
-        between.append(PhaseRing("netreduce", "netreduce", place + 1, hosts, first, behind - first))
+        between.append(PhaseRing(1, "netreduce", "netreduce", place + 1, hosts, first, behind - first))
     return (
         [("reduce_scatter", "reduce_scatter", group) for group in groups],
         between,

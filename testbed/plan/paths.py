@@ -106,7 +106,7 @@ def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
 def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse, float]:
     found: defaultdict[LinkUse, float] = defaultdict(float)
     summed: set[tuple[int, LinkUse]] = set()
-    for _, worker, envelope in _senders(plan):
+    for _, _, worker, envelope in _senders(plan):
         paths = [_unsummed(plan, worker.name, path, summed) for path in _paths(plan, worker.name, envelope)]
         for use, times in Counter(use for path in paths for use in path).items():
             found[use] += weigh(worker) * times / len(paths)
@@ -143,13 +143,14 @@ def _unsummed(
 
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
     """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only
-    the scenario is to blame. Phases follow one another, so each is looked at for itself."""
+    the scenario is to blame. Steps follow one another, so each is looked at for itself; the connections of a host in
+    one step share its link."""
     topology = plan.scenario.topology
-    coming: dict[str, Counter[LinkUse]] = {}
-    for name, worker, envelope in _senders(plan):
+    coming: dict[int, Counter[LinkUse]] = {}
+    for step, share, worker, envelope in _senders(plan):
         paths = _paths(plan, worker.name, envelope)
-        rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
-        phase = coming.setdefault(name, Counter())
+        rate = topology.link(paths[0][0][0]).shape.rate_bps // share if paths[0] else 0
+        phase = coming.setdefault(step, Counter())
         for use in {use for path in paths for use in path}:
             phase[use] += rate
     for flow in plan.background:
@@ -169,16 +170,18 @@ def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, .
     return [path for root in range(max(roots, default=1)) for path in flow_paths(plan, source, envelope, root=root)]
 
 
-def _senders(plan: Plan) -> Iterator[tuple[str, HostConfig, Envelope]]:
-    """(phase, worker in that phase, envelope) of everything that carries a gradient away: of every worker, on every
-    ring."""
+def _senders(plan: Plan) -> Iterator[tuple[int, int, HostConfig, Envelope]]:
+    """(step, connections that the worker has in it, worker in that phase, envelope) of everything that carries a
+    gradient away: of every worker, on every ring."""
     for worker in plan.workers:
         if isinstance(worker, WorkerConfig):
-            for part in worker.parts:
-                yield part.collective.phase, part, part.to_successor.envelope
+            steps = [phase.step for phase in worker.phases] or [0]
+            together = Counter(steps)
+            for step, part in zip(steps, worker.parts, strict=True):
+                yield step, together[step], part, part.to_successor.envelope
         else:
             for envelope in worker.sends:
-                yield "", worker, envelope
+                yield 0, 1, worker, envelope
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:

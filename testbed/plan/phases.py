@@ -21,6 +21,8 @@ __all__ = ["PhaseRing", "phased_workers"]
 class PhaseRing:
     """One ring of one phase."""
 
+    step: int
+    """rings of one step run together"""
     phase: str
     kind: str
     ring_id: int
@@ -37,9 +39,11 @@ def phased_workers(
     rings: Sequence[PhaseRing],
     workloads: Sequence[WorkloadConfig],
     irn: IrnConfig | None = None,
+    *,
+    wait_for_acks: bool = True,
 ) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
-    each rank. `irn`: None where the connections use go-back-N."""
+    each rank. `irn`: None where the connections use go-back-N. `wait_for_acks`: as PhaseConfig.waits_for_acks."""
     job = scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
     draw = random.Random(f"phases {scenario.seed}")
@@ -47,7 +51,8 @@ def phased_workers(
     rkeys = iter(draw.sample(range(1 << 32), seats))
     phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}
     for ring in rings:
-        for host, phase in zip(ring.hosts, _phases(scenario, ring, irn, draw, qpns, rkeys), strict=True):
+        found = _phases(scenario, ring, irn, draw, qpns, rkeys, wait_for_acks=wait_for_acks)
+        for host, phase in zip(ring.hosts, found, strict=True):
             phases[host.name].append(phase)
     return tuple(
         WorkerConfig(
@@ -82,6 +87,8 @@ def _phases(
     draw: random.Random,
     qpns: Iterator[int],
     rkeys: Iterator[int],
+    *,
+    wait_for_acks: bool,
 ) -> list[PhaseConfig]:
     """Of the hosts of one ring, in rank order."""
     job, transport, hosts = scenario.job, scenario.transport, ring.hosts
@@ -125,6 +132,8 @@ def _phases(
                 ),
                 first_element=ring.first_element,
                 elements=ring.elements,
+                step=ring.step,
+                waits_for_acks=wait_for_acks,
             )
         )  # fmt: skip
     return phases

@@ -1,23 +1,16 @@
-"""One module for each collective: it binds the parts of the protocol, which live with their layers, into one value.
+"""One module for each collective: it binds the parts of the protocol, which live with their layers, into one value,
+`PROTOCOL`. The module's name is the collective's; nobody keeps a list of them."""
 
-`NAMES` lists them; `testbed.scenario.known` finds the value by its name, in the module of that name.
-"""
+from functools import cache
+from pathlib import Path
 
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 
-__all__ = ["NAMES", "Hunt", "Protocol", "Subject", "Traits"]
+__all__ = ["Hunt", "Protocol", "Subject", "Traits", "names"]
 
-NAMES = (
-    "netreduce",
-    "switchml",
-    "atp",
-    "esa",
-    "grid",
-    "ring",
-    "shift",
-    "parallel_netreduce",
-    "tencent",
-    "recursive_doubling",
-    "rabenseifner",
-)
-"""as in `job.collective`, in the order of `tb list collectives`"""
+
+@cache
+def names() -> tuple[str, ...]:
+    """As in `job.collective`, in the order of `tb list collectives`: that of the alphabet."""
+    found = (path.stem for path in Path(__file__).parent.glob("*.py"))
+    return tuple(sorted(name for name in found if name != "__init__"))

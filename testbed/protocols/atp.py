@@ -7,7 +7,7 @@ from switch_nodes.aggregators.tables import aggregator_table
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.atp import plan_atp
-from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
+from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig

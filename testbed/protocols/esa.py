@@ -12,7 +12,7 @@ from switch_nodes.jobs import AggregatorKnobs
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.atp import plan_atp
-from testbed.protocols.steps import ONE_SIZE, SERVER_STEPS
+from testbed.protocols.parts.server_steps import ONE_SIZE, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig

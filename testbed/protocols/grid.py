@@ -9,7 +9,7 @@ from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.orders import quantised
 from testbed.plan.grid import plan_grid
 from testbed.plan.model import Plan
-from testbed.protocols.steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
+from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Traits

@@ -1,5 +1,5 @@
-"""Protocols by name, or by `path.py:NAME`. Those of ours are listed in `testbed/protocols/__init__.py`, and each is in
-the module of its name, which is imported when somebody asks for it: it binds parts of higher floors."""
+"""Protocols by name, or by `path.py:NAME`. Those of ours are the modules of `testbed/protocols/`, each the
+one of its name, which is imported when somebody asks for it: it binds parts of higher floors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def traits_of(collective: str) -> Traits:
 
 
 def protocols() -> Iterator[Protocol]:
-    """All of ours, in the order of the list."""
+    """All of ours, in the order of their names."""
     return map(protocol_of, protocol_names())
 
 

@@ -156,5 +156,5 @@ class Protocol:
 
 
 def protocol_names() -> tuple[str, ...]:
-    """Of ours, in the order of their list, which is above: it names modules that bind parts of higher floors."""
-    return cast(tuple[str, ...], import_module("testbed.protocols").NAMES)
+    """Of ours, as their folder has them, which is above: its modules bind parts of higher floors."""
+    return cast(tuple[str, ...], import_module("testbed.protocols").names())

@@ -27,7 +27,7 @@ def phased() -> WorkerConfig:
     worker = rack_plan(2).workers[0]
     pairs = [replace(worker.to_successor, qpn=qpn) for qpn in (3, 4, 5, 6)]
     rings = [replace(worker.collective, phase=name, ring_id=number) for number, name in enumerate(("in", "out"))]
-    phases = (PhaseConfig(pairs[0], pairs[1], rings[0], 0, 9), PhaseConfig(pairs[2], pairs[3], rings[1], 4, 5))
+    phases = (PhaseConfig(pairs[0], pairs[1], rings[0], 0, 9, 0), PhaseConfig(pairs[2], pairs[3], rings[1], 4, 5, 1))
     return replace(worker, to_successor=pairs[0], from_predecessor=pairs[1], phases=phases)
 
 

@@ -27,6 +27,8 @@ _KINDS: Mapping[str, RingKind] = {
     "chain_reduce": RingKind(parts_sent=0),
     "chain_broadcast": RingKind(parts_sent=0),
     "exchange": RingKind(parts_sent=2),
+    "collect": RingKind(parts_sent=0),
+    "ready": RingKind(parts_sent=0),
 }
 
 

@@ -1,66 +1,87 @@
-"""Collectives of several phases over machines of several workers: parallel NetReduce (PN) and Tencent's all-reduce
-(TA).
+"""Collectives of several phases, each a ring of some workers over a part of the gradient: whatever a schedule says that
+the plan wrote into a worker's configuration.
 
-| | first, inside the machine | then, between machines | last, inside the machine |
+| for example | first | then | last |
 |---|---|---|---|
-| parallel_netreduce | reduce_scatter: worker i has the sum of piece i + 1 | netreduce of that piece among the workers i | all_gather |
+| parallel_netreduce | reduce_scatter inside the machine | netreduce of a piece between machines | all_gather inside |
 | tencent | chain_reduce to the master | ring of the masters | chain_broadcast |
-
-The scheme and its names are the NetReduce paper's (ASPLOS'23, p. 7-8); cut and order of the pieces, and that the reduce
-and the broadcast of TA are chains, are decided here (`docs/hierarchical.md`).
+| schedules of pairs (`pairs.py`) | exchange, reduce_scatter, chain_reduce, collect | | all_gather, chain_broadcast |
 
 Rules of this file
-- A phase begins when the worker has all that the one before gives it. Peers may be further or less far: a phase takes
-  what comes before its time, as a collective does between iterations.
-- What a phase inside sums goes to a buffer of its own, which nobody writes to until the iteration is over: what is on
-  its way to other machines must stay as it is until it is acknowledged, also when results come back.
+- Phases of one step run together. A step begins when the worker has all that the one before gives it and, where the
+  phase `waits_for_acks`, all messages of that one are acknowledged, which is what closed forms of schedules count.
+  Peers may be further or less far: a phase takes what comes before its time, as a collective does between iterations.
+- A step that sums reads what the one before left, and writes elsewhere: what is on its way must stay as it is until it
+  is acknowledged. Two buffers take turns, which suffices since only the first step after which nobody waits sums before
+  another. The last step that sums writes to the result, where the steps that spread go on; not where it gives partial
+  sums away and results may be back before these are acknowledged.
+- `ready` is but a word: whoever gets it may begin what it would otherwise do too early. What it brings is dropped.
+- What `collect` brings is kept apart, and summed when all of it is there: the worker's own vector, then the
+  others in the order of the phases.
 - An iteration is over when all phases are, with all their messages acknowledged.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import groupby
 
 import numpy as np
 
+from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import Phase, Teller
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.slots import Verbs
-from workloads.config import CollectiveConfig, PhaseConfig, WorkerConfig
+from workloads.config import PHASE_KINDS, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["INWARD", "PhasedCollective"]
+__all__ = ["PhasedCollective"]
 
-INWARD, _OUTWARD = ("reduce_scatter", "chain_reduce", "exchange"), ("all_gather", "chain_broadcast")
+_SPREADING = ("all_gather", "chain_broadcast")
+_GIVING = ("reduce_scatter", "chain_reduce")
+"""a rank gives partial sums away, and has results back"""
+_KEPT_APART = ("collect", "ready")
 _KINDS: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
     "netreduce": NetReduceCollective,
     "ring": RingCollective,
-    **dict.fromkeys((*INWARD, *_OUTWARD), RingCollective),
+    **dict.fromkeys(PHASE_KINDS, RingCollective),
 }
 
 
 class PhasedCollective(Teller):
-    """Raises ScenarioError for a worker without phases, for a phase that is none, and for an arithmetic whose partial
-    results lose what the sum needs."""
+    """Raises ScenarioError for a phase that is none, and for an arithmetic whose partial results lose what the sum
+    needs."""
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
         super().__init__(iterations)
-        _check(worker.collective, worker.phases)
+        _check(worker)
+        self._arithmetic = worker.collective.arithmetic
         self._configs, self._phases = worker.phases, list[Phase]()
         self._by_qpn: dict[int, Phase] = {}
         for part in worker.parts:
             phase = _KINDS[part.collective.kind](part, endpoint, part.workload.elements, iterations)
             self._phases.append(phase)
             self._by_qpn[part.to_successor.qpn] = self._by_qpn[part.from_predecessor.qpn] = phase
+        self._rows: dict[int, Vector] = {
+            number: np.zeros(config.elements, "<u4")
+            for number, config in enumerate(worker.phases)
+            if config.collective.kind in _KEPT_APART and config.collective.rank == 1
+        }
+        """what a phase brings that is kept apart, by its number"""
+        self._steps = [list(step) for _, step in groupby(range(len(worker.phases)), lambda at: worker.phases[at].step)]
+        summing = [at for at, step in enumerate(self._steps) if self._kind(step[0]) not in (*_SPREADING, "ready")]
+        self._last_sum = summing[-1] if summing else -1
         self._partial: Vector = np.zeros(elements, "<u4")
-        self._input: Vector = self._partial
+        self._spare: Vector = np.zeros(elements if len(summing) > 2 else 0, "<u4")
+        self._source: Vector = self._partial
+        """what the current step, if it sums, reads"""
+        self._held: Vector = self._partial
+        """what it leaves"""
         self._output: Vector = self._partial
-        self._reduced = False
-        """the current iteration's partial sums are in `_partial`"""
-        self._current = len(self._phases)
+        self._current = len(self._steps)
         self._over = True
 
     @property
@@ -73,8 +94,8 @@ class PhasedCollective(Teller):
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
         self._begin(iteration, gradient, result, sum(phase.messages for phase in self._phases))
-        self._input, self._output = gradient, result
-        self._reduced = self._over = False
+        self._held, self._output = gradient, result
+        self._over = False
         self._current = -1
         self._begin_next(now)
         self._go_on(now)
@@ -97,8 +118,11 @@ class PhasedCollective(Teller):
         super().handle_timer(now)
         self._go_on(now)
 
+    def _kind(self, phase: int) -> str:
+        return self._configs[phase].collective.kind
+
     def _go_on(self, now: int) -> None:
-        """Tell what the phases tell, and begin those whose time has come."""
+        """Tell what the phases tell, and begin the steps whose time has come."""
         while True:
             for phase in self._phases:
                 while (event := phase.next_event()) is not None:
@@ -106,7 +130,8 @@ class PhasedCollective(Teller):
                 self.problem = self.problem or phase.problem
             if self._over or self.problem is not None or not self._is_over():
                 return
-            if self._current + 1 < len(self._phases):
+            self._sum_what_was_collected()
+            if self._current + 1 < len(self._steps):
                 self._begin_next(now)
             else:
                 self._over = True
@@ -114,37 +139,54 @@ class PhasedCollective(Teller):
 
     def _begin_next(self, now: int) -> None:
         self._current += 1
-        config, phase = self._configs[self._current], self._phases[self._current]
-        own = slice(config.first_element, config.first_element + config.elements)
-        source, target = self._buffers(config.collective.kind)
-        phase.start(self._iteration, source[own], target[own], now)
+        source, target = self._buffers()
+        for number in self._steps[self._current]:
+            config = self._configs[number]
+            own = slice(config.first_element, config.first_element + config.elements)
+            into = self._rows[number] if number in self._rows else target[own]
+            self._phases[number].start(self._iteration, source[own], into, now)
 
     def _is_over(self) -> bool:
-        """Whether the current phase has given what the next one needs."""
-        return self._phases[self._current].whole
+        """Whether the current step has given what the next one needs."""
+        last = self._current + 1 == len(self._steps)
+        waits = not last and self._configs[self._steps[self._current + 1][0]].waits_for_acks
+        phases = [self._phases[number] for number in self._steps[self._current]]
+        return all(phase.idle if waits else phase.whole for phase in phases)
 
-    def _buffers(self, kind: str) -> tuple[Vector, Vector]:
-        """What the current phase reads and fills, each as long as the gradient."""
-        if kind in INWARD:
-            self._reduced = True
-            return self._input, self._partial
-        if kind in _OUTWARD:
+    def _buffers(self) -> tuple[Vector, Vector]:
+        """What the current step reads and fills, each as long as the gradient."""
+        if self._current > self._last_sum:
             return self._output, self._output
-        return self._partial if self._reduced else self._input, self._output
+        first = self._configs[self._steps[self._current][0]]
+        if first.collective.kind == "ready":
+            return self._held, self._held
+        self._source = self._held
+        if self._current == self._last_sum and (first.waits_for_acks or first.collective.kind not in _GIVING):
+            self._held = self._output
+        else:
+            self._held = self._spare if self._source is self._partial else self._partial
+        return self._source, self._held
+
+    def _sum_what_was_collected(self) -> None:
+        numbers = [
+            number for number in self._steps[self._current] if self._kind(number) == "collect" and number in self._rows
+        ]
+        if not numbers:
+            return
+        config = self._configs[numbers[0]]
+        own = slice(config.first_element, config.first_element + config.elements)
+        vectors = [self._source[own], *(self._rows[number] for number in numbers)]
+        self._held[own].view(np.uint8)[:] = fold(np.stack([each.view(np.uint8) for each in vectors]), self._arithmetic)
 
 
-def _check(whole: CollectiveConfig, phases: tuple[PhaseConfig, ...]) -> None:
-    if not phases:
-        raise ScenarioError(
-            f"collective {whole.kind} has phases, and the worker is told none", key="phases", found="none",
-            allowed="the phases of a plan over machines",
-        )  # fmt: skip
-    for phase in phases:
+def _check(worker: WorkerConfig) -> None:
+    for phase in worker.phases:
         if phase.collective.kind not in _KINDS:
             raise ScenarioError(
                 "no such phase", key="phases.collective.kind", found=phase.collective.kind, allowed=", ".join(_KINDS)
             )
-    if (whole.arithmetic.op, whole.arithmetic.dtype) == ("sum", "int32sat"):
+    arithmetic = worker.collective.arithmetic
+    if (arithmetic.op, arithmetic.dtype) == ("sum", "int32sat"):
         raise ScenarioError(
             "partial sums would saturate early", key="job.dtype", found="int32sat", allowed="float32, int32"
         )

@@ -1,14 +1,12 @@
-"""Collectives by name."""
+"""What runs a worker's collective: by its kind where it is one ring over all workers, else by its phases."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from workloads.collectives.base import Collective
 from workloads.collectives.netreduce import NetReduceCollective, netreduce_packets
-from workloads.collectives.paired import PairedCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets
@@ -20,43 +18,38 @@ __all__ = ["create_collective", "message_packets"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _Ring:
     create: Callable[[WorkerConfig, Verbs, int, int], Collective]
-    packets: Callable[[CollectiveConfig, int, int, int], tuple[int, ...]] | None
-    """None: of its phases, each for itself"""
+    packets: Callable[[CollectiveConfig, int, int, int], tuple[int, ...]]
 
 
-_KINDS: dict[str, _Kind] = {
-    "netreduce": _Kind(NetReduceCollective, netreduce_packets),
-    "ring": _Kind(RingCollective, ring_packets),
-    "shift": _Kind(NetReduceCollective, netreduce_packets),
-    "parallel_netreduce": _Kind(PhasedCollective, None),
-    "tencent": _Kind(PhasedCollective, None),
-    "recursive_doubling": _Kind(PairedCollective, None),
-    "rabenseifner": _Kind(PairedCollective, None),
+_RINGS: dict[str, _Ring] = {
+    "netreduce": _Ring(NetReduceCollective, netreduce_packets),
+    "ring": _Ring(RingCollective, ring_packets),
+    "shift": _Ring(NetReduceCollective, netreduce_packets),
 }
 
 
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
-    """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
-    there is none of that name, or when it cannot do the arithmetic."""
-    return _kind(worker.collective.kind).create(worker, endpoint, elements, iterations)
+    """The collective that the worker's configuration tells, for gradients of `elements`. Raises ScenarioError when
+    there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
+    if worker.phases:
+        return PhasedCollective(worker, endpoint, elements, iterations)
+    return _ring(worker.collective.kind).create(worker, endpoint, elements, iterations)
 
 
 def message_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
-    order, without retransmissions. Raises ScenarioError when there is no such collective, or when it has phases: each
-    of them has connections of its own."""
-    packets = ring_packets if config.kind in PHASE_KINDS else _kind(config.kind).packets
-    if packets is None:
-        raise ScenarioError(f"collective {config.kind} has no connection of its own: ask for its phases'")
+    order, without retransmissions. Raises ScenarioError when that is no ring: each phase has connections of its own."""
+    packets = ring_packets if config.kind in PHASE_KINDS else _ring(config.kind).packets
     return packets(config, elements, iterations, path_mtu)
 
 
-def _kind(name: str) -> _Kind:
-    found = _KINDS.get(name)
+def _ring(kind: str) -> _Ring:
+    found = _RINGS.get(kind)
     if found is None:
-        names = difflib.get_close_matches(name, _KINDS, 1) + sorted(_KINDS)
-        allowed = ", ".join(dict.fromkeys(names))
-        raise ScenarioError("unknown collective", key="job.collective", found=name, allowed=allowed)
+        raise ScenarioError(
+            "no ring is of that kind, and the worker is told no phases", key="job.collective", found=kind,
+            allowed=f"{', '.join(_RINGS)}; any other with the phases of a plan",
+        )  # fmt: skip
     return found

@@ -27,7 +27,7 @@ import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import RankOfRing, segment
-from workloads.collectives.schedules import gathers, longest_packets, ring_schedule
+from workloads.collectives.schedules import CHAINS, gathers, longest_packets, ring_schedule
 from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
@@ -55,7 +55,7 @@ class RingCollective(RankOfRing):
         self._config, self._endpoint, self._send_qpn = config, endpoint, worker.to_successor.qpn
         self._path_mtu = path_mtu
         self._schedule(elements)
-        self._stepwise = not config.pipelined and not config.kind.startswith("chain")
+        self._stepwise = not config.pipelined and config.kind not in CHAINS
         longest = longest_packets(config, elements, path_mtu)
         self._window = max(2, config.window_messages, _WINDOW_PACKETS // longest)
         self._slot_bytes = longest * path_mtu

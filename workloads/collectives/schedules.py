@@ -9,6 +9,8 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
+| collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, beside its own |
+| ready, P = 2 | one | all of it, s = r = 0 | rank 1 knows that rank 0 has come so far |
 | exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
 """
 
@@ -20,13 +22,15 @@ from itertools import pairwise
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.config import CollectiveConfig
 
-__all__ = ["Transfer", "chunk_bounds", "gathers", "longest_packets", "ring_packets", "ring_schedule"]
+__all__ = ["CHAINS", "Transfer", "chunk_bounds", "gathers", "longest_packets", "ring_packets", "ring_schedule"]
 
 _PIECES_PER_CHUNK = 8
 _LEAST_PACKETS = 16
 """a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
-_CHAINS = ("chain_reduce", "chain_broadcast")
-_WHOLE = (*_CHAINS, "exchange")
+CHAINS = ("chain_reduce", "chain_broadcast", "collect", "ready")
+"""go from rank to rank one way, each message as soon as it can"""
+_HANDED_ON = ("chain_broadcast", "collect", "ready")
+_WHOLE = (*CHAINS, "exchange")
 """do not cut the gradient into chunks"""
 
 
@@ -51,7 +55,7 @@ def chunk_bounds(elements: int, size: int) -> list[tuple[int, int]]:
 
 def gathers(config: CollectiveConfig, step: int) -> bool:
     """Whether what goes in `step` is final (it replaces what the receiver holds), not a partial sum to be added to."""
-    return config.kind == "chain_broadcast" or (config.kind != "chain_reduce" and step >= config.size - 1)
+    return config.kind in _HANDED_ON or (config.kind != "chain_reduce" and step >= config.size - 1)
 
 
 def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
@@ -82,7 +86,7 @@ def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_
 def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
     """(step, chunk) of all that `rank` sends"""
     size = config.size
-    if config.kind in _CHAINS:
+    if config.kind in CHAINS:
         return [(rank, 0)] if rank < size - 1 else []
     if config.kind == "exchange":
         return [(0, 0)]
@@ -94,7 +98,7 @@ def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
 def _message_packets(config: CollectiveConfig, packets: int) -> int:
     """Most packets of a message of a chunk of so many. A chain passes everything on, so that its last rank waits for a
     message of each rank before it: short ones."""
-    if config.kind in _CHAINS:
+    if config.kind in CHAINS:
         return min(config.message_packets, _LEAST_PACKETS)
     if not config.pipelined:
         return config.message_packets

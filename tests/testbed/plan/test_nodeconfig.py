@@ -43,7 +43,8 @@ def test_a_worker_may_have_phases():
     pair = "".join(f"{name}:\n{QP_TEXT}" for name in ("to_successor", "from_predecessor"))
     phase = (
         pair
-        + "collective: {kind: all_gather, ring_id: 2, rank: 0, size: 2, phase: last}\nfirst_element: 4\nelements: 8"
+        + "collective: {kind: all_gather, ring_id: 2, rank: 0, size: 2, phase: last}\n"
+        + "first_element: 4\nelements: 8\nstep: 0"
     )
     text = WORKER_TEXT + "phases:\n- " + phase.replace("\n", "\n  ")
     (found,) = parse_node_config(text, "h1.yaml", WorkerConfig).phases

@@ -1,4 +1,4 @@
-"""The built-in scenarios of all-reduces in pairs, from file to verdict, in both worlds."""
+"""The built-in scenarios of all-reduces by schedules of transfers, from file to verdict, in both worlds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,27 @@ import pytest
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
+from tests.support.schedules import SCHEDULES
+
+CASES = ("lossy", "data-lost", "link-flap")
 
 
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("name", ["recursive-doubling-lossy", "rabenseifner-lossy"])
+@pytest.mark.parametrize(
+    "name",
+    [f"{name.replace('_', '-')}-{case}" for name in SCHEDULES for case in CASES] + ["binomial-tree", "sharded-ps"],
+)
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
-    scenario = load_scenario(name, ["job.size=200kB"], world=world)
+    scenario = load_scenario(name, ["job.size=200kB"] if name.endswith("-lossy") else [], world=world)
     result = run_scenario(scenario, tmp_path / "run")
     assert result.document["verdict"] == "pass", result.document["checks"]
     assert all(fault["strikes"] for fault in result.document["faults"])
+
+
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
+@pytest.mark.parametrize("recovery", ["gbn", "irn", "irn-rack"])
+@pytest.mark.parametrize("name", ["binomial-tree-lossy", "sharded-ps-lossy"])
+def test_every_recovery(name: str, recovery: str, world: str, tmp_path: Path) -> None:
+    scenario = load_scenario(name, ["job.size=100kB", f"transport.recovery={recovery}"], world=world)
+    result = run_scenario(scenario, tmp_path / "run")
+    assert result.document["verdict"] == "pass", result.document["checks"]

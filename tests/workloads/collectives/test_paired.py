@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.support.fake_fabric import worker_config
 from tests.workloads.collectives.test_phased import Wires, floats
-from workloads.collectives.paired import PairedCollective
+from workloads.collectives.phased import PhasedCollective
 from workloads.config import PhaseConfig, WorkerConfig
 from workloads.events import CollectiveCompleted, PhaseStarted
 from workloads.rc import SUCCESS, ReceiveCompleted, SendCompleted
@@ -23,7 +23,7 @@ def phase(number: int, kind: str = "exchange", first: int = 0, elements: int = 2
     )  # fmt: skip
     return PhaseConfig(
         replace(ring.to_successor, qpn=10 + number), replace(ring.from_predecessor, qpn=20 + number), ring.collective,
-        first, elements,
+        first, elements, number,
     )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ class Rank:
         self.wires = Wires([], {})
         whole = worker_config(0, 8, path_mtu=MTU, kind="recursive_doubling")
         config: WorkerConfig = replace(whole, phases=phases)
-        self.worker = PairedCollective(config, self.wires, 2, 2)
+        self.worker = PhasedCollective(config, self.wires, 2, 2)
         self.result = np.zeros(2, "<f4")
         self.worker.open(0)
 

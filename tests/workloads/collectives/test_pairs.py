@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.collectives.pairs import PAIR_SCHEDULES, PairPhase, rabenseifner, recursive_doubling
+from tests.support.schedules import SCHEDULES
+from workloads.collectives.binomial_tree import binomial_tree
+from workloads.collectives.pairs import PairPhase
+from workloads.collectives.rabenseifner import rabenseifner
+from workloads.collectives.recursive_doubling import recursive_doubling
+from workloads.collectives.sharded_ps import sharded_ps
 from workloads.costs import sent_bytes
 from workloads.errors import ScenarioError
 
-_SUMS = ("chain_reduce", "reduce_scatter", "exchange")
+_SUMS = ("chain_reduce", "reduce_scatter", "exchange", "collect")
 
 
 def moves(phase: PairPhase) -> list[tuple[int, int, range]]:
@@ -23,6 +29,8 @@ def moves(phase: PairPhase) -> list[tuple[int, int, range]]:
     lower, upper, both = range(start, middle), range(middle, stop), range(start, stop)
     return {
         "chain_reduce": [(first, second, both)],
+        "collect": [(first, second, both)],
+        "ready": [],
         "chain_broadcast": [(first, second, both)],
         "exchange": [(first, second, both), (second, first, both)],
         "reduce_scatter": [(first, second, lower), (second, first, upper)],
@@ -33,10 +41,15 @@ def moves(phase: PairPhase) -> list[tuple[int, int, range]]:
 def follow(schedule: tuple[PairPhase, ...], ranks: int, elements: int) -> list[list[frozenset[int]]]:
     """Whose parts each rank's element holds at the end; a part that would enter a sum twice is a failure."""
     held = [[frozenset([rank])] * elements for rank in range(ranks)]
-    for phase in schedule:
-        arriving = [(to, item, held[source][item]) for source, to, items in moves(phase) for item in items]
-        for to, item, value in arriving:
-            if phase.kind in _SUMS:
+    for _, step in groupby(sorted(schedule, key=lambda phase: phase.step), key=lambda phase: phase.step):
+        arriving = [
+            (phase.kind, to, item, held[source][item])
+            for phase in step
+            for source, to, items in moves(phase)
+            for item in items
+        ]
+        for kind, to, item, value in arriving:
+            if kind in _SUMS:
                 assert not held[to][item] & value
                 held[to][item] |= value
             else:
@@ -44,31 +57,63 @@ def follow(schedule: tuple[PairPhase, ...], ranks: int, elements: int) -> list[l
     return held
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @given(st.integers(2, 20), st.integers(0, 40))
 def test_every_rank_ends_with_every_part_once(name: str, ranks: int, more: int) -> None:
     elements = ranks + more
     everybody = frozenset(range(ranks))
-    held = follow(PAIR_SCHEDULES[name](ranks, elements), ranks, elements)
+    held = follow(SCHEDULES[name](ranks, elements), ranks, elements)
     assert all(value == everybody for rank in held for value in rank)
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @given(st.integers(2, 20))
 def test_no_rank_has_two_phases_of_one_name(name: str, ranks: int) -> None:
-    phases = Counter((rank, phase.name) for phase in PAIR_SCHEDULES[name](ranks, 64) for rank in phase.ranks)
+    phases = Counter((rank, phase.name) for phase in SCHEDULES[name](ranks, 64) for rank in phase.ranks)
     assert set(phases.values()) == {1}
 
 
-@pytest.mark.parametrize("name", PAIR_SCHEDULES)
+@pytest.mark.parametrize("name", SCHEDULES)
 @pytest.mark.parametrize("ranks", [2, 4, 8, 16, 32])
 def test_the_busiest_rank_sends_what_the_closed_form_says(name: str, ranks: int) -> None:
     """The elements are a multiple of the ranks, so that halves are halves."""
     sent: Counter[int] = Counter()
-    for phase in PAIR_SCHEDULES[name](ranks, 4 * ranks):
+    for phase in SCHEDULES[name](ranks, 4 * ranks):
         for source, _, items in moves(phase):
             sent[source] += len(items)
     assert max(sent.values()) == sent_bytes(name, ranks, 4 * ranks)
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+@given(st.integers(2, 20))
+def test_no_rank_goes_back_a_step(name: str, ranks: int) -> None:
+    """What the engine takes for one step are phases that follow one another."""
+    at: dict[int, int] = {}
+    for phase in SCHEDULES[name](ranks, 4 * ranks):
+        for rank in phase.ranks:
+            assert at.get(rank, -1) <= phase.step
+            at[rank] = phase.step
+
+
+def test_five_ranks_in_a_tree_and_the_early_one_waits_for_the_word() -> None:
+    told = [(phase.step, phase.name, phase.ranks) for phase in binomial_tree(5, 10)]
+    assert told == [
+        (1, "up_0", (1, 0)), (1, "up_0", (3, 2)), (3, "up_1", (2, 0)), (5, "up_2", (4, 0)),
+        (7, "down_2", (0, 4)), (8, "down_1", (0, 2)), (9, "down_0", (0, 1)), (9, "down_0", (2, 3)),
+    ]  # fmt: skip
+    large = {(phase.name, phase.ranks, phase.elements) for phase in binomial_tree(5, 100_000) if phase.kind == "ready"}
+    assert large == {("ready_2", (0, 4), 1)}
+    assert not [phase for phase in binomial_tree(8, 100_000) if phase.kind == "ready"]
+
+
+def test_of_three_servers_each_gets_its_share_from_the_next_rank_first() -> None:
+    told = [(phase.name, phase.first_element, phase.elements) for phase in sharded_ps(3, 7)]
+    assert told == [
+        ("to_2_from_0", 5, 2), ("to_0_from_1", 0, 3), ("to_1_from_2", 3, 2),
+        ("to_1_from_0", 3, 2), ("to_2_from_1", 5, 2), ("to_0_from_2", 0, 3),
+        ("of_0_to_2", 0, 3), ("of_1_to_0", 3, 2), ("of_2_to_1", 5, 2),
+        ("of_0_to_1", 0, 3), ("of_1_to_2", 3, 2), ("of_2_to_0", 5, 2),
+    ]  # fmt: skip
 
 
 def test_six_ranks_fold_to_four_which_double() -> None:
@@ -95,19 +140,18 @@ def test_near_partners_first_take_little_out_of_a_rack() -> None:
     """Four racks of four, an element per rank: the bytes that leave a rack, in gradients (2 (R-1) / R for halving)."""
     for name, gradients in (("rabenseifner", 1.5), ("recursive_doubling", 8.0)):
         left = sum(
-            len(items)
-            for phase in PAIR_SCHEDULES[name](16, 16)
-            for source, to, items in moves(phase)
-            if source < 4 <= to
+            len(items) for phase in SCHEDULES[name](16, 16) for source, to, items in moves(phase) if source < 4 <= to
         )
         assert left / 16 == gradients
 
 
 def test_what_cannot_be_scheduled() -> None:
-    for name, schedule in PAIR_SCHEDULES.items():
+    for name, schedule in SCHEDULES.items():
         with pytest.raises(ScenarioError, match="nobody to reduce with"):
             schedule(1, 10)
         assert schedule(2, 2), name
     with pytest.raises(ScenarioError, match="allowed: at least 4 elements"):
         rabenseifner(6, 3)
     assert rabenseifner(6, 4)
+    with pytest.raises(ScenarioError, match="allowed: at least 6 elements"):
+        sharded_ps(6, 5)

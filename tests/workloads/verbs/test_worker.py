@@ -127,7 +127,7 @@ def test_what_was_opened_is_given_back_when_the_worker_cannot_be_made():
 
 def test_a_device_runs_no_phases():
     config = rack_plan(2).workers[0]
-    ring = PhaseConfig(config.to_successor, config.from_predecessor, config.collective, 0, 4)
+    ring = PhaseConfig(config.to_successor, config.from_predecessor, config.collective, 0, 4, 0)
     with pytest.raises(
         ScenarioError, match=r"a device runs one ring; found netreduce; allowed: netreduce, ring, shift$"
     ):

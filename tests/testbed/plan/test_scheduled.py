@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from testbed.plan import Plan, make_plan
-from testbed.plan.paired import slowest_host_bps
 from testbed.plan.rings import planned_rings
+from testbed.plan.scheduled import slowest_host_bps
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from tests.support.schedules import SCHEDULES
 from topologies import LinkShape, rack
-from workloads.collectives.pairs import PAIR_SCHEDULES
 
 SHAPE = LinkShape()
 
@@ -23,14 +23,14 @@ def plan_of(collective: str, hosts: int, seed: int = 1, recovery: str = "gbn") -
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("collective", PAIR_SCHEDULES)
+@pytest.mark.parametrize("collective", SCHEDULES)
 def test_every_phase_of_the_schedule_is_a_ring_of_two(collective: str) -> None:
     plan = plan_of(collective, 6)
     told = {
         (ring.phase, ring.collective.kind, ring.names, ring.members[0].workload.elements)
         for ring in planned_rings(plan.workers)
     }
-    schedule = PAIR_SCHEDULES[collective](6, 100)
+    schedule = SCHEDULES[collective](6, 100)
     assert told == {
         (phase.name, phase.kind, tuple(f"h{rank + 1}" for rank in phase.ranks), phase.elements) for phase in schedule
     }

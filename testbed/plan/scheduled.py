@@ -1,4 +1,5 @@
-"""The plan of an all-reduce whose ranks talk in pairs: a ring of two for each pair and step, over plain switches."""
+"""The plan of an all-reduce that is a schedule of transfers between pairs of ranks (`workloads.collectives.pairs`): a
+ring of two for each of its phases, over plain switches."""
 
 from __future__ import annotations
 
@@ -9,22 +10,21 @@ from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from workloads.collectives.pairs import PAIR_SCHEDULES
+from workloads.collectives.pairs import Schedule
 
-__all__ = ["plan_pairs", "slowest_host_bps"]
+__all__ = ["plan_schedule", "slowest_host_bps"]
 
 
-def plan_pairs(scenario: Scenario) -> Plan:
+def plan_schedule(schedule: Schedule, scenario: Scenario) -> Plan:
     """Queue pairs, PSNs and keys of all pairs are drawn from the seed."""
     (only,) = plan_jobs(scenario)
-    hosts, job = only.hosts, scenario.job
-    schedule = PAIR_SCHEDULES[job.collective](len(hosts), only.workloads[0].elements)
+    hosts = only.hosts
     rings = [
         PhaseRing(
-            phase.name, phase.kind, number, tuple(hosts[rank] for rank in phase.ranks), phase.first_element,
-            phase.elements,
+            phase.step, phase.name, phase.kind, number, tuple(hosts[rank] for rank in phase.ranks),
+            phase.first_element, phase.elements,
         )
-        for number, phase in enumerate(schedule, 1)
+        for number, phase in enumerate(schedule(len(hosts), only.workloads[0].elements), 1)
     ]  # fmt: skip
     pairs = tuple({(ring.hosts[0], ring.hosts[1]) for ring in rings})
     irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None

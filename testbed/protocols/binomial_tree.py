@@ -1,0 +1,30 @@
+"""A binomial tree: whole gradients up to rank 0, and the sum down again (docs/binomial-tree.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from testbed.checkers.folds import Array, fold
+from testbed.plan.model import Plan
+from testbed.protocols.parts.scheduled import scheduled
+from workloads.collectives.binomial_tree import binomial_tree
+from workloads.config import HostConfig
+
+__all__ = ["PROTOCOL"]
+
+
+def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+    """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
+    level = list(gradients)
+    while len(level) > 1:
+        level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
+    return level * len(workers)
+
+
+PROTOCOL = scheduled(
+    "binomial_tree",
+    "binomial tree: whole gradients up to rank 0, the sum down",
+    binomial_tree,
+    _order,
+    gradients=lambda ranks: 2 * (ranks - 1).bit_length(),
+)

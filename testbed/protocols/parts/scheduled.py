@@ -1,0 +1,47 @@
+"""All-reduces that are a schedule of transfers between pairs of ranks, over RC connections and plain switches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from testbed.plan.model import Plan
+from testbed.plan.scheduled import plan_schedule, slowest_host_bps
+from testbed.scenario.checks_pairs import check_pairs
+from testbed.scenario.protocol import Protocol, SectionCheck, Traits
+from workloads.collectives.pairs import Schedule
+from workloads.config import IRN_RECOVERIES
+
+__all__ = ["scheduled"]
+
+
+def scheduled(
+    name: str,
+    summary: str,
+    schedule: Schedule,
+    order: Callable[..., Any],
+    *,
+    gradients: Callable[[int], float],
+    checks: tuple[SectionCheck, ...] = (),
+) -> Protocol:
+    """`order`: as `Protocol.order`. `gradients`: ranks -> how many times a gradient's own time on a link the schedule
+    takes, without latencies."""
+
+    def bound(plan: Plan, link_bps: float) -> float:
+        return slowest_host_bps(plan) / gradients(len(plan.workers))
+
+    return Protocol(
+        name=name,
+        summary=f"{summary} (program forward)",
+        plan=partial(plan_schedule, schedule),
+        traits=Traits(
+            reliable=True,
+            recoveries=("gbn", *IRN_RECOVERIES),
+            told_share=0.5,
+            why_no_clamping="pairs add step by step and would clamp early",
+        ),
+        checks=(check_pairs, *checks),
+        order=order,
+        bound=bound,
+    )

@@ -1,0 +1,48 @@
+"""Hunts in all-reduces that are schedules of transfers: they survive what is drawn, planted bugs do not."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from testbed.hunt.judge import run_and_judge
+from tests.support.schedule_hunt import drawn_schedule
+from tests.support.schedule_mutants import SCHEDULE_MUTANTS
+from tests.support.schedules import SCHEDULES
+
+RUNS = int(os.environ.get("SCHEDULE_HUNT", "60"))
+"""drawn for each collective"""
+TRIES = 60
+COLLECTING = ("collected_in_another_order", "summed_before_all_is_there", "own_share_left_out")
+"""bugs of a step that collects, which one of the schedules has"""
+
+
+@pytest.mark.parametrize("collective", SCHEDULES)
+@pytest.mark.timeout(3600)
+def test_every_drawn_run_ends_with_the_right_sums(collective: str) -> None:
+    for seed in range(RUNS):
+        failure, _ = run_and_judge(drawn_schedule(collective, seed))
+        assert failure is None, (collective, seed, failure)
+
+
+def found_at(collective: str, bug: str) -> tuple[int, str]:
+    for seed in range(TRIES):
+        failure, _ = run_and_judge(drawn_schedule(collective, seed), SCHEDULE_MUTANTS[bug])
+        if failure is not None:
+            return seed, failure.check
+    return -1, ""
+
+
+@pytest.mark.parametrize("bug", SCHEDULE_MUTANTS)
+@pytest.mark.parametrize("collective", SCHEDULES)
+def test_planted_bugs_are_found(collective: str, bug: str) -> None:
+    kinds = {phase.kind for phase in SCHEDULES[collective](4, 64)}
+    if bug in COLLECTING and "collect" not in kinds:
+        pytest.skip("nothing is collected")
+    if bug == "one_buffer" and "exchange" not in kinds:
+        pytest.skip("no step sums into what it sends")
+    if bug == "part_one_off" and not any(phase.first_element for phase in SCHEDULES[collective](4, 64)):
+        pytest.skip("all phases work on the whole")
+    _, check = found_at(collective, bug)
+    assert check, f"{bug} of {collective} was not found"

@@ -1,0 +1,34 @@
+"""A binomial tree: the vectors go up to rank 0, and the sum comes down.
+
+In step k a rank whose lowest bit that is set is 2^k gives what it holds to the rank without that bit; down in the
+opposite order. Any number of ranks: whose partner is not there has nothing to do in that step. It would then give its
+vector too early, when its parent still gets another one: what receive slots hold comes to no harm, of longer vectors
+the rest would be refused again and again. So the parent of such a rank says when it is ready.
+"""
+
+from __future__ import annotations
+
+from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.collectives.pairs import PairPhase, check_ranks
+
+__all__ = ["binomial_tree"]
+
+_SLOTS_ELEMENTS = 512 * 256 // ELEMENT_BYTES
+"""what the slots of a connection (`ring.py`) hold of the shortest packets"""
+
+
+def binomial_tree(ranks: int, elements: int) -> tuple[PairPhase, ...]:
+    """Raises ScenarioError below 2 ranks."""
+    check_ranks(ranks)
+    steps = (ranks - 1).bit_length()
+    up, down = list[PairPhase](), list[PairPhase]()
+    for step in range(steps):
+        spread = []
+        for parent in range(0, ranks - (1 << step), 2 << step):
+            child = parent + (1 << step)
+            if step and child + (1 << step - 1) >= ranks and elements > _SLOTS_ELEMENTS:
+                up.append(PairPhase(2 * step, f"ready_{step}", "ready", (parent, child), 0, 1))
+            up.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
+            spread.append(PairPhase(3 * steps - step, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
+        down[:0] = spread
+    return (*up, *down)
