@@ -149,8 +149,8 @@ PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast"
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; parallel_netreduce, tencent, recursive_doubling, rabenseifner (of a worker with phases);
-    of a phase also one of PHASE_KINDS"""
+    """netreduce, ring, shift; parallel_netreduce, tencent, recursive_doubling, rabenseifner, staged (of a worker with
+    phases); of a phase also one of PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int
@@ -309,6 +309,8 @@ class PhaseConfig:
     """rank and size are those in this ring"""
     first_element: int
     elements: int
+    compute_ns: int = 0
+    """the worker computes so long before it begins, where the collective has stages"""
 
 
 @dataclass(frozen=True, slots=True)

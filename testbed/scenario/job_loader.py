@@ -22,7 +22,7 @@ from testbed.reading.sections import (
 )
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
-from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.protocol import protocol_names
@@ -206,8 +206,11 @@ def _with_hosts(
     return tuple(placed)
 
 
-def with_size(job: Job, transport: Transport) -> Job:
-    """The size of a gradient that follows from a model."""
+def with_size(job: Job, transport: Transport, topology: Topology | None) -> Job:
+    """The size of a gradient that follows from a model, or from keys of the collective."""
+    if isinstance(job.own, SizedKeys):
+        ranks = len(job.hosts) or len(topology.hosts if topology is not None else ())
+        return changed(job, size_bytes=job.own.gradient_bytes(ranks)) if ranks > 1 else job
     if job.model is None:
         return job
     elements = sum(scaled_layers(job.model, job.scale, transport.path_mtu // _ELEMENT_BYTES))

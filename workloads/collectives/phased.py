@@ -114,6 +114,9 @@ class PhasedCollective(Teller):
 
     def _begin_next(self, now: int) -> None:
         self._current += 1
+        self._begin_current(now)
+
+    def _begin_current(self, now: int) -> None:
         config, phase = self._configs[self._current], self._phases[self._current]
         own = slice(config.first_element, config.first_element + config.elements)
         source, target = self._buffers(config.collective.kind)

@@ -13,6 +13,7 @@ from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets
 from workloads.collectives.slots import Verbs
+from workloads.collectives.staged import StagedCollective
 from workloads.config import PHASE_KINDS, CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
 
@@ -34,6 +35,7 @@ _KINDS: dict[str, _Kind] = {
     "tencent": _Kind(PhasedCollective, None),
     "recursive_doubling": _Kind(PairedCollective, None),
     "rabenseifner": _Kind(PairedCollective, None),
+    "staged": _Kind(StagedCollective, None),
 }
 
 

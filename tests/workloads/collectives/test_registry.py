@@ -32,7 +32,7 @@ def test_an_unknown_name(call):
         call()
     assert str(caught.value) == (
         "scenario: job.collective: unknown collective; found rings; allowed: ring, netreduce, parallel_netreduce, "
-        "rabenseifner, recursive_doubling, shift, tencent"
+        "rabenseifner, recursive_doubling, shift, staged, tencent"
     )
 
 
