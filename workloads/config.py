@@ -195,6 +195,8 @@ class ComputeConfig:
     """each pass over a layer takes up to that share longer or shorter; below 1"""
     slowdown: float = 1.0
     """this worker needs so many times the time"""
+    in_stages: bool = False
+    """each layer is computed, backward, when the result of the one in front of it in the gradient is there"""
 
 
 @dataclass(frozen=True, slots=True)

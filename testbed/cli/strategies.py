@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.scenario.known import names_where
 from testbed.scenario.names import STAGES
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import columns, shown_path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["configure_strategies", "run_strategies"]
 
 _BANDWIDTH = "100Gbps"
+_LAYERED = names_where(lambda traits: traits.layered)
 
 
 def configure_strategies(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +47,7 @@ examples:
         help=f"of each device, payload (default: {_BANDWIDTH}; with --scenario it follows from the links)",
     )  # fmt: skip
     parser.add_argument(
-        "--collective", choices=list(STAGES), default="ring", help="how vectors are summed (default: ring)"
+        "--collective", choices=[*STAGES, *_LAYERED], default="ring", help="how vectors are summed (default: ring)"
     )
     parser.add_argument("--batch", type=_whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
     parser.add_argument(

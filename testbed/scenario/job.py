@@ -28,6 +28,7 @@ from testbed.scenario import names
 from testbed.scenario.gradients import LayersType, ModelType
 from testbed.scenario.own_code import OWN_CODE
 from testbed.scenario.owned_keys import only
+from testbed.scenario.stages import StagesKeys
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.models import Model
@@ -102,6 +103,9 @@ class SharedJob(Section):
     model: Annotated[Model | None, _LAYERED, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
     """instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`, `bert-large`, `gpt2`, or the path of a CSV
     file, from the folder of the scenario ([jobs](jobs.md#models))"""
+    stages: Annotated[StagesKeys | None, _LAYERED, Key(what="the stages")] = None
+    """instead of `size`, a parallelisation strategy: `{chain: alexnet, strategy: "5xDP,3xMP", divide: 1000}`. Its
+    transfers follow one another, with computing between them ([strategies](strategies.md#beside-other-jobs))"""
     scale: Annotated[int, _LAYERED, whole(1, 1_000_000)] = 1000
     """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
     entries of `jobs`, too"""
@@ -200,7 +204,7 @@ class Job(SharedJob):
     def left_out(self) -> Collection[str]:
         """What follows from the other keys, or means nothing to many collectives."""
         plain = Job()
-        if isinstance(self.own, SizedKeys):
+        if isinstance(self.own, SizedKeys) or self.stages is not None:
             return ("size_bytes", "model", "scale", *self._unused(plain))
         names = self._unused(plain)
         if self.workload == "digits":

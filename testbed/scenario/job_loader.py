@@ -26,6 +26,7 @@ from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.protocol import protocol_names
+from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.models import scaled_layers
@@ -33,7 +34,7 @@ from workloads.models import scaled_layers
 __all__ = ["JobType", "JobsType", "load_jobs", "with_size"]
 
 _ELEMENT_BYTES = 4
-_GRADIENTS = ("size", "model", "layers")
+_GRADIENTS = ("size", "model", "layers", "stages")
 """keys of which one says how large a gradient is"""
 
 
@@ -153,11 +154,22 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
         (at / several[1]).add(f"stands beside {several[0]}", allowed=allowed)
         found.pop("size_bytes", None)
         found.pop("model", None)
-    elif "size" in data:
+        found.pop("stages", None)
+    elif "stages" in data:
+        found |= {"model": None, "scale": Job().scale}
+        if "scale" in data:
+            (at / "scale").add("stands beside stages", allowed="with model or layers; stages have divide")
+        if "compute" not in data:
+            found["compute"] = None
+    elif several:
+        found["stages"] = None
+    if several == ["size"]:
         plain = Job()
         if "scale" in data and found.get("scale") != plain.scale:
             (at / "scale").add("stands beside size", allowed="with model or layers; a size is not divided")
         found |= {"model": plain.model, "scale": plain.scale}
+    if found.get("stages") is not None and found.get("compute") is not None:
+        (at / "compute").add("stands beside stages", allowed="leave the key out: a chain has its own times")
     job = make(Job, found)
     assert job is not None
     with as_far_as_known():
@@ -170,7 +182,7 @@ def _check_times(at: At, job: Job) -> None:
     compute, model = job.compute, job.model
     measured = model is not None and model.forward_ns + model.backward_ns > 0
     timed = compute is not None and (compute.ratio is not None or compute.forward_ns is not None)
-    if timed or measured:
+    if timed or measured or job.stages is not None:
         return
     if compute is not None:
         (at / "compute").add("no times, and nothing measured that could vary", allowed="ratio, or forward and backward")
@@ -211,6 +223,12 @@ def with_size(job: Job, transport: Transport, topology: Topology | None) -> Job:
     if isinstance(job.own, SizedKeys):
         ranks = len(job.hosts) or len(topology.hosts if topology is not None else ())
         return changed(job, size_bytes=job.own.gradient_bytes(ranks)) if ranks > 1 else job
+    if job.stages is not None:
+        ranks = len(job.hosts) or len(topology.hosts if topology is not None else ()) - bool(job.server)
+        if ranks < 2:
+            return job
+        whole = stage_elements(job.stages.stages(ranks), ranks, block_elements(transport))
+        return changed(job, size_bytes=_ELEMENT_BYTES * sum(whole))
     if job.model is None:
         return job
     elements = sum(scaled_layers(job.model, job.scale, transport.path_mtu // _ELEMENT_BYTES))

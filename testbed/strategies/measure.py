@@ -8,10 +8,13 @@ from typing import Any
 
 from testbed.plan import make_plan
 from testbed.reading.sections import write_section
+from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.runs.run import judge_scenario
-from testbed.scenario import load_scenario
+from testbed.scenario import load_scenario, parse_scenario
+from testbed.scenario.builtin import find_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.sweeps.protocols import under_protocol
 from workloads.collectives.kinds import sent_share
 from workloads.errors import ScenarioError
 from workloads.strategies import Chain
@@ -29,7 +32,8 @@ class Fabric:
     """a scenario, by name or path; its job gives way to the strategy's"""
     overrides: tuple[str, ...]
     """`KEY=VALUE`, as of `tb run --set`"""
-    all_reduce: str
+    collective: str
+    """that sums the vectors"""
     divide: int
     devices: int | None = None
     """the first so many hosts; None: all"""
@@ -38,7 +42,8 @@ class Fabric:
 @dataclass(frozen=True, slots=True)
 class Measured:
     time_s: float | None
-    """of the slowest iteration, from the first worker's start to the last one's result; None: not all of them ended"""
+    """of an iteration: from the start of the traffic to the last worker's last result, over the number of iterations;
+    None: not all of them ended"""
     verdict: str
     """of all checks"""
     detail: str = ""
@@ -51,27 +56,34 @@ class Measured:
 
 def scenario_of(fabric: Fabric, chain: Chain, strategy: Strategy) -> Scenario:
     """Raises ScenarioError when the scenario cannot run strategies, or has fewer hosts than devices are asked for."""
-    job: dict[str, Any] = {
-        "collective": "staged",
-        "all_reduce": fabric.all_reduce,
+    stages: dict[str, Any] = {
         "operators": [write_section(operator) for operator in chain.operators],
         "strategy": ",".join(strategy),
         "divide": fabric.divide,
-        "hello": False,
     }
-    fixed = ["capture=false", f"switch.program={protocol_of(fabric.all_reduce).programs[0]}"]
+    protocol = protocol_of(fabric.collective)
+    if protocol.traits.is_stage:
+        job = {"collective": "staged", "all_reduce": fabric.collective, "hello": False, **stages}
+    else:  # Exponents of floats would hold the end of a stage back.
+        job = {"collective": fabric.collective, "dtype": "int32", "stages": stages}
+    fixed = ["capture=false", f"switch.program={protocol.programs[0]}"]
+
+    path, shown = find_scenario(fabric.target)
+    load_scenario(fabric.target)  # what is wrong with the file itself is told with its lines
+    data = under_protocol(parse_yaml(read_text(path, shown), shown)[0], str(job["collective"]))
 
     def load() -> Scenario:
-        return load_scenario(fabric.target, [f"job={json.dumps(job)}", *fixed, *fabric.overrides], world="simulated")
+        text = json.dumps({**data, "job": job})
+        return parse_scenario(text, shown, [*fixed, *fabric.overrides], world="simulated", folder=path.parent)
 
     scenario = load()
-    hosts = [host.name for host in scenario.topology.hosts]
+    hosts = [host.name for host in scenario.ranks]
     if fabric.devices is None or fabric.devices == len(hosts):
         return scenario
     if fabric.devices > len(hosts):
         raise ScenarioError(
             "more devices than hosts", file="tb strategies", key="--devices", found=str(fabric.devices),
-            allowed=f"at most {len(hosts)}, or --set topology.hosts={fabric.devices}",
+            allowed=f"at most {len(hosts)}, or more topology.hosts (--set)",
         )  # fmt: skip
     job["hosts"] = hosts[: fabric.devices]
     return load()
@@ -87,17 +99,17 @@ def devices_of(fabric: Fabric, chain: Chain) -> Devices:
     )  # fmt: skip
     count = len(scenario.ranks)
     bytes_per_s = rate_bps / 8 * framing.payload_bytes / framing.frame_bytes * fabric.divide
-    return Devices(count, bytes_per_s, sent_share(fabric.all_reduce, count))
+    return Devices(count, bytes_per_s, sent_share(fabric.collective, count))
 
 
 def measured(fabric: Fabric, chain: Chain, strategy: Strategy) -> Measured:
     """One strategy. Raises as `load_scenario` does."""
-    document = judge_scenario(scenario_of(fabric, chain, strategy), "")
-    times = document["metrics"]["iterations_s"]
-    known = [seconds for seconds in times if seconds is not None]
+    scenario = scenario_of(fabric, chain, strategy)
+    document = judge_scenario(scenario, "")
+    took = document["metrics"]["jct_s"]
     wrong = next((check for check in document["checks"] if check["verdict"] != "pass"), None)
     return Measured(
-        max(known) if known and len(known) == len(times) else None,
+        None if took is None else took / scenario.job.iterations,
         document["verdict"],
         f"{wrong['name']}: {wrong['detail']}" if wrong else "",
     )

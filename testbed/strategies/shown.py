@@ -76,7 +76,7 @@ class Rows:
         )
         if self.fabric is not None:
             yield (
-                f"measured over {self.fabric.target} in virtual time, all-reduce by {self.fabric.all_reduce}, vectors "
+                f"measured over {self.fabric.target} in virtual time, all-reduce by {self.fabric.collective}, vectors "
                 f"divided by {self.fabric.divide:,}"
             )
         yield ""
@@ -133,7 +133,7 @@ def to_json(rows: Rows) -> str:
         else {
             "scenario": fabric.target,
             "set": list(fabric.overrides),
-            "all_reduce": fabric.all_reduce,
+            "collective": fabric.collective,
             "divide": fabric.divide,
         },
         "points": [row.values() for row in rows.rows],

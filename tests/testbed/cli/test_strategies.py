@@ -86,7 +86,7 @@ def test_batch_and_device(capsys: pytest.CaptureFixture[str]) -> None:
             "tb strategies: --strategy: another number of operators; found 2; allowed: 8, or one word for all",
         ),
         (["alexnet", "--scenario", "rackk"], "no such scenario"),
-        (["alexnet", "--scenario", "jobs-mix"], "runs one job"),
+        (["alexnet", "--scenario", "jobs-mix"], "jobs: has several jobs, whose collectives a sweep does not change"),
         (["alexnet", "--scenario", "accelerator", "--collective", "netreduce"], "an accelerator beside its switch"),
         (["alexnet", "--devices", "2", "--csv", "/nowhere/x.csv"], "--csv: "),
     ],
@@ -101,7 +101,9 @@ def test_a_model_in_a_file_has_its_own_sizes(mine: str, capsys: pytest.CaptureFi
     assert "--batch: means nothing for a chain of your own" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--devices", "1"], ["--devices", "x"], ["--collective", "esa"], ["--divide", "0"]])
+@pytest.mark.parametrize(
+    "words", [["--devices", "1"], ["--devices", "x"], ["--collective", "shift"], ["--divide", "0"]]
+)
 def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["strategies", "alexnet", *words]) == 64
     assert "`tb strategies --help` shows how it is used" in capsys.readouterr().err

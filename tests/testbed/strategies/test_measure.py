@@ -12,14 +12,14 @@ MB, MS = 1_000_000, 1_000_000
 CHAIN = Chain("c", (Operator("a", 400 * MB, 200 * MB, 80 * MS), Operator("b", 900 * MB, 40 * MB, 8 * MS)))
 
 
-def rack(all_reduce: str, *overrides: str, devices: int | None = None) -> Fabric:
-    return Fabric("rack", overrides, all_reduce, 1000, devices)
+def rack(collective: str, *overrides: str, devices: int | None = None) -> Fabric:
+    return Fabric("rack", overrides, collective, 1000, devices)
 
 
-@pytest.mark.parametrize("all_reduce", ["netreduce", "ring"])
+@pytest.mark.parametrize("collective", ["netreduce", "ring", "switchml", "atp", "esa"])
 @pytest.mark.parametrize("strategy", [("DP", "MP"), ("MP", "DP"), ("DP", "DP")])
-def test_what_is_measured_is_near_what_is_predicted(all_reduce: str, strategy: tuple[str, ...]) -> None:
-    fabric = rack(all_reduce)
+def test_what_is_measured_is_near_what_is_predicted(collective: str, strategy: tuple[str, ...]) -> None:
+    fabric = rack(collective)
     found = measured(fabric, CHAIN, strategy)
     assert found.verdict == "pass"
     assert found.exit_code == 0
@@ -45,10 +45,16 @@ def test_the_job_of_the_scenario_gives_way() -> None:
     assert scenario.job.own.chain.operators == CHAIN.operators
 
 
+def test_a_parameter_server_is_no_device() -> None:
+    """A rack gets a host more for it."""
+    esa = devices_of(rack("esa"), CHAIN)
+    assert (esa.count, esa.factor) == (4, 1.0)
+    scenario = scenario_of(rack("esa", devices=2), CHAIN, ("DP", "MP"))
+    assert (scenario.job.hosts, scenario.job.server, scenario.switch.program) == (("h1", "h2"), "h5", "esa")
+
+
 def test_more_devices_than_hosts() -> None:
-    with pytest.raises(
-        ScenarioError, match="--devices: more devices than hosts; found 9; allowed: at most 4, or --set"
-    ):
+    with pytest.raises(ScenarioError, match="--devices: more devices than hosts; found 9; allowed: at most 4, or more"):
         devices_of(rack("ring", devices=9), CHAIN)
 
 

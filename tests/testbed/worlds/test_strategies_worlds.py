@@ -12,7 +12,7 @@ from tests.support.emulated import needs_root
 
 
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("name", ["strategy", "strategy-lossy"])
+@pytest.mark.parametrize("name", ["strategy", "strategy-lossy", "strategy-esa"])
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     result = run_scenario(load_scenario(name, world=world), tmp_path / "run")
     assert result.document["verdict"] == "pass", result.document["checks"]

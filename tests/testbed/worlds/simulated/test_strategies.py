@@ -36,7 +36,7 @@ def scenario_of(
     strategy: str, network: int | Topology, *faults: Any, all_reduce: str = "netreduce", **options: Any
 ) -> Scenario:
     topology = rack(network, SHAPE) if isinstance(network, int) else network
-    keys = StrategyKeys(strategy, options.pop("chain", CHAIN), all_reduce, options.pop("divide", 1))
+    keys = StrategyKeys(strategy, options.pop("chain", CHAIN), options.pop("divide", 1), all_reduce)
     seed, every = options.pop("seed", 1), tuple(link.name for link in topology.links)
     size = keys.gradient_bytes(len(topology.hosts))
     job = {"message_packets": 8, "iterations": 2, **options}
