@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, make_dataclass, replace
+from typing import Annotated, Any
 
 from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import show
 from testbed.reading.sections import (
+    Key,
     NotKnown,
     Section,
     as_far_as_known,
@@ -23,7 +24,7 @@ from testbed.reading.sections import (
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
 from testbed.scenario.job import Job, JobEntry, SizedKeys
-from testbed.scenario.known import protocol_of
+from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.protocol import protocol_names
 from testbed.scenario.stages import block_elements, stage_elements
@@ -61,10 +62,22 @@ class JobType(KeyType):
         return write_section(value) | (write_section(value.own) if value.own is not None else {})
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        return refer(Job)
+        """Keys that a collective adds are known beside those of any job."""
+        found = refer(Job)
+        for protocol in protocols():
+            if protocol.job_keys is not None:
+                named = {"properties": {"collective": {"const": protocol.name}}, "required": ["collective"]}
+                found = {"if": named, "then": refer(_with_keys(protocol.name, protocol.job_keys)), "else": found}
+        return found
 
     def sections(self) -> tuple[type, ...]:
         return (Job,)
+
+
+def _with_keys(collective: str, more: type[Section]) -> type[Section]:
+    """The keys of a job of that collective."""
+    parts = [("job", Annotated[Job, Key(flat=True)]), ("own", Annotated[more, Key(flat=True)])]
+    return make_dataclass(f"JobOf{collective.title()}", parts, bases=(Section,), frozen=True)
 
 
 def _more_keys(collective: object) -> type[Section] | None:
