@@ -83,6 +83,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "straggler",
         "straggler-too-late",
         "strategy",
+        "strategy-esa",
         "spine-leaf-ring",
         "spine-leaf-trimmed",
         "incast-trimmed",
