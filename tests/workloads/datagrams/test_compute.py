@@ -110,7 +110,7 @@ def test_a_stage_is_computed_when_the_result_of_the_one_in_front_is_there():
 def test_the_first_stage_waits_for_all_results_of_the_iteration_before():
     found = compute(STAGED)
     found.passes(0, 0)
-    for first, elements, now in ((0, 30, 10), (50, 10, 70), (30, 20, 40)):
+    for first, elements, now in ((0, 30, 70), (50, 10, 10), (30, 20, 40)):
         found.deliver(first, elements, now)
     assert found.passes(1, 5).ready == ((75 + 400, 30),)
     assert found.next_stage(480) is None
