@@ -194,6 +194,8 @@ class ComputeConfig:
     """each pass over a layer takes up to that share longer or shorter; below 1"""
     slowdown: float = 1.0
     """this worker needs so many times the time"""
+    in_stages: bool = False
+    """each layer is computed, backward, when the result of the one in front of it in the gradient is there"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +314,11 @@ class PhaseConfig:
     """phases of one step, which follow one another, run together; the same on all workers"""
     waits_for_acks: bool = True
     """begins when the worker's messages of the step before are acknowledged, too; False: when it has what came in it"""
+    compute_ns: int = 0
+    """the worker computes so long before it begins, where the collective has stages"""
+    apart: bool = False
+    """no other phase has elements of its part: it begins from the worker's own values, whatever the ones before left;
+    the same in all phases of a worker"""
 
 
 @dataclass(frozen=True, slots=True)

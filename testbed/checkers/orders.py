@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
+import numpy as np
+
 from testbed.checkers.folds import Array, fold, masters_fold, pairs_fold, pieces_fold, ring_fold
 from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
+from testbed.scenario.known import protocol_of
 from topologies import machine_groups
-from workloads.config import HostConfig
+from workloads.config import HostConfig, WorkerConfig
 
 __all__ = [
     "in_pairs",
     "in_rank_order",
     "in_ring_order",
+    "in_stages",
     "masters_of_machines",
     "of_predecessor",
     "pieces_of_machines",
@@ -39,6 +43,25 @@ def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> l
 
 def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
     return [ring_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def in_stages(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    """A vector of its own for each phase: summed as the phase's collective does, or, of an all-gather, put together
+    from what rank r has in chunk (r + 1) mod P."""
+    first = workers[0]
+    assert isinstance(first, WorkerConfig)
+    parts = []
+    for phase in first.phases:
+        own = slice(phase.first_element, phase.first_element + phase.elements)
+        vectors = [gradient[own] for gradient in gradients]
+        if phase.collective.kind == "all_gather":
+            chunks = [np.array_split(vector, len(vectors)) for vector in vectors]
+            parts.append(np.concatenate([chunks[number - 1][number] for number in range(len(vectors))]))
+        else:
+            order = protocol_of(phase.collective.kind).order
+            assert order is not None
+            parts += order(plan, workers, vectors)[:1]
+    return [np.concatenate(parts)] * len(workers)
 
 
 def in_pairs(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:

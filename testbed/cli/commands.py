@@ -46,6 +46,10 @@ COMMANDS = {
     ),
     "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
     "route": Command("testbed.cli.routing", "plan gradient routes: which switch aggregates what, along which links"),
+    "strategies": Command(
+        "testbed.cli.strategies",
+        "parallelisation strategies of a model: which are worth having, predicted and measured",
+    ),
     "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
     "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember
 from testbed.scenario.model import Compute, Job, Scenario
+from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node
 from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
@@ -64,7 +65,7 @@ def plan_jobs(scenario: Scenario) -> tuple[PlannedJob, ...]:
 
 
 def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) -> WorkloadConfig:
-    sizes = _layer_sizes(scenario, job)
+    sizes = _layer_sizes(scenario, job, len(hosts))
     return WorkloadConfig(
         kind=job.workload,
         seed=(scenario.seed + job.seed_offset * _SEEDS_APART) % _SEEDS,
@@ -76,8 +77,11 @@ def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) ->
     )
 
 
-def _layer_sizes(scenario: Scenario, job: Job) -> tuple[int, ...]:
-    """Elements that are sent, forward order."""
+def _layer_sizes(scenario: Scenario, job: Job, ranks: int) -> tuple[int, ...]:
+    """Elements that are sent, forward order; of stages the last one first, which is how the gradient then holds
+    them."""
+    if job.stages is not None:
+        return stage_elements(job.stages.stages(ranks), ranks, block_elements(scenario.transport))[::-1]
     if job.model is not None:
         return scaled_layers(job.model, job.scale, scenario.transport.path_mtu // _ELEMENT_BYTES)
     return (digits_elements() if job.workload == "digits" else job.size_bytes // _ELEMENT_BYTES,)
@@ -87,6 +91,10 @@ def _compute(
     scenario: Scenario, job: Job, hosts: Sequence[Node], sizes: Sequence[int], slowdown: float
 ) -> ComputeConfig | None:
     """None: nothing is computed, and the gradient has no layers."""
+    if job.stages is not None:
+        stages = reversed(job.stages.stages(len(hosts)))
+        own = (LayerConfig(size, 0, stage.compute_ns) for size, stage in zip(sizes, stages, strict=True))
+        return ComputeConfig(tuple(own), slowdown=slowdown, in_stages=True)
     model, compute = job.model or single_layer(sum(sizes)), job.compute or Compute()
     if job.model is None and job.compute is None:
         return None

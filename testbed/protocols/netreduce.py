@@ -17,7 +17,12 @@ PROTOCOL = Protocol(
     plan=plan_ring,
     programs=("netreduce", "fpga"),
     traits=Traits(
-        reliable=True, recoveries=("gbn", *IRN_RECOVERIES), in_messages=True, may_fall_back=True, told_share=0.06
+        reliable=True,
+        recoveries=("gbn", *IRN_RECOVERIES),
+        in_messages=True,
+        is_stage=True,
+        may_fall_back=True,
+        told_share=0.06,
     ),
     checks=(check_fabric,),
     order=in_rank_order,

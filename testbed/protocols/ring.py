@@ -24,6 +24,7 @@ PROTOCOL = Protocol(
     traits=Traits(
         reliable=True,
         recoveries=("gbn", *IRN_RECOVERIES),
+        is_stage=True,
         told_share=0.25,
         as_fallback="each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce "
         "only)",

@@ -26,7 +26,7 @@ from testbed.scenario.checks import (
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_devices
 from testbed.scenario.checks_irn import check_irn
-from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_rack
+from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_rack, check_stages
 from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
@@ -161,6 +161,7 @@ class _Between:
         every = entries or [(("job",), job)]
         given = set(self._given(("job",)))
         self._run(check_layers, every)
+        self._run(check_stages, every)
         held = {path: set(self._given(path)) for path, _ in entries}
         for path, section in ((("job",), Job), (("transport",), Transport), *((path, JobEntry) for path in held)):
             with as_far_as_known():

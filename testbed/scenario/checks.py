@@ -234,7 +234,7 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         for key, (found, only) in allowed.items():
             if found != only and (key != "op" or path == ("job",)):
                 problems.add((*path, key), "workload digits trains with float32 sums", found=f"'{found}'", allowed=only)
-        for key in ("size", "model", "layers"):
+        for key in ("size", "model", "layers", "stages"):
             if key in given or (key == "model" and job.model is not None and "layers" not in given):
                 problems.add((*path, key), "workload digits has the size of its model", allowed="leave the key out")
         if not traits.sums:

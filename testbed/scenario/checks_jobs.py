@@ -12,7 +12,7 @@ from testbed.scenario.names import MOST_JOBS
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
-__all__ = ["check_arrivals", "check_entries", "check_layers", "check_rack"]
+__all__ = ["check_arrivals", "check_entries", "check_layers", "check_rack", "check_stages"]
 
 
 def check_rack(problems: Problems, topology: Topology, job: Job, world: str | None) -> None:
@@ -49,6 +49,17 @@ def check_layers(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> Non
                 allowed=f"at most {MOST_LAYERS} in all, built-in models not counted",
             )  # fmt: skip
             return
+
+
+def check_stages(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> None:
+    """What a packet says of floats that travel in another one would hold the end of a stage back."""
+    for path, job in jobs:
+        in_blocks = traits_of(job.collective).floats_as_integers
+        if in_blocks and job.stages is not None and job.dtype == "float32" and job.fixed_scale is None:
+            problems.add(
+                (*path, "dtype"), "the exponents of a stage's last blocks would travel with the stage behind it",
+                found="'float32'", allowed="int32, int32sat where the collective has it; or quantisation: fixed:NUMBER",
+            )  # fmt: skip
 
 
 def check_arrivals(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]], time_limit_ns: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from testbed.reading.fields import (
     BoolKey,
@@ -28,11 +28,12 @@ from testbed.scenario import names
 from testbed.scenario.gradients import LayersType, ModelType
 from testbed.scenario.own_code import OWN_CODE
 from testbed.scenario.owned_keys import only
+from testbed.scenario.stages import StagesKeys
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.models import Model
 
-__all__ = ["Compute", "Job", "JobEntry", "SharedJob", "Straggler"]
+__all__ = ["Compute", "Job", "JobEntry", "SharedJob", "SizedKeys", "Straggler"]
 
 _OVER_ROCE = only(lambda traits: traits.reliable, "has no RoCE connections with messages", "over RoCE")
 _LAYERED = only(lambda traits: traits.layered, "knows nothing of it")
@@ -102,6 +103,9 @@ class SharedJob(Section):
     model: Annotated[Model | None, _LAYERED, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
     """instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`, `bert-large`, `gpt2`, or the path of a CSV
     file, from the folder of the scenario ([jobs](jobs.md#models))"""
+    stages: Annotated[StagesKeys | None, _LAYERED, Key(what="the stages")] = None
+    """instead of `size`, a parallelisation strategy: `{chain: alexnet, strategy: "5xDP,3xMP", divide: 1000}`. Its
+    transfers follow one another, with computing between them ([strategies](strategies.md#beside-other-jobs))"""
     scale: Annotated[int, _LAYERED, whole(1, 1_000_000)] = 1000
     """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
     entries of `jobs`, too"""
@@ -150,6 +154,13 @@ class SharedJob(Section):
         return 1.0 if self.straggler is None else self.straggler.slowdown or 1.0
 
 
+@runtime_checkable
+class SizedKeys(Protocol):
+    """Keys of a collective from which the size of a gradient follows."""
+
+    def gradient_bytes(self, ranks: int) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Job(SharedJob):
     """What the workers do."""
@@ -158,7 +169,8 @@ class Job(SharedJob):
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
     ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
     `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
-    `rabenseifner` ([pairs](pairs.md) of hosts). A protocol of your own is named on the command line:
+    `rabenseifner` ([pairs](pairs.md) of hosts), `staged` (all-reduces and reshards of a parallelisation strategy,
+    with [keys of its own](strategies.md#as-a-job)). A protocol of your own is named on the command line:
     `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
@@ -186,16 +198,15 @@ class Job(SharedJob):
     seed_offset: int = 0
     """jobs with different offsets have different gradients"""
     own: Any = None
-    """the section of the keys that its collective adds (`Protocol.job_keys`); None: it adds none"""
+    """the section of the keys that its collective adds (`Protocol.job_keys`); None: it adds none. One that is
+    `SizedKeys` says how large a gradient is, in place of `size`"""
 
     def left_out(self) -> Collection[str]:
         """What follows from the other keys, or means nothing to many collectives."""
         plain = Job()
-        names = [
-            name for name in ("arrival_ns", "fixed_scale", "priority") if getattr(self, name) == getattr(plain, name)
-        ]
-        if self.priority_x0 is None or self.priority == "equal":
-            names.append("priority_x0")
+        if isinstance(self.own, SizedKeys) or self.stages is not None:
+            return ("size_bytes", "model", "scale", *self._unused(plain))
+        names = self._unused(plain)
         if self.workload == "digits":
             return (*names, "size_bytes", "model", "scale", "compute")
         if self.model is not None:
@@ -203,6 +214,15 @@ class Job(SharedJob):
         # A scale without a model is for the entries of `jobs` that have one.
         scaled = self.scale != plain.scale and self.size_bytes == plain.size_bytes
         return (*names, "size_bytes" if scaled else "scale")
+
+    def _unused(self, plain: Job) -> list[str]:
+        """What means nothing to many collectives, and is as it comes."""
+        names = [
+            name for name in ("arrival_ns", "fixed_scale", "priority") if getattr(self, name) == getattr(plain, name)
+        ]
+        if self.priority_x0 is None or self.priority == "equal":
+            names.append("priority_x0")
+        return names
 
 
 @dataclass(frozen=True, slots=True)

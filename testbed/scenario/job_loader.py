@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, make_dataclass, replace
+from typing import Annotated, Any
 
 from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import show
 from testbed.reading.sections import (
+    Key,
     NotKnown,
     Section,
     as_far_as_known,
@@ -22,10 +23,11 @@ from testbed.reading.sections import (
 )
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
-from testbed.scenario.job import Job, JobEntry
-from testbed.scenario.known import protocol_of
+from testbed.scenario.job import Job, JobEntry, SizedKeys
+from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.protocol import protocol_names
+from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.models import scaled_layers
@@ -33,7 +35,7 @@ from workloads.models import scaled_layers
 __all__ = ["JobType", "JobsType", "load_jobs", "with_size"]
 
 _ELEMENT_BYTES = 4
-_GRADIENTS = ("size", "model", "layers")
+_GRADIENTS = ("size", "model", "layers", "stages")
 """keys of which one says how large a gradient is"""
 
 
@@ -60,10 +62,22 @@ class JobType(KeyType):
         return write_section(value) | (write_section(value.own) if value.own is not None else {})
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        return refer(Job)
+        """Keys that a collective adds are known beside those of any job."""
+        found = refer(Job)
+        for protocol in protocols():
+            if protocol.job_keys is not None:
+                named = {"properties": {"collective": {"const": protocol.name}}, "required": ["collective"]}
+                found = {"if": named, "then": refer(_with_keys(protocol.name, protocol.job_keys)), "else": found}
+        return found
 
     def sections(self) -> tuple[type, ...]:
         return (Job,)
+
+
+def _with_keys(collective: str, more: type[Section]) -> type[Section]:
+    """The keys of a job of that collective."""
+    parts = [("job", Annotated[Job, Key(flat=True)]), ("own", Annotated[more, Key(flat=True)])]
+    return make_dataclass(f"JobOf{collective.title()}", parts, bases=(Section,), frozen=True)
 
 
 def _more_keys(collective: object) -> type[Section] | None:
@@ -153,11 +167,22 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
         (at / several[1]).add(f"stands beside {several[0]}", allowed=allowed)
         found.pop("size_bytes", None)
         found.pop("model", None)
-    elif "size" in data:
+        found.pop("stages", None)
+    elif "stages" in data:
+        found |= {"model": None, "scale": Job().scale}
+        if "scale" in data:
+            (at / "scale").add("stands beside stages", allowed="with model or layers; stages have divide")
+        if "compute" not in data:
+            found["compute"] = None
+    elif several:
+        found["stages"] = None
+    if several == ["size"]:
         plain = Job()
         if "scale" in data and found.get("scale") != plain.scale:
             (at / "scale").add("stands beside size", allowed="with model or layers; a size is not divided")
         found |= {"model": plain.model, "scale": plain.scale}
+    if found.get("stages") is not None and found.get("compute") is not None:
+        (at / "compute").add("stands beside stages", allowed="leave the key out: a chain has its own times")
     job = make(Job, found)
     assert job is not None
     with as_far_as_known():
@@ -170,7 +195,7 @@ def _check_times(at: At, job: Job) -> None:
     compute, model = job.compute, job.model
     measured = model is not None and model.forward_ns + model.backward_ns > 0
     timed = compute is not None and (compute.ratio is not None or compute.forward_ns is not None)
-    if timed or measured:
+    if timed or measured or job.stages is not None:
         return
     if compute is not None:
         (at / "compute").add("no times, and nothing measured that could vary", allowed="ratio, or forward and backward")
@@ -206,8 +231,17 @@ def _with_hosts(
     return tuple(placed)
 
 
-def with_size(job: Job, transport: Transport) -> Job:
-    """The size of a gradient that follows from a model."""
+def with_size(job: Job, transport: Transport, topology: Topology | None) -> Job:
+    """The size of a gradient that follows from a model, or from keys of the collective."""
+    if isinstance(job.own, SizedKeys):
+        ranks = len(job.hosts) or len(topology.hosts if topology is not None else ())
+        return changed(job, size_bytes=job.own.gradient_bytes(ranks)) if ranks > 1 else job
+    if job.stages is not None:
+        ranks = len(job.hosts) or len(topology.hosts if topology is not None else ()) - bool(job.server)
+        if ranks < 2:
+            return job
+        whole = stage_elements(job.stages.stages(ranks), ranks, block_elements(transport))
+        return changed(job, size_bytes=_ELEMENT_BYTES * sum(whole))
     if job.model is None:
         return job
     elements = sum(scaled_layers(job.model, job.scale, transport.path_mtu // _ELEMENT_BYTES))

@@ -78,9 +78,9 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
     jobs = load_jobs(at / "jobs", given, job, topology) if given and job is not None else ()
     if transport is not None:
         with as_far_as_known():
-            job = job and with_size(job, transport)
+            job = job and with_size(job, transport, topology)
         with as_far_as_known():
-            jobs = tuple(each and with_size(each, transport) for each in jobs)
+            jobs = tuple(each and with_size(each, transport, topology) for each in jobs)
     recoveries = dict(found.get("recoveries", ()))
     if recoveries and transport is not None and job is not None:
         with as_far_as_known():

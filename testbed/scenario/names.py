@@ -35,6 +35,7 @@ __all__ = [
     "RECOVERIES",
     "RELEASES",
     "ROCE_PATH_MTUS",
+    "STAGES",
     "VERBS",
     "WORKLOADS",
     "WORLDS",
@@ -76,6 +77,12 @@ def _fallback(name: str) -> str:
 
 FALLBACKS = Listed(_fallbacks, _fallback, _fallbacks)
 """of a job whose connections die"""
+STAGES = Listed(
+    lambda: names_where(lambda traits: traits.is_stage),
+    lambda name: collectives[name],
+    lambda: names_where(lambda traits: traits.is_stage),
+)
+"""all-reduces of a strategy"""
 FRAMINGS = {
     "udp": "datagrams of our own format",
     "uc": "RoCE v2: RDMA WRITE with immediate over unreliable connections",

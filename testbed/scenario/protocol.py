@@ -34,6 +34,8 @@ class Traits:
     """sums are not bit for bit those of a reference: a checker of its own judges them"""
     in_messages: bool = False
     """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
+    is_stage: bool = False
+    """one ring of its own over all hosts, which can be the all-reduce of a strategy's stage (`job.all_reduce`)"""
     may_fall_back: bool = False
     """takes `job.fallback`"""
     as_fallback: str = ""

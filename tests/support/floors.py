@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("api",),
-    ("hunt", "bench", "train"),
+    ("hunt", "bench", "train", "strategies"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),

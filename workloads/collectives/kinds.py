@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["RingKind", "ring_kind"]
+__all__ = ["RingKind", "ring_kind", "sent_share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +35,9 @@ _KINDS: Mapping[str, RingKind] = {
 def ring_kind(kind: str) -> RingKind:
     """Of a collective that runs on several rings, and of one that runs on none: what their phases, or jobs, say."""
     return _KINDS.get(kind, RingKind())
+
+
+def sent_share(kind: str, ranks: int) -> float:
+    """Of a vector, that each rank sends on its connection: all of it, or (P - 1) / P of it once or twice."""
+    times = ring_kind(kind).parts_sent
+    return 1.0 if times is None else times * (ranks - 1) / ranks

@@ -139,6 +139,9 @@ class PhasedCollective(Teller):
 
     def _begin_next(self, now: int) -> None:
         self._current += 1
+        self._begin_current(now)
+
+    def _begin_current(self, now: int) -> None:
         source, target = self._buffers()
         for number in self._steps[self._current]:
             config = self._configs[number]

@@ -11,6 +11,7 @@ from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets
 from workloads.collectives.slots import Verbs
+from workloads.collectives.staged import StagedCollective
 from workloads.config import PHASE_KINDS, CollectiveConfig, WorkerConfig
 from workloads.errors import ScenarioError
 
@@ -34,7 +35,8 @@ def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iter
     """The collective that the worker's configuration tells, for gradients of `elements`. Raises ScenarioError when
     there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
     if worker.phases:
-        return PhasedCollective(worker, endpoint, elements, iterations)
+        kind = StagedCollective if worker.phases[0].apart else PhasedCollective
+        return kind(worker, endpoint, elements, iterations)
     return _ring(worker.collective.kind).create(worker, endpoint, elements, iterations)
 
 

@@ -3,6 +3,9 @@ backward pass, last layer first, which emits each layer's gradient as soon as th
 
 Nothing is done before the forward pass of all layers is over, so that all times of an iteration are known when the last
 result is there: no timer but those of gradients that become ready.
+
+In stages (`ComputeConfig.in_stages`) there are no passes: each layer is computed when the whole result of the one in
+front of it in the gradient is there, and the first one when all results of the iteration before are.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ class LayerCompute:
         """where each layer ends in the gradient, in the order in which backward emits them"""
         self._missing = list(emitted)
         self._result_at = [0] * len(emitted)
+        self._stage, self._takes = 0, list[int]()
+        """in stages: the one that is ready, or being computed, and how long each takes"""
 
     @property
     def elements(self) -> int:
@@ -69,6 +74,11 @@ class LayerCompute:
         on."""
         config = self._config
         forward, backward = self._times(iteration)
+        if config.in_stages:
+            at = max(self._result_at) + late_ns
+            self._missing = [layer.elements for layer in reversed(config.layers)]
+            self._stage, self._takes = 0, backward[::-1]
+            return Passes(at, at, ((at + self._takes[0], self._ends[0]),))
         at = forward_at = self._result_at[-1] + late_ns
         for result_at, takes in zip(reversed(self._result_at), forward, strict=True):
             at = max(at, result_at) + takes
@@ -80,6 +90,14 @@ class LayerCompute:
             ready.append((at, end))
         self._missing = [layer.elements for layer in reversed(config.layers)]
         return Passes(forward_at, backward_at, tuple(ready))
+
+    def next_stage(self, now: int) -> tuple[int, int] | None:
+        """In stages: as an entry of `Passes.ready`, once for each stage that can be computed now; None: none, as far as
+        results were delivered."""
+        if not self._takes or self._missing[self._stage] or self._stage + 1 == len(self._ends):
+            return None
+        self._stage += 1
+        return now + self._takes[self._stage], self._ends[self._stage]
 
     def _times(self, iteration: int) -> tuple[list[int], list[int]]:
         """Of each layer, forward order."""

@@ -37,8 +37,9 @@ class Training:
 
     Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its
     beginning: `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells
-    results as they come (`deliver`), since the next forward pass waits for them layer by layer; what it does not tell
-    counts as there when it calls `complete`.
+    results as they come (`deliver`), since the next forward pass, or the next stage, waits for them layer by layer;
+    what it does not tell counts as there when it calls `complete`. In stages it tells all of them, or it waits for
+    ever.
 
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in
     place."""
@@ -108,8 +109,12 @@ class Training:
 
     def deliver(self, first: int, elements: int, now: int) -> None:
         """The result of these elements is there, once each."""
-        if self._compute is not None:
-            self._compute.deliver(first, elements, now)
+        if self._compute is None:
+            return
+        self._compute.deliver(first, elements, now)
+        following = self._compute.next_stage(now)
+        if following is not None:
+            self._steps.append(following)
 
     def complete(self, now: int) -> None:
         """The result is whole."""
@@ -150,7 +155,7 @@ class Training:
             return
         while self._steps and self._steps[0][0] <= now:
             ready_at, self.ready = self._steps.popleft()
-            if not self._steps:
+            if self.ready == self._source.elements:
                 passes = self._passes
                 self.events.append(GradientComputed(self.iteration, passes.forward_at, passes.backward_at, ready_at))
 

@@ -21,6 +21,7 @@ from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
 
 _SHORTER = {
+    "strategy-lossy": ("job.divide=10",),
     "grid": (),
     "rack-lossy": ("job.size=400kB",),
     "irn-lossy": ("job.size=100kB",),
@@ -103,11 +104,11 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
 _EVERY = (
     "rack-lossy", "irn-lossy", "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
     "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
-    "recursive-doubling-lossy", "rabenseifner-lossy",
+    "recursive-doubling-lossy", "rabenseifner-lossy", "strategy-lossy",
 )  # fmt: skip
 _GRADIENTS_ALONE = (
     "ring", "irn-rack-ring-sprayed", "hierarchical", "hierarchical-tencent", "recursive-doubling-lossy",
-    "rabenseifner-lossy",
+    "rabenseifner-lossy", "strategy-lossy",
 )  # fmt: skip
 
 

@@ -86,3 +86,38 @@ def test_jitter_stays_in_its_bounds_and_is_drawn_from_seed_rank_and_iteration(ji
     seeds = [times(seed=seed) for seed in range(8)]
     assert all(one != other for one, other in combinations(seeds, 2))
     assert compute(config).passes(4, 0) != compute(config).passes(3, 0)
+
+
+STAGED = ComputeConfig(LAYERS, in_stages=True)
+
+
+def test_a_stage_is_computed_when_the_result_of_the_one_in_front_is_there():
+    found = compute(STAGED)
+    passes = found.passes(0, 0)
+    assert (passes.forward_at, passes.backward_at, passes.ready) == (0, 0, ((400, 30),))
+    assert found.next_stage(400) is None
+    found.deliver(0, 20, 500)
+    assert found.next_stage(500) is None
+    found.deliver(20, 10, 600)
+    assert found.next_stage(600) == (800, 50)
+    assert found.next_stage(600) is None  # told once
+    found.deliver(30, 20, 900)
+    assert found.next_stage(900) == (1000, 60)
+    found.deliver(50, 10, 1100)
+    assert found.next_stage(1100) is None
+
+
+def test_the_first_stage_waits_for_all_results_of_the_iteration_before():
+    found = compute(STAGED)
+    found.passes(0, 0)
+    for first, elements, now in ((0, 30, 70), (50, 10, 10), (30, 20, 40)):
+        found.deliver(first, elements, now)
+    assert found.passes(1, 5).ready == ((75 + 400, 30),)
+    assert found.next_stage(480) is None
+
+
+def test_layers_without_stages_have_no_next_one():
+    found = compute()
+    found.passes(0, 0)
+    found.deliver(0, 30, 10)
+    assert found.next_stage(10) is None

@@ -40,6 +40,9 @@ OTHERWISE = {
     "rack-bursty": ("job.size=200kB",),
     "rack-jumbo": (*SMALL, "faults.loss.rate=10%"),
     "spine-leaf-ack-lost": ("job.size=300kB",),
+    "strategy": ("job.divide=1000",),
+    "strategy-esa": (),
+    "strategy-lossy": ("job.divide=4",),
     "tail-lost": (*SMALL, "faults.tail.match.message=4"),
 }
 """what keeps the faults of the others striking in a job that is small"""
@@ -79,6 +82,8 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf",
         "straggler",
         "straggler-too-late",
+        "strategy",
+        "strategy-esa",
         "spine-leaf-ring",
         "spine-leaf-trimmed",
         "incast-trimmed",

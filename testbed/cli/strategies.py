@@ -1,0 +1,199 @@
+"""`tb strategies`: which parallelisation strategies of a model are worth having, and how long they take over a
+fabric."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.cli.console import Console
+from testbed.scenario.known import names_where
+from testbed.scenario.names import STAGES
+from testbed.terminal.folding import fold_lines
+from testbed.terminal.stream import columns, shown_path
+from workloads.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from testbed.strategies import Rows
+    from workloads.strategies import Chain
+    from workloads.strategies.costs import Devices
+
+__all__ = ["configure_strategies", "run_strategies"]
+
+_BANDWIDTH = "100Gbps"
+_LAYERED = names_where(lambda traits: traits.layered)
+
+
+def configure_strategies(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb strategies vgg16 --devices 8
+  ./tb strategies vgg16 --devices 8 --bandwidth 10Gbps --strategy DP --plot frontier.svg
+  ./tb strategies alexnet --scenario rack --set topology.hosts=8 --collective netreduce
+  ./tb strategies resnet50 --scenario spine-leaf --devices 4 --csv resnet50.csv
+  ./tb strategies mine.yaml --devices 4 --json
+"""
+    parser.add_argument(
+        "chain", metavar="MODEL", help="alexnet, vgg16, resnet50, or a YAML file with operators (docs/strategies.md)"
+    )
+    parser.add_argument(
+        "--devices", type=_whole(2, 512), metavar="P", help="that share the model (with --scenario: default all hosts)"
+    )
+    parser.add_argument(
+        "--bandwidth", metavar="RATE",
+        help=f"of each device, payload (default: {_BANDWIDTH}; with --scenario it follows from the links)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--collective", choices=[*STAGES, *_LAYERED], default="ring", help="how vectors are summed (default: ring)"
+    )
+    parser.add_argument("--batch", type=_whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
+    parser.add_argument(
+        "--device-gflops", type=_whole(1, 10**9), metavar="N",
+        help="10^9 floating-point operations per second of a device (default: 10000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strategy", dest="strategies", action="append", default=[], metavar="S",
+        help="also this one, as DP, MP or 5xDP,3xMP; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scenario", metavar="SCENARIO",
+        help="measure each strategy over this scenario's network (a built-in's name or a YAML file), in virtual time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument(
+        "--divide", type=_whole(1, 10**9), metavar="N",
+        help="with --scenario: vectors are smaller by N, which stands for links N times as fast (default: 1000)",
+    )  # fmt: skip
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw memory against time (SVG)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a line for each strategy")
+    parser.add_argument("--json", action="store_true", help="print the points as JSON alone on stdout")
+
+
+def run_strategies(args: argparse.Namespace) -> int:
+    from testbed.strategies import to_csv, to_json, write_plot
+
+    console = Console.of(args)
+    rows = _rows(_chain(args), args, console)
+    if args.csv is not None:
+        _write(args.csv, "--csv", lambda path: path.write_text(to_csv(rows), encoding="utf-8"))
+    if args.plot is not None:
+        _write(args.plot, "--plot", lambda path: write_plot(rows, path))
+    if console.verbosity >= 0:
+        for line in fold_lines(rows.lines(columns(console.stream)), columns(console.stream)):
+            print(line, file=console.stream)
+        for path in (args.csv, args.plot):
+            if path is not None:
+                print(f"\nWritten: {shown_path(path)}", file=console.stream)
+    if args.json:
+        sys.stdout.write(to_json(rows))
+    return rows.exit_code
+
+
+def _chain(args: argparse.Namespace) -> Chain:
+    from testbed.scenario.chains import load_chain
+    from workloads.strategies import CHAIN_NAMES, chain_of_model
+    from workloads.strategies.models import DEFAULT_BATCH, DEFAULT_DEVICE_FLOPS
+
+    if args.chain in CHAIN_NAMES:
+        flops = DEFAULT_DEVICE_FLOPS if args.device_gflops is None else args.device_gflops * 1e9
+        return chain_of_model(args.chain, args.batch or DEFAULT_BATCH, flops)
+    if not args.chain.endswith((".yaml", ".yml")):
+        raise ScenarioError(
+            "no such model", file="tb strategies", found=f"'{args.chain}'",
+            allowed=f"{', '.join(CHAIN_NAMES)}, or a file (*.yaml)",
+        )  # fmt: skip
+    for flag, given in (("--batch", args.batch), ("--device-gflops", args.device_gflops)):
+        if given is not None:
+            raise ScenarioError(
+                "means nothing for a chain of your own", file="tb strategies", key=flag,
+                allowed="activations and compute in the file",
+            )  # fmt: skip
+    return load_chain(Path(args.chain), args.chain)
+
+
+def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> Rows:
+    """The frontier and the strategies that were asked for, measured where there is a scenario."""
+    from testbed.strategies import Fabric, Rows, devices_of, measured
+    from testbed.strategies.shown import Row
+    from workloads.strategies import Point, frontier, price_of
+    from workloads.strategies.chain import parse_strategy
+
+    fabric = None
+    if args.scenario is None:
+        devices = _modelled(args)
+    else:
+        if args.bandwidth is not None:
+            raise ScenarioError(
+                "follows from the links of the scenario", file="tb strategies", key="--bandwidth",
+                allowed="--set topology.link.rate=RATE",
+            )  # fmt: skip
+        fabric = Fabric(args.scenario, tuple(args.overrides), args.collective, args.divide or 1000, args.devices)
+        devices = devices_of(fabric, chain)
+    asked = []
+    for text in args.strategies:
+        try:
+            asked.append(parse_strategy(text, len(chain.operators)))
+        except ScenarioError as error:
+            raise ScenarioError(
+                error.problem, file="tb strategies", key="--strategy", found=error.found, allowed=error.allowed
+            ) from None
+    best = frontier(chain, devices)
+    known = {point.strategy for point in best}
+    others = [Point(item, price_of(chain, item, devices)) for item in dict.fromkeys(asked) if item not in known]
+    points = sorted([*best, *others], key=lambda point: (point.price.memory_bytes, point.price.time_s))
+    rows = []
+    for number, point in enumerate(points, 1):
+        if fabric is not None and console.verbosity >= 1:
+            print(f"measuring {number} of {len(points)}", file=sys.stderr)
+        found = None if fabric is None else measured(fabric, chain, point.strategy)
+        rows.append(Row(point, point.strategy in known, found))
+    return Rows(chain, devices, tuple(rows), fabric)
+
+
+def _modelled(args: argparse.Namespace) -> Devices:
+    """Without a fabric."""
+    from testbed.reading.units import UnitError, parse_rate
+    from workloads.collectives.kinds import sent_share
+    from workloads.strategies.costs import Devices
+
+    for flag, given in (("--set", args.overrides), ("--divide", args.divide)):
+        if given:
+            raise ScenarioError(
+                "means nothing where nothing is measured", file="tb strategies", key=flag, allowed="with --scenario"
+            )
+    if args.devices is None:
+        raise ScenarioError(
+            "is missing", file="tb strategies", key="--devices", allowed="a whole number from 2, or --scenario"
+        )
+    try:
+        rate_bps = parse_rate(args.bandwidth or _BANDWIDTH)
+    except UnitError as error:
+        raise ScenarioError(
+            error.problem, file="tb strategies", key="--bandwidth", found=f"'{args.bandwidth}'", allowed=error.allowed,
+            hint=error.hint,
+        ) from error  # fmt: skip
+    return Devices(args.devices, rate_bps / 8, sent_share(args.collective, args.devices))
+
+
+def _write(path: Path, flag: str, write: Callable[[Path], object]) -> None:
+    from workloads.trusted import require_trusted
+
+    require_trusted(path, file=flag)
+    try:
+        write(path)
+    except OSError as error:
+        raise ScenarioError(f"cannot be written: {error.strerror or error}", file=flag, found=str(path)) from error
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not least <= int(text[:10]) <= most:
+            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from {least} to {most}")
+        return int(text)
+
+    return parse

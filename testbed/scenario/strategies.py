@@ -1,0 +1,82 @@
+"""What collective `staged` adds to `job`, and what must hold between that and the rest of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from switch_nodes.kinds import sums
+from testbed.reading.fields import choice
+from testbed.reading.problems import Problems, show
+from testbed.scenario import names
+from testbed.scenario.checks import check_fabric
+from testbed.scenario.job import Job
+from testbed.scenario.known import protocol_of
+from testbed.scenario.stages import StagesKeys
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
+from topologies import Topology, attachment
+from workloads.collectives.kinds import ring_kind
+from workloads.strategies.stages import REDUCE
+
+__all__ = ["StrategyKeys", "check_strategy"]
+
+_ELEMENT_BYTES = 4
+_SWITCH_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyKeys(StagesKeys):
+    all_reduce: Annotated[str, choice(names.STAGES)] = "netreduce"
+    """how vectors are summed: `netreduce` (in the switches), `ring`"""
+
+    def gradient_bytes(self, ranks: int) -> int:
+        """Of all vectors of an iteration."""
+        return _ELEMENT_BYTES * sum(stage.elements for stage in self.stages(ranks))
+
+
+def check_strategy(
+    problems: Problems,
+    topology: Topology,
+    switch: SwitchOptions,
+    transport: Transport,
+    job: Job,
+    nics: Sequence[tuple[str, str]] = (),
+) -> None:
+    """The endpoints are our own, and switches that sum have room for the rings of all stages."""
+    for host, device in nics:
+        problems.add(
+            ("nics", host), "a strategy has a ring for each of its stages, and a worker on an RDMA device has one ring",
+            found=f"verbs:{device}", allowed="soft",
+        )  # fmt: skip
+    if ("job", "size") in problems.places:
+        problems.add(("job", "size"), "follows from the chain and its strategy", allowed="leave the key out, or divide")
+    keys: StrategyKeys = job.own
+    if keys is None or not ring_kind(keys.all_reduce).is_summed:
+        return
+    if not sums(switch.program):
+        problems.add(
+            ("job", "all_reduce"), f"program {switch.program} sums nothing", found=show(keys.all_reduce),
+            allowed=f"{_between_hosts()}; or switch.program: {', '.join(protocol_of(keys.all_reduce).programs)}",
+        )  # fmt: skip
+        return
+    if attachment(topology) is not None:
+        problems.add(
+            ("job", "all_reduce"), "an accelerator beside its switch serves one ring", found=show(keys.all_reduce),
+            allowed=f"{_between_hosts()}, or another topology.kind",
+        )  # fmt: skip
+        return
+    check_fabric(problems, topology, job)
+    ranks = len(job.hosts) or len(topology.hosts)
+    rings = sum(stage.kind == REDUCE for stage in keys.stages(ranks))
+    each = 2 * job.window_messages * job.message_packets * (ranks + 1) * transport.path_mtu
+    if rings * each > _SWITCH_MEMORY:
+        problems.add(
+            ("job", "message_packets"), "the windows of all rings are too large for the switch's memory",
+            found=f"{rings} rings of {each} bytes", allowed=f"at most {_SWITCH_MEMORY} bytes in all",
+        )  # fmt: skip
+
+
+def _between_hosts() -> str:
+    return ", ".join(name for name in names.STAGES if not ring_kind(name).is_summed)

@@ -1,0 +1,8 @@
+"""What `tb strategies` does: the frontier of a chain's strategies, each point of it measured over a fabric, shown as a
+table, a plot, JSON and CSV."""
+
+from testbed.strategies.measure import Fabric, Measured, devices_of, measured
+from testbed.strategies.plot import write_plot
+from testbed.strategies.shown import Rows, to_csv, to_json
+
+__all__ = ["Fabric", "Measured", "Rows", "devices_of", "measured", "to_csv", "to_json", "write_plot"]

@@ -1,0 +1,42 @@
+"""The strategies that are worth having: no other one needs less memory and less time.
+
+A dynamic programme along the chain. What the rest of a chain costs depends on the split of its last operator alone, so
+that of the beginnings with one last split only those are kept that no other one dominates. Both costs grow by the same
+amounts for all of them, so nothing that is thrown away could come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workloads.strategies.chain import SPLITS, Chain
+from workloads.strategies.costs import Devices, Point, Price, step
+
+__all__ = ["frontier"]
+
+
+def frontier(chain: Chain, devices: Devices) -> tuple[Point, ...]:
+    """By memory, least first. Of strategies that cost the same, the first by its words."""
+    kept: dict[str, tuple[Point, ...]] = {}
+    for place, operator in enumerate(chain.operators):
+        before = chain.operators[place - 1] if place else None
+        beginnings: dict[str, tuple[Point, ...]] = kept or {"": (Point((), Price(0.0, 0.0, 0.0)),)}
+        kept = {
+            split: _not_dominated(
+                Point((*point.strategy, split), step(point.price, before, last, operator, split, devices))
+                for last, points in beginnings.items()
+                for point in points
+            )
+            for split in SPLITS
+        }
+    return _not_dominated(point for points in kept.values() for point in points)
+
+
+def _not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
+    """By memory, least first, one of each price."""
+    kept = list[Point]()
+    ordered = sorted(points, key=lambda point: (point.price.memory_bytes, point.price.time_s, point.strategy))
+    for point in ordered:
+        if not kept or point.price.time_s < kept[-1].price.time_s:
+            kept.append(point)
+    return tuple(kept)
