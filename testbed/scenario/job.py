@@ -158,7 +158,8 @@ class Job(SharedJob):
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
     ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
     `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
-    `rabenseifner` ([pairs](pairs.md) of hosts). A protocol of your own is named on the command line:
+    `rabenseifner` ([pairs](pairs.md) of hosts), `binomial_tree` ([tree](binomial-tree.md)), `sharded_ps`
+    ([shares](sharded-ps.md)). A protocol of your own is named on the command line:
     `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
