@@ -108,7 +108,7 @@ def _defaults(text: str) -> Iterator[tuple[str, str]]:
     ],
 )
 def test_every_word_is_explained(heading, words):
-    rows = "\n".join(line for line in _section(heading).splitlines() if line.startswith("| `"))
+    rows = "\n".join(line for line in _section(heading).splitlines() if line.startswith(("| `", "| [`")))
     assert [word for word in words if f"`{word}`" not in rows] == []
 
 

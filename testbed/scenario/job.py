@@ -166,12 +166,8 @@ class Job(SharedJob):
     """What the workers do."""
 
     collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
-    """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
-    ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
-    `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
-    `rabenseifner` ([pairs](pairs.md) of hosts), `staged` (all-reduces and reshards of a parallelisation strategy,
-    with [keys of its own](strategies.md#as-a-job)). A protocol of your own is named on the command line:
-    `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
+    """what the hosts do with their gradients: one of [these](#collectives). A protocol of your own is named on the
+    command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 170

@@ -10,10 +10,12 @@ from pathlib import Path
 from testbed.faults.base import Fault, LinkFault, Match, NodeFault, PacketFault
 from testbed.faults.forge import FORGERIES
 from testbed.faults.kinds import FAULT_KINDS
+from testbed.protocols import names
 from testbed.reading.documentation import key_rows
 from testbed.scenario.background import BackgroundFlow
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
@@ -65,6 +67,14 @@ def _faults() -> str:
 
 def _forgeries() -> str:
     return _table(("word", "the forged frame"), [(f"`{word}`", item.meaning) for word, item in FORGERIES.items()])
+
+
+def _collectives() -> str:
+    def name(word: str) -> str:
+        page = word.replace("_", "-") + ".md"
+        return f"[`{word}`]({page})" if (PAGE.parent / page).is_file() else f"`{word}`"
+
+    return _table(("collective", "what it does"), [(name(word), protocol_of(word).summary) for word in names()])
 
 
 def _topologies() -> str:
@@ -122,6 +132,7 @@ TABLES: dict[str, Callable[[], str]] = {
     },
     "Match": lambda: _table(("key", "meaning"), [(key, doc) for key, _, doc in key_rows(Match)]),
     "JobEntry": _entry,
+    "collectives": _collectives,
     "faults": _faults,
     "forgeries": _forgeries,
     "topologies": _topologies,

@@ -42,6 +42,8 @@ def test_planted_bugs_are_found(collective: str, bug: str) -> None:
         pytest.skip("nothing is collected")
     if bug == "one_buffer" and "exchange" not in kinds:
         pytest.skip("no step sums into what it sends")
+    if bug == "own_part_twice" and "collect" in kinds:
+        pytest.skip("nothing is summed in a second step")
     if bug == "part_one_off" and not any(phase.first_element for phase in SCHEDULES[collective](4, 64)):
         pytest.skip("all phases work on the whole")
     _, check = found_at(collective, bug)
