@@ -19,5 +19,6 @@ NAMES = (
     "tencent",
     "recursive_doubling",
     "rabenseifner",
+    "repair",
 )
 """as in `job.collective`, in the order of `tb list collectives`"""
