@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from switch_nodes.repair.tables import SLOT_TABLE
 from testbed.checkers.folds import Array
 from testbed.plan import Plan
 from testbed.plan.repair import plan_repair
 from testbed.scenario.checks_repair import check_repair, check_repair_fault
-from testbed.scenario.protocol import Part, Protocol, Traits
+from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from testbed.scenario.repair_keys import RepairKeys
 from workloads.repair import RepairConfig
 from workloads.repair.checks import problems_in_host
@@ -57,4 +58,11 @@ PROTOCOL = Protocol(
     part=_part,
     worker=RepairConfig,
     worker_problems=problems_in_host,
+    hunt=Hunt(
+        {"int32": 80, "float32": 20},
+        SLOT_TABLE.steps,
+        frames_each_way=2,  # data or their sum, and acknowledgements
+        draw="testbed.hunt.draw_repair:draw_repair_schedule",
+        smaller="testbed.hunt.draw_repair:smaller_repair",
+    ),
 )

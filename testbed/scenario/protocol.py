@@ -86,6 +86,9 @@ class Hunt:
     """steps that no run takes, with reasons"""
     values_per_index: int = 1
     """values of memory that an index takes"""
+    frames_each_way: int = 1
+    """kinds of frames that go one way over a link for a block, all of which must come through; not asked where there is
+    a server"""
     draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
     survival: str = "testbed.hunt.survival_datagrams:SURVIVAL"
     """the argument (`testbed.hunt.schedule.Survival`)"""
