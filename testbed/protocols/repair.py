@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from switch_nodes.repair.tables import SLOT_TABLE
 from testbed.checkers.folds import Array
+from testbed.checkers.registry import Checker
+from testbed.checkers.repair_bytes import link_bytes, skip_link_bytes
 from testbed.plan import Plan
 from testbed.plan.repair import plan_repair
 from testbed.scenario.checks_repair import check_repair, check_repair_fault
@@ -58,6 +60,14 @@ PROTOCOL = Protocol(
     part=_part,
     worker=RepairConfig,
     worker_problems=problems_in_host,
+    checkers=(
+        Checker(
+            "link_bytes",
+            link_bytes,
+            proves="the newcomer got, and the donors sent, as many bytes as the code says",
+            skip=skip_link_bytes,
+        ),
+    ),
     hunt=Hunt(
         {"int32": 80, "float32": 20},
         SLOT_TABLE.steps,
