@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["RepairCost", "cut_set", "mbr_cost", "msr_cost", "rs_cost"]
+__all__ = ["RepairCost", "mbr_cost", "msr_cost", "rs_cost"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,3 @@ def mbr_cost(k: int, d: int, file: Fraction) -> RepairCost:
 def rs_cost(k: int, file: Fraction, *, combined: bool) -> RepairCost:
     """`combined`: switches on the way make one block of what the donors send."""
     return _cost(file / k, file / k, k, combined)
-
-
-def cut_set(k: int, d: int, alpha: Fraction, beta: Fraction) -> Fraction:
-    """The largest file that k nodes of such a code can have."""
-    return sum((min(alpha, (d - i) * beta) for i in range(k)), Fraction(0))

@@ -19,7 +19,7 @@ from tests.support.floors import ROOT
 from workloads.errors import InternalError
 
 NAMES = protocol_names()
-HELPERS = {"steps"}
+HELPERS = {"repair_bytes", "steps"}
 """modules of testbed/protocols/ that are no collective"""
 
 
