@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from switch_nodes.repair.tables import SLOT_TABLE
 from testbed.checkers.folds import Array
 from testbed.checkers.registry import Checker
-from testbed.protocols.repair_bytes import link_bytes, skip_link_bytes
 from testbed.plan import Plan
 from testbed.plan.repair import plan_repair
+from testbed.protocols.repair_bytes import link_bytes, skip_link_bytes
 from testbed.scenario.checks_repair import check_repair, check_repair_fault
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from testbed.scenario.repair_keys import RepairKeys

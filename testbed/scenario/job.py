@@ -158,8 +158,9 @@ class Job(SharedJob):
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
     ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
     `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
-    `rabenseifner` ([pairs](pairs.md) of hosts). A protocol of your own is named on the command line:
-    `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
+    `rabenseifner` ([pairs](pairs.md) of hosts), `repair` ([of an erasure code](repair.md)). A
+    protocol of your own is named on the command line: `--set job.collective=mine.py:MINE` (a file cannot name code to
+    run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 170

@@ -69,9 +69,7 @@ class Bench:
         members = tuple(JobMember(rank, member_mac(rank), member_ip(rank), min(rank, 3)) for rank in range(5))
         hosts = (0, -1, 3)
         below = tuple(TreeChild(port, self.masks[port], hosts[port]) for port in range(children))
-        job = JobConfig(
-            7, members, SERVICE_MAC, SERVICE_IP, 0, 2, elements=8, tree=TreeLinks(3, newcomer, below)
-        )
+        job = JobConfig(7, members, SERVICE_MAC, SERVICE_IP, 0, 2, elements=8, tree=TreeLinks(3, newcomer, below))
         self.job = replace(job, **changes)
         self.program = RepairProgram(SwitchConfig("s1", "repair", 5, jobs=(self.job,), memory=2, trace=True))
         self.told: list[Any] = []

@@ -31,7 +31,8 @@ def problem_of(name: str, n: int, k: int, d: int) -> tuple[str, str, str] | None
         if k == 1:
             return "k", "with one node a copy of the file, nothing is regenerated", "2 or more"
         if d < 2 * k - 2:
-            return "d", "the product-matrix construction of MSR needs d >= 2k - 2", f"{2 * k - 2} or more"
+            allowed = f"{2 * k - 2} to {n - 1}" if 2 * k - 2 < n else f"with a smaller k, or more nodes than {2 * k - 2}"
+            return "d", "the product-matrix construction of MSR needs d >= 2k - 2", allowed
         alpha, nodes = d - k + 1, n + d - 2 * k + 2
         most = len(msr_points(MOST_NODES, alpha))
         if most < nodes:

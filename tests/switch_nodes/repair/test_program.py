@@ -154,8 +154,7 @@ def test_packets_of_all_kinds_reach_every_pair_of_the_table_and_no_other() -> No
                 bench.ask(port, block)
         steps |= set(bench.steps())
     expected = {
-        tuple(item.name.lower() for item in (state, event, after))
-        for (state, event), (after, _) in SLOT_TABLE.items()
+        tuple(item.name.lower() for item in (state, event, after)) for (state, event), (after, _) in SLOT_TABLE.items()
     }
     assert steps == expected
 
