@@ -30,8 +30,9 @@ def problem_of(name: str, n: int, k: int, d: int) -> tuple[str, str, str] | None
     if name == "msr":
         if k == 1:
             return "k", "with one node a copy of the file, nothing is regenerated", "2 or more"
-        if d < 2 * k - 2:
-            allowed = f"{2 * k - 2} to {n - 1}" if 2 * k - 2 < n else f"with a smaller k, or more nodes than {2 * k - 2}"
+        least = 2 * k - 2
+        if d < least:
+            allowed = f"{least} to {n - 1}" if least < n else f"with a smaller k, or more nodes than {least}"
             return "d", "the product-matrix construction of MSR needs d >= 2k - 2", allowed
         alpha, nodes = d - k + 1, n + d - 2 * k + 2
         most = len(msr_points(MOST_NODES, alpha))

@@ -91,8 +91,8 @@ class Newcomer(RepairHost):
             self._counts["duplicates_received"] += 1
             self._acknowledge(found, header.bitmap0)
             return
-        if self._block is None:
-            if own < self._config.window and not self.finished:
+        if self._block is None or self._is_ahead(own):
+            if own < len(self._inside) + self._config.window:
                 self._early[packet, header.bitmap0] = bytes(frame)
             return
         if own >= self._config.blocks or header.nelem != self._words_in(own):
@@ -102,6 +102,11 @@ class Newcomer(RepairHost):
         self._acknowledge(found, header.bitmap0)
         if self._inside[own] == self._config.everyone:
             self._complete_block(packet, own, header.slot, now)
+
+    def _is_ahead(self, own: int) -> bool:
+        """Of the next iteration: its donor has all of its acknowledgements of this one."""
+        training = self._training
+        return len(self._inside) <= own and training.iteration + 1 < self._config.workload.iterations
 
     def _words_in(self, own: int) -> int:
         config = self._config
