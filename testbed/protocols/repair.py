@@ -10,6 +10,7 @@ from testbed.checkers.registry import Checker
 from testbed.plan import Plan
 from testbed.plan.repair import plan_repair
 from testbed.protocols.repair_bytes import link_bytes, skip_link_bytes
+from testbed.protocols.steps import ONE_SIZE
 from testbed.scenario.checks_repair import check_repair, check_repair_fault
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from testbed.scenario.repair_keys import RepairKeys
@@ -71,6 +72,7 @@ PROTOCOL = Protocol(
     hunt=Hunt(
         {"int32": 80, "float32": 20},
         SLOT_TABLE.steps,
+        dict.fromkeys(("slot filling/mismatch", "slot sent/mismatch", "slot done/mismatch"), ONE_SIZE),
         frames_each_way=2,  # data or their sum, and acknowledgements
         draw="testbed.hunt.draw_repair:draw_repair_schedule",
         smaller="testbed.hunt.draw_repair:smaller_repair",
