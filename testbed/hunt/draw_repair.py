@@ -70,7 +70,8 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         jobs=jobs,
         capture=False,
     )
-    return with_times(draw, scenario)
+    timed = with_times(draw, scenario)
+    return replace(timed, jobs=tuple(replace(job, arrival_ns=0) for job in timed.jobs))  # no key of theirs
 
 
 def _keys(draw: Random) -> RepairKeys:

@@ -213,8 +213,8 @@ def test_a_scenario_file_cannot_name_it(here: Path) -> None:
         load_scenario("s.yaml")
     assert str(caught.value).endswith(
         "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: netreduce, switchml, "
-        "atp, esa, grid, ring, shift, parallel_netreduce, tencent, recursive_doubling, rabenseifner; give it on the "
-        "command line: --set job.collective=bf16.py:BF16"
+        "atp, esa, grid, ring, shift, parallel_netreduce, tencent, recursive_doubling, rabenseifner, repair; give it "
+        "on the command line: --set job.collective=bf16.py:BF16"
     )
 
 
