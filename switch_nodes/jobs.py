@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workloads.config import ArithmeticSpec
 from workloads.uc import UcPairs
 
-__all__ = ["AggregatorKnobs", "JobConfig", "JobMember", "RackLevels", "partition"]
+__all__ = ["AggregatorKnobs", "JobConfig", "JobMember", "RackLevels", "TreeChild", "TreeLinks", "partition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,28 @@ class RackLevels:
 
 
 @dataclass(frozen=True, slots=True)
+class TreeChild:
+    """What is below one port of a switch of a combining tree."""
+
+    port: int
+    ranks: int
+    """bitmap of the members below"""
+    host: int
+    """rank of the member at the port; -1: another switch of the tree is there"""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLinks:
+    """A switch in a combining tree (program `repair`), whose root is the newcomer, the member with the highest rank."""
+
+    up: int
+    """port towards the newcomer"""
+    newcomer: bool
+    """it is at that port itself"""
+    children: tuple[TreeChild, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobConfig:
     """One job; its members in rank order, 0 .. n-1, those of other racks included."""
 
@@ -61,6 +83,8 @@ class JobConfig:
     """programs `atp`, `esa`: a worker that sends a block has the result of the block so many before"""
     levels: RackLevels | None = None
     """None: all members are at ports of this switch, and no other one aggregates"""
+    tree: TreeLinks | None = None
+    """program `repair`: its place in the combining tree"""
 
 
 @dataclass(frozen=True, slots=True)

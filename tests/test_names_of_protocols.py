@@ -19,7 +19,7 @@ OWN = (
     "testbed/protocols/", "workloads/switchml/", "workloads/atp/", "workloads/grid/", "workloads/collectives/",
     "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/",
     "switch_nodes/fpga/",
-    "switch_nodes/forwarding/", "switch_nodes/steering/",
+    "switch_nodes/forwarding/", "switch_nodes/steering/", "workloads/repair/", "switch_nodes/repair/",
 )  # fmt: skip
 """where protocols and programs know themselves"""
 OTHER_THINGS = {

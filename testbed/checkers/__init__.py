@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from switch_nodes.kinds import sums
 from testbed.checkers.bit_exact import bit_exact
+from testbed.checkers.blocks import summing_nodes
 from testbed.checkers.card import counted_once, counted_slots
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
@@ -53,9 +54,8 @@ __all__ = [
 
 
 def _served(context: CheckContext) -> bool:
-    """Whether switches or servers serve jobs by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of
-    messages."""
-    return bool(context.plan.servers) or any(switch.jobs for switch in context.plan.switches)
+    """Whether anybody sums blocks by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of messages."""
+    return bool(context.plan.servers) or bool(summing_nodes(context))
 
 
 def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Check:

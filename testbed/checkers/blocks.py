@@ -14,10 +14,11 @@ from typing import Protocol
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext, is_training
 from testbed.scenario.known import protocol_of
+from testbed.scenario.protocol import Part
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
 
-__all__ = ["BlockLayout", "block_layout", "blocks_with_exponents", "served_jobs", "summing_nodes"]
+__all__ = ["BlockLayout", "block_layout", "blocks_with_exponents", "part_of", "served_jobs", "summing_nodes"]
 
 
 class BlockConfig(HostConfig, Protocol):
@@ -90,6 +91,13 @@ def served_jobs(context: CheckContext) -> Mapping[tuple[str, int], JobConfig]:
 
 
 def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
-    """(switch or parameter server, job id): who may complete blocks of which job."""
+    """(switch, parameter server or worker, job id): who may complete blocks of which job."""
     servers = {(server.name, job.job) for server in context.plan.servers for job in server.jobs}
-    return frozenset(served_jobs(context)) | servers
+    workers = {(worker.name, worker.group) for worker in context.plan.workers if part_of(context, worker).sums}
+    return frozenset(served_jobs(context)) | servers | workers
+
+
+def part_of(context: CheckContext, worker: HostConfig) -> Part:
+    """What a worker does for the sums of its job."""
+    part = protocol_of(context.plan.scenario.job.collective).part
+    return Part() if part is None else part(worker)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from testbed.checkers.blocks import block_layout, served_jobs, summing_nodes
+from testbed.checkers.blocks import block_layout, part_of, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
@@ -58,7 +58,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
         if len(contributions) != len(members):
             wrong.append(f"{title} counts {len(contributions)} ranks, the job has {len(members)}")
         for worker, count in zip(members, contributions, strict=False):
-            if count != 1:
+            if count != part_of(context, worker).contributes:
                 rank = worker.collective.rank
                 wrong.append(f"{title}: the packet of rank {rank} ({worker.name}) entered its sum {count} times")
     wrong += list(_miscounted(context))

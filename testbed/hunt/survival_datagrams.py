@@ -25,11 +25,15 @@ for those that ask, and asks the switch 16 RTO later at most, and the workers wi
 sum gives it. Two waits, and two of the server's, which w covers. A server of ATP that starts anew asks the workers in
 the same way.
 
+A repair: within w each donor that lacks the acknowledgement of p sends it again. A switch whose slot has moved on, or
+that knows that the newcomer has p, acknowledges it. Else no donor below it has an acknowledgement, the one of the
+lowest rank neither, and that one's repetition makes the switch send its sum again. One wait.
+
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
 ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:
 - a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a
-  round more for each, in each round; where there is a server, for each kind of frame that the block goes in, whose
-  bytes differ;
+  round more for each, in each round; where several kinds of frames go one way for a block, whose bytes differ
+  (`Hunt.frames_each_way`; four, where there is a server), for each of them;
 - where T is longer than the RTO and nobody backs off, what is under way is sent again, and queues fill: then T is what
   full queues take;
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1))
@@ -47,6 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from switch_nodes.kinds import sums
 from testbed.faults.healing import heals_at
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import (
@@ -152,7 +157,7 @@ def window_of(scenario: Scenario, job: Job) -> int:
     """W: packets of a worker that may be outstanding."""
     protocol = _protocol(scenario)
     window = min(job.window_packets, blocks_of(scenario, job))
-    if not protocol.server:
+    if not protocol.server and sums(scenario.switch.program):
         window = min(window, scenario.switch.memory // (protocol.values_per_index * len(scenario.all_jobs)))
     return max(1, window)
 
@@ -167,9 +172,9 @@ def rounds(scenario: Scenario, job: Job) -> int:
 
 
 def _outstanding(scenario: Scenario) -> int:
-    """Packets of all workers that may be on one link at once."""
+    """Packets of all workers that may be on one link at once: of one, where switches send but sums."""
     jobs = scenario.all_jobs
-    if not _protocol(scenario).server:
+    if not _protocol(scenario).server and sums(scenario.switch.program):
         return max(window_of(scenario, job) for job in jobs)
     return sum(window_of(scenario, job) * (len(job.hosts) or len(scenario.ranks)) for job in jobs)
 
@@ -216,7 +221,8 @@ def copies_of(scenario: Scenario) -> float:
 
 def _attempts(scenario: Scenario) -> int:
     """Rounds that each round may take more."""
-    kinds = _KINDS_OF_FRAMES if _protocol(scenario).server else 1
+    protocol = _protocol(scenario)
+    kinds = _KINDS_OF_FRAMES if protocol.server else protocol.hunt.frames_each_way
     return kinds * sum(
         len(fault.directions) * tiers(scenario, fault)
         for fault in scenario.faults

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.reading.known import Section
 
-__all__ = ["Hunt", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
+__all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
 
 SectionCheck: TypeAlias = Callable[..., None]
 """Checks what must hold between sections of a scenario file. Its parameters name what it needs
@@ -88,6 +88,9 @@ class Hunt:
     """steps that no run takes, with reasons"""
     values_per_index: int = 1
     """values of memory that an index takes"""
+    frames_each_way: int = 1
+    """kinds of frames that go one way over a link for a block, all of which must come through; not asked where there is
+    a server"""
     draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
     survival: str = "testbed.hunt.survival_datagrams:SURVIVAL"
     """the argument (`testbed.hunt.schedule.Survival`)"""
@@ -116,6 +119,16 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What a worker does for the sums of its job."""
+
+    contributes: bool = True
+    """its packets enter them"""
+    sums: bool = False
+    """it completes some itself, and tells so (`BlockSummed`)"""
+
+
+@dataclass(frozen=True, slots=True)
 class Protocol:
     name: str
     """as in `job.collective`"""
@@ -139,6 +152,8 @@ class Protocol:
     blocks: Callable[..., int] | None = None
     """(configuration of a worker, elements of its gradient) -> blocks of an iteration, of protocols that tell of
     blocks"""
+    part: Callable[..., Part] | None = None
+    """configuration of a worker -> its part in sums. None: all contribute, and none completes any"""
     bound: Callable[..., float] | None = None
     """(Plan, bits per second of gradient that the slowest link leaves) -> the bound of the goodput. None: that
     figure"""

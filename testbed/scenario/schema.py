@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.reading.jsonschema import json_schema
-from testbed.reading.sections import keys_of
+from testbed.reading.known import Section
+from testbed.reading.sections import keys_of, names_of
 from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.protocol import protocol_names
 from testbed.scenario.transport import Transport
@@ -17,6 +19,8 @@ __all__ = ["scenario_schema"]
 
 def scenario_schema() -> dict[str, Any]:
     schema = json_schema(Scenario, "A scenario of ina-testbed")
+    for name, keys in _own_keys():
+        schema["$defs"][Job.__name__]["properties"] |= json_schema(keys, name)["properties"]
     several = [{"if": test, "then": {"items": then}} for test, then in _rules(JobEntry)]
     rules = [
         *({"if": test, "then": {"properties": {"job": then}}} for test, then in _rules(Job)),
@@ -33,8 +37,19 @@ def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         if key.only is not None:
             has = set(key.only.names())
             lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(key.name)
+    if section is Job:
+        for name, own in _own_keys():
+            lacking.setdefault(tuple(other for other in protocol_names() if other != name), []).extend(names_of(own))
     for collectives, keys in lacking.items():
         yield _files_of(collectives), {"properties": dict.fromkeys(keys, False)}
+
+
+def _own_keys() -> Iterator[tuple[str, type[Section]]]:
+    """(collective, keys that it alone adds to `job`)."""
+    for name in protocol_names():
+        own = protocol_of(name).job_keys
+        if own is not None:
+            yield name, own
 
 
 def _files_of(collectives: tuple[str, ...]) -> dict[str, Any]:

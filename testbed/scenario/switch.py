@@ -43,7 +43,8 @@ class SwitchOptions(Section):
 
     program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = "netreduce"
     """`netreduce` sums under RoCE connections; `switchml` sums in a pool of slots ([SwitchML](switchml.md)), `atp` and
-    `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `grid` sums where a plan of gradient routes says
+    `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `repair` combines what donors
+    send ([repair](repair.md)); `grid` sums where a plan of gradient routes says
     ([routing](routing.md)); `forward` is a plain switch; `fpga` is `netreduce` on an aggregation card, the emulated one
     here, which is told everything through its registers ([your own FPGA](bring-your-own-fpga.md)). A program of your
     own is named on the command line: `--set switch.program=mine.py:Program` (a file cannot name code to run)"""

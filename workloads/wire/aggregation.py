@@ -1,4 +1,4 @@
-"""Aggregation datagrams: one 40-byte header over UDP that SwitchML, ATP, ESA and GRID share, and its codec.
+"""Aggregation datagrams: one 40-byte header over UDP that SwitchML, ATP, ESA, GRID and repairs share, and its codec.
 
 This is the wire format of no released system (`docs/switchml.md`, "On the wire"): Ethernet, IPv4, UDP to port 0xACE0,
 the header, then `nelem` elements of 32 bits, all in network byte order. The UDP checksum (RFC 768) is always there, so
@@ -47,8 +47,8 @@ _VERSION = 1
 AGGREGATION = Layout(
     "Aggregation",
     Field("version", 4, "1"),
-    Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA, 4 GRID"),
-    Field("kind", 8, "0 DATA, 1 RESULT, 2 REMINDER, 3 REMINDER_EMPTY, 4 NACK, 5 RATE, 6 EXPONENTS"),
+    Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA, 4 GRID, 5 repair"),
+    Field("kind", 8, "0 DATA, 1 RESULT, 2 REMINDER, 3 REMINDER_EMPTY, 4 NACK, 5 RATE, 6 EXPONENTS, 7 ACK"),
     Field("flags", 16, "0 RESEND, 1 COLLISION, 2 EVICTED, 3 ECN, 4 OVERFLOW, 5 EDGE, 6 VERSION, 7 LAST"),
     Field("job", 16, "id of the job"),
     Field("node", 16, "switch that must aggregate (GRID); 0: any, or none"),
@@ -60,8 +60,8 @@ AGGREGATION = Layout(
     Field("fan_in0", 8, "workers of the job"),
     Field("fan_in1", 8, "racks of the job (ATP, ESA)"),
     Field("priority", 8, "larger wins (ESA)"),
-    Field("op", 8, "0 int32 wrapping sum, 1 int32 saturating sum"),
-    Field("exponent0", 8, "int8, of the first half of a block"),
+    Field("op", 8, "0 int32 wrapping sum, 1 int32 saturating sum, 2 XOR, 3 GF(2^8): repair"),
+    Field("exponent0", 8, "int8, of the first half of a block; repair: the coefficient"),
     Field("exponent1", 8, "int8, of the second half"),
     Field("nelem", 16, "elements behind this header, at most 256 (GRID: 2048)"),
     Field("server", 32, "IPv4 address of the parameter server (ATP, ESA)"),
@@ -74,6 +74,7 @@ class Policy(IntEnum):
     ATP = 2
     ESA = 3
     GRID = 4
+    REPAIR = 5
 
 
 class DatagramKind(IntEnum):
@@ -84,6 +85,7 @@ class DatagramKind(IntEnum):
     NACK = 4
     RATE = 5
     EXPONENTS = 6
+    ACK = 7
 
 
 class DatagramFlag(IntFlag):

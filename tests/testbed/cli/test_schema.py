@@ -48,6 +48,8 @@ def test_built_ins_hold_to_it_as_written_and_resolved(name):
         ({"job": {"collective": "atp", "layers": [{"layer": "a"}]}}, ["job", "layers", 0]),
         ({"job": {"layers": [{"layer": "a", "elements": 4}]}}, ["job"]),
         ({"transport": {"rto": "10ms"}}, ["transport"]),
+        ({"job": {"lost": 1}}, ["job"]),
+        ({"job": {"collective": "repair", "code": "lrc"}}, ["job", "code"]),
         ({"faults": [{"kind": "loss"}]}, ["faults", 0]),
         ({"faults": [{"kind": "pause", "node": "s1"}]}, ["faults", 0]),
         ({"background": [{"kind": "udp", "from": "h1"}]}, ["background", 0]),

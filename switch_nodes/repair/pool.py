@@ -1,0 +1,107 @@
+"""A job's part of the memory at one switch: a value, a bitmap and a number for each index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.job_checks import check_job, job_refused
+from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
+from switch_nodes.repair.tables import SlotState
+
+__all__ = ["Pool", "check_jobs"]
+
+_DTYPES = ("float32", "int32")
+_NONE = -1
+
+
+class Pool:
+    """Lists are indexed by index, from 0 within the job. `values`: bytes, shape (slots, 4 * elements)."""
+
+    def __init__(self, config: JobConfig) -> None:
+        self.config, self.job, self.slots = config, config.job, config.slots
+        assert config.tree is not None, "check_jobs saw it"
+        self.tree: TreeLinks = config.tree
+        self.by_port = {child.port: child for child in self.tree.children}
+        self.everyone = 0
+        """bitmap of the donors below this switch"""
+        for child in self.tree.children:
+            self.everyone |= child.ranks
+        self.size = len(config.members)
+        self.values = np.zeros((self.slots, 4 * config.elements), np.uint8)
+        self.state = [SlotState.FREE] * self.slots
+        self.block = [_NONE] * self.slots
+        self.length = [0] * self.slots
+        """elements"""
+        self.inside = [0] * self.slots
+        """bitmap"""
+        self.entered = [[0] * self.size for _ in range(self.slots)]
+        """per rank, how often its contribution was added: what is told, and decides nothing"""
+        self.opened = [0] * self.slots
+        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
+        self._since = self._all_ns = 0
+
+    @property
+    def donors(self) -> int:
+        """Of the job: all members but the newcomer."""
+        return self.size - 1
+
+    def is_first(self, child: TreeChild) -> bool:
+        """Whether it has the lowest rank of those below."""
+        return bool(child.ranks & (self.everyone & -self.everyone))
+
+    def touch(self, now: int) -> None:
+        """A packet entered a sum: until here the slots are in use."""
+        self.occupy(0, now)
+        self.busy_ns = self._all_ns
+
+    def occupy(self, amount: int, now: int) -> None:
+        """`amount` more slots are in use (negative: fewer)."""
+        self._all_ns += self.occupied * (now - self._since)
+        self._since = now
+        self.occupied += amount
+        self.peak = max(self.peak, self.occupied)
+
+    @property
+    def open_slots(self) -> int:
+        return self.state.count(SlotState.FILLING)
+
+
+def check_jobs(switch: SwitchConfig) -> None:
+    """Raises ScenarioError for jobs that cannot be served."""
+    taken: list[tuple[int, int, int]] = []
+    for number, config in enumerate(switch.jobs):
+        check_job(switch, number, _DTYPES)
+        last = config.first_slot + config.slots
+        if config.slots < 1 or config.first_slot < 0 or last > switch.memory:
+            allowed = f"1 or more, within the {switch.memory} values of memory"
+            raise job_refused(switch, config, "slot indices", f"{config.first_slot} .. {last - 1}", allowed)
+        for other, first, end in taken:
+            if config.first_slot < end and first < last:
+                problem, allowed = "its slots are also those of another job", "a part of the memory of its own"
+                raise job_refused(switch, config, problem, f"job {other}", allowed)
+        _check_tree(switch, config)
+        taken.append((config.job, config.first_slot, last))
+
+
+def _check_tree(switch: SwitchConfig, config: JobConfig) -> None:
+    tree = config.tree
+    if tree is None or not tree.children:
+        raise job_refused(switch, config, "tree", "no donors below", "the ports of its part of the combining tree")
+    ports = [tree.up, *(child.port for child in tree.children)]
+    if len(set(ports)) != len(ports) or not set(ports) <= set(range(switch.ports)):
+        raise job_refused(switch, config, "ports of the tree", str(ports), f"different ones of 0 .. {switch.ports - 1}")
+    if not _apart([child.ranks for child in tree.children], len(config.members) - 1):
+        found = ", ".join(f"{child.ranks:#x}" for child in tree.children)
+        raise job_refused(switch, config, "donors below", found, "each donor behind one port")
+
+
+def _apart(bitmaps: Sequence[int], donors: int) -> bool:
+    seen = 0
+    for bitmap in bitmaps:
+        if not bitmap or bitmap & seen or bitmap >> donors:
+            return False
+        seen |= bitmap
+    return True

@@ -1,0 +1,232 @@
+"""Repair switches, newcomers and donors that are wrong in one way each, for the hunter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from switch_nodes.repair.program import Arrived, RepairProgram
+from switch_nodes.repair.tables import SlotEvent, SlotState
+from testbed.hunt.judge import Machines
+from testbed.worlds.simulated import make_worker
+from workloads.config import HostConfig
+from workloads.repair.config import RepairConfig
+from workloads.wire.aggregation import AggregationHeader, DatagramKind
+
+__all__ = ["REPAIR_PLANTED"]
+
+
+class AddsTwice(RepairProgram):
+    """A copy of a contribution is added once more, and is not there any more."""
+
+    def is_inside(self, a: Arrived) -> bool:
+        return False
+
+
+class CompleteByCount(RepairProgram):
+    """So many packets as there are donors make a sum, whoever sent them."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self._came: dict[tuple[int, int], int] = {}
+
+    def slot_event(self, a: Arrived) -> SlotEvent:
+        event, key = super().slot_event(a), (a.pool.job, a.block)
+        if event not in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT, SlotEvent.REPEAT_FIRST):
+            return event
+        if a.pool.state[a.cell] in (SlotState.SENT, SlotState.DONE) and a.pool.block[a.cell] == a.block:
+            return event
+        self._came[key] = self._came.get(key, 0) + 1
+        return SlotEvent.COMPLETING if self._came[key] >= len(a.pool.tree.children) else SlotEvent.NEW
+
+
+class NeverMultiplies(RepairProgram):
+    """As if every donor had multiplied already."""
+
+    def coefficient(self, header: AggregationHeader) -> int:
+        return 1
+
+
+class MultipliesSums(RepairProgram):
+    """A sum leaves with the coefficient of the packet that completed it."""
+
+    def _send_up(self, pool: Any, header: AggregationHeader, payload: bytes) -> None:
+        last = self._last
+        super()._send_up(pool, header._replace(op=last.op, exponent0=last.exponent0), payload)
+
+    def store(self, a: Arrived) -> None:
+        self._last = a.datagram.header
+        super().store(a)
+
+
+class AddsToTheOldSum(RepairProgram):
+    """The first packet of a block does not overwrite what its slot held."""
+
+    def store(self, a: Arrived) -> None:
+        before = a.pool.values[a.cell].copy()
+        first = self.is_first(a) and a.pool.state[a.cell] is not SlotState.FREE
+        super().store(a)
+        if first:
+            length = 4 * a.pool.length[a.cell]
+            a.pool.values[a.cell, :length] = np.bitwise_xor(a.pool.values[a.cell, :length], before[:length])
+
+
+class AnyBlockOfTheSlot(RepairProgram):
+    """What is late or early counts as the slot's own block."""
+
+    def slot_event(self, a: Arrived) -> SlotEvent:
+        event, pool = super().slot_event(a), a.pool
+        if event not in (SlotEvent.STALE, SlotEvent.OVERRUN) or a.datagram.header.kind != DatagramKind.DATA:
+            return event
+        if pool.state[a.cell] is not SlotState.FILLING or a.child is None or pool.inside[a.cell] & a.child.ranks:
+            return event
+        return SlotEvent.COMPLETING if pool.inside[a.cell] | a.child.ranks == pool.everyone else SlotEvent.NEW
+
+    def is_first(self, a: Arrived) -> bool:
+        return super().is_first(a) and a.pool.state[a.cell] is not SlotState.FILLING
+
+
+class AnyAcknowledgement(RepairProgram):
+    """One of another block counts as one of the slot's."""
+
+    def slot_event(self, a: Arrived) -> SlotEvent:
+        event = super().slot_event(a)
+        return SlotEvent.ACK if event is SlotEvent.ACK_OTHER else event
+
+
+class AcknowledgesForTheNewcomer(RepairProgram):
+    """Its donors are told that the newcomer has what has only left for it."""
+
+    def store_and_send(self, a: Arrived) -> None:
+        super().store_and_send(a)
+        self.spread(a)
+
+
+class AnswersNewerQuestions(RepairProgram):
+    """A question about a block that it has not seen is answered as one about the slot's."""
+
+    def slot_event(self, a: Arrived) -> SlotEvent:
+        event = super().slot_event(a)
+        return SlotEvent.QUESTION if event is SlotEvent.QUESTION_NEWER and a.pool.block[a.cell] >= 0 else event
+
+
+class SendsOnce(RepairProgram):
+    """A sum that is lost on its way is lost for good."""
+
+    def send_again(self, a: Arrived) -> None:
+        pass
+
+
+class AnswersNothing(RepairProgram):
+    """An acknowledgement that a donor lost is lost for good."""
+
+    def answer(self, a: Arrived) -> None:
+        pass
+
+
+class WholeSlots(RepairProgram):
+    """Every sum is sent as long as the slot."""
+
+    def send_sum(self, a: Arrived) -> None:
+        a.pool.length[a.cell] = a.pool.config.elements
+        super().send_sum(a)
+
+
+class RepeatsFromAnyPort(RepairProgram):
+    """Counts a repetition's ranks as having entered, though it adds nothing."""
+
+    def send_again(self, a: Arrived) -> None:
+        for rank in range(a.pool.donors):
+            a.pool.entered[a.cell][rank] += a.datagram.header.bitmap0 >> rank & 1
+        super().send_again(a)
+
+
+def _host(change: Callable[[Any], None], *, newcomer: bool) -> Machines:
+    def employ(config: HostConfig, start_ns: int) -> Any:
+        machine = make_worker(config, start_ns)
+        if isinstance(config, RepairConfig) and config.is_newcomer == newcomer:
+            change(machine)
+        return machine
+
+    return Machines(employ=employ)
+
+
+def adds_twice(newcomer: Any) -> None:
+    """The bitmap is looked at for blocks of iterations that are over alone."""
+    newcomer._has = lambda packet, bitmap: (
+        packet < newcomer._first_block
+        or (
+            packet - newcomer._first_block < len(newcomer._inside)
+            and newcomer._inside[packet - newcomer._first_block] == newcomer._config.everyone
+        )
+    )
+
+
+def acknowledges_what_it_drops(newcomer: Any) -> None:
+    """Packets of the next iteration, which has not begun."""
+    take = newcomer._take
+
+    def taken(found: Any, packet: int, frame: Any, now: int) -> None:
+        if newcomer._block is None and packet >= newcomer._first_block:
+            newcomer._acknowledge(found, found.header.bitmap0)
+            return
+        take(found, packet, frame, now)
+
+    newcomer._take = taken
+
+
+def acknowledges_once(newcomer: Any) -> None:
+    told: set[tuple[int, int]] = set()
+    acknowledge = newcomer._acknowledge
+
+    def once(found: Any, bitmap: int) -> None:
+        if (found.header.sequence, bitmap) not in told:
+            told.add((found.header.sequence, bitmap))
+            acknowledge(found, bitmap)
+
+    newcomer._acknowledge = once
+
+
+def blocks_begin_anew(newcomer: Any) -> None:
+    """It counts the blocks of each iteration from the place of the one before."""
+    start = newcomer._start
+
+    def begin(now: int) -> None:
+        if newcomer._training.iteration:
+            newcomer._first_block -= 1
+        start(now)
+
+    newcomer._start = begin
+
+
+def takes_any_acknowledgement(donor: Any) -> None:
+    """A late one counts for the packet that its index serves now."""
+    window = donor._window
+    outstanding, settle = window.is_outstanding, window.settle
+    window.is_outstanding = lambda packet: outstanding(packet) or window._outstanding[packet % window.window] >= 0
+    window.settle = lambda packet, now: settle(window._outstanding[packet % window.window], now)
+
+
+def sends_once(donor: Any) -> None:
+    donor._window.expire = lambda now: 0
+    donor._window.get_timer = lambda: None
+
+
+def another_coefficient(donor: Any) -> None:
+    donor._coefficient ^= 1
+
+
+_SWITCHES = (
+    AddsTwice, CompleteByCount, NeverMultiplies, MultipliesSums, AddsToTheOldSum, AnyBlockOfTheSlot,
+    AnyAcknowledgement, AcknowledgesForTheNewcomer, AnswersNewerQuestions, SendsOnce, AnswersNothing, WholeSlots,
+    RepeatsFromAnyPort,
+)  # fmt: skip
+_NEWCOMERS = (adds_twice, acknowledges_what_it_drops, acknowledges_once, blocks_begin_anew)
+_DONORS = (takes_any_acknowledgement, sends_once, another_coefficient)
+REPAIR_PLANTED: Mapping[str, Machines] = {
+    **{program.__name__: Machines(create=program) for program in _SWITCHES},
+    **{change.__name__: _host(change, newcomer=True) for change in _NEWCOMERS},
+    **{change.__name__: _host(change, newcomer=False) for change in _DONORS},
+}

@@ -1,0 +1,101 @@
+"""What one host of a repair job is told before it starts. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from workloads.codes import LinearCode, create_code
+from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+__all__ = ["OPS", "CodeShare", "RepairConfig"]
+
+OPS = ("xor", "gf256")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeShare:
+    """The code of a job, and which of its nodes the hosts are."""
+
+    name: str
+    """in `workloads.codes.CODES`"""
+    n: int
+    k: int
+    d: int
+    lost: int
+    """node that the newcomer becomes"""
+    donors: tuple[int, ...]
+    """nodes that the donors are, by rank"""
+
+    @property
+    def code(self) -> LinearCode:
+        """Raises ValueError for a code that cannot be."""
+        return create_code(self.name, self.n, self.k, self.d)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairConfig:
+    """A HostConfig (`workloads.config`). Ranks 0 .. d-1 are donors, rank d is the newcomer."""
+
+    runs: ClassVar[str] = "workloads.repair.hosts:create_host"
+    """what `workloads.hosts` makes its Machine with"""
+    name: str
+    collective: JobShare
+    workload: WorkloadConfig
+    """the gradients of all ranks, one after the other, are the file, as far as it goes; `elements`: what a node stores,
+    in words of 4 bytes"""
+    share: CodeShare
+    answers: tuple[Envelope, ...]
+    """of what it sends. A donor: to the switch that combines, or to the newcomer. The newcomer: its acknowledgements,
+    to the switch, or to each donor by rank"""
+    combined: bool
+    """switches combine: what leaves and what comes carries a service's address"""
+    op: str = "xor"
+    """who multiplies a donor's symbols by its coefficient: xor, the donor; gf256, whoever combines"""
+    elements: int = 256
+    """of a full packet"""
+    first_slot: int = 0
+    window: int = 32
+    """W, packets of a donor that may wait for their acknowledgement, each in an index of its own"""
+    rto_ns: int = 10_000_000
+    """as a SwitchML worker's (`workloads.datagrams.retransmission`)"""
+
+    @property
+    def is_newcomer(self) -> bool:
+        return self.collective.rank == self.share.d
+
+    @property
+    def everyone(self) -> int:
+        """Bitmap of all donors."""
+        return (1 << self.share.d) - 1
+
+    @property
+    def symbol_bytes(self) -> int:
+        """Of one symbol: what a donor sends in an iteration."""
+        return 4 * self.workload.elements // self.share.code.alpha
+
+    @property
+    def blocks(self) -> int:
+        """Packets that this makes."""
+        return -(-self.symbol_bytes // (4 * self.elements))
+
+    @property
+    def group(self) -> int:
+        return self.collective.job
+
+    @property
+    def sends(self) -> tuple[Envelope, ...]:
+        """The newcomer's acknowledgements carry nothing."""
+        return () if self.is_newcomer else self.answers
+
+    @property
+    def framing(self) -> Framing:
+        payload = 4 * self.elements
+        return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
+
+    def reborn(self, lives: int) -> RepairConfig:
+        """The same. A donor that starts anew sends from the beginning, and is told at once what the newcomer has. A
+        newcomer that does has lost what nobody sends again, so that the job ends by its time limit."""
+        return self

@@ -1,0 +1,56 @@
+"""What the packets of a repair job say, in the fields of `AggregationHeader`.
+
+| kind | from, to | says |
+|---|---|---|
+| DATA | donor, to the switch or the newcomer; switch, to the next one | symbols of those in `bitmap0`; `op` 2, or 3 |
+| RESULT | last switch, to the newcomer | the symbols of all donors, multiplied and added |
+| ACK | newcomer, to the switch or a donor; switch, downwards | the newcomer has this block of those in `bitmap0` |
+| REMINDER | switch, to the next one; last switch, to the newcomer | does the newcomer have this block? |
+
+With `op` 3 whoever combines multiplies by `exponent0`, a byte.
+"""
+
+from __future__ import annotations
+
+from workloads.repair.config import RepairConfig
+from workloads.wire.aggregation import SEQUENCES, AggregationHeader, DatagramKind, Policy
+
+__all__ = ["OP_GF256", "OP_XOR", "block_of", "coefficient_of", "data_header", "reply"]
+
+OP_XOR, OP_GF256 = 2, 3
+"""`AggregationHeader.op`"""
+_BYTE = 256
+
+
+def data_header(config: RepairConfig, block: int, words: int, coefficient: int, iteration: int) -> AggregationHeader:
+    """Of a donor. `coefficient`: that whoever combines multiplies by."""
+    rank, gf256 = config.collective.rank, config.op == "gf256"
+    signed = coefficient - _BYTE if coefficient >= _BYTE // 2 else coefficient
+    return AggregationHeader(
+        policy=Policy.REPAIR,
+        kind=DatagramKind.DATA,
+        job=config.collective.job,
+        sequence=(block + 1) % SEQUENCES,
+        slot=config.first_slot + block % config.window,
+        bitmap0=1 << rank,
+        fan_in0=config.share.d,
+        nelem=words,
+        op=OP_GF256 if gf256 else OP_XOR,
+        exponent0=signed if gf256 else 0,
+        tensor=iteration,
+    )
+
+
+def coefficient_of(header: AggregationHeader) -> int:
+    """By which the payload is to be multiplied."""
+    return header.exponent0 % _BYTE if header.op == OP_GF256 else 1
+
+
+def block_of(header: AggregationHeader) -> int:
+    """Counted over the life of the job, modulo 2^32."""
+    return (header.sequence - 1) % SEQUENCES
+
+
+def reply(header: AggregationHeader, kind: DatagramKind, bitmap: int) -> AggregationHeader:
+    """To the same block, without elements."""
+    return header._replace(kind=kind, bitmap0=bitmap, nelem=0, exponent0=0, op=0)
