@@ -61,6 +61,8 @@ class JobConfig:
     """programs `atp`, `esa`: a worker that sends a block has the result of the block so many before"""
     levels: RackLevels | None = None
     """None: all members are at ports of this switch, and no other one aggregates"""
+    adds: bool = True
+    """False: contributions pass, and the switch only copies results to the workers"""
 
 
 @dataclass(frozen=True, slots=True)

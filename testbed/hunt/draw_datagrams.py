@@ -25,7 +25,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["draw_datagram_schedule"]
+__all__ = ["draw_datagram_schedule", "with_limit"]
 
 T = TypeVar("T")
 
@@ -50,14 +50,15 @@ def draw_datagram_schedule(
     """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the
     switches. The time limit is when it must have ended. `seed`: of the run, which nothing here depends on."""
     if base is not None:
-        return _with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
+        return with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
     calm = _calm(draw, protocol, program)
     if traced and draw.random() < _FOLLOWS_RECIPE:
-        return _with_limit(draw.choice(datagram_recipes(protocol))(draw, calm))
-    return _with_limit(draw_datagram_faults(draw, calm))
+        return with_limit(draw.choice(datagram_recipes(protocol))(draw, calm))
+    return with_limit(draw_datagram_faults(draw, calm))
 
 
-def _with_limit(scenario: Scenario) -> Scenario:
+def with_limit(scenario: Scenario) -> Scenario:
+    """The same, with the time at which it must have ended for its limit."""
     end, plan = must_end_ns(scenario), plan_of(scenario)
     assert end is not None, "no fault is drawn that has no end"
     if excused(plan) == {worker.name for worker in plan.workers}:

@@ -13,6 +13,7 @@ NAMES = (
     "atp",
     "esa",
     "grid",
+    "ps",
     "ring",
     "shift",
     "parallel_netreduce",

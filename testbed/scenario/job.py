@@ -156,8 +156,8 @@ class Job(SharedJob):
 
     collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
     """`netreduce`, `switchml` ([SwitchML](switchml.md)), `atp` ([ATP](atp.md)), `esa` ([ESA](esa.md)), `grid`
-    ([routing](routing.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain switch),
-    `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
+    ([routing](routing.md)), `ps` ([PS](ps.md)), `ring` (ring all-reduce), `shift` (NetReduce workers through a plain
+    switch), `parallel_netreduce` and `tencent` (in phases, over machines of several workers), `recursive_doubling` and
     `rabenseifner` ([pairs](pairs.md) of hosts). A protocol of your own is named on the command line:
     `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"

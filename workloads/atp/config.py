@@ -28,6 +28,7 @@ KINDS: Mapping[str, ServedKind] = {
     "atp": ServedKind(Policy.ATP),
     "esa": ServedKind(Policy.ESA, server_completes=False),
     "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS),
+    "ps": ServedKind(Policy.PS),
 }
 """by `JobShare.kind`"""
 

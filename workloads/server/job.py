@@ -59,6 +59,8 @@ class JobServer:
             KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
+        self._held: dict[int, Block] = {}
+        """by number: sums that wait for the others of their iteration"""
         self._broken_at: int | None = None
         self.newest: int | None = None if asks_again else 0
         """block that is near to those that come; None: a server that started anew and has heard of none"""
@@ -300,7 +302,22 @@ class JobServer:
             self.events.append(JobResumed(self._job.job, block.number, now - self._broken_at))
             self._broken_at = None
         self._seal(block, now)
-        self._send_to_all(block)
+        for ready in self._release(block):
+            self._send_to_all(ready)
+
+    def _release(self, block: Block) -> Iterable[Block]:
+        """What may leave now that a block is complete. Who asks for one that waits gets it at once (REPLAY), so that
+        nothing depends on the others where packets are lost. Those of an iteration before are with all workers."""
+        of_each = self._job.gradient_blocks
+        if not of_each:
+            return (block,)
+        iteration = block.number // of_each
+        self._held = {number: held for number, held in self._held.items() if number // of_each == iteration}
+        self._held[block.number] = block
+        if len(self._held) < of_each:
+            return ()
+        ready, self._held = self._held, {}
+        return (ready[number] for number in sorted(ready))
 
     def _seal(self, block: Block, now: int) -> None:
         """The sum is there, and what is told with it from now on."""
