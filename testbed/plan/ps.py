@@ -4,6 +4,7 @@ the two optimisations there are."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from testbed.plan.atp import plan_atp
 from testbed.plan.model import Plan
@@ -23,15 +24,12 @@ def keys_of_ps(scenario: Scenario) -> PsKeys:
 
 def plan_ps(scenario: Scenario) -> Plan:
     keys, plan = keys_of_ps(scenario), plan_atp(scenario)
-    blocks = {
-        worker.group: -(-worker.workload.elements // worker.elements)
-        for worker in plan.workers
-        if isinstance(worker, AtpConfig)
-    }
+    in_order = scenario.topology.multipath != "spray"
+    planned = cast(tuple[AtpConfig, ...], plan.workers)
+    blocks = {worker.group: -(-worker.workload.elements // worker.elements) for worker in planned}
     windows = {} if keys.streaming else blocks
     workers = tuple(
-        replace(worker, window=windows.get(worker.group, worker.window)) if isinstance(worker, AtpConfig) else worker
-        for worker in plan.workers
+        replace(worker, window=windows.get(worker.group, worker.window), in_order=in_order) for worker in planned
     )
     switches = tuple(
         replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from switch_nodes.aggregators.core import AggregatorProgram
@@ -19,7 +19,7 @@ from tests.support.aggregator_mutants import MUTANTS
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from workloads.config import HostConfig
 from workloads.server import ServerConfig
-from workloads.server.block import Block
+from workloads.server.held import HeldBack
 from workloads.server.job import JobServer
 
 __all__ = ["PS_PLANTED"]
@@ -54,9 +54,10 @@ class _Doubling(Entrance):
 class HoldsForEver(JobServer):
     """Sums of an iteration that wait for the others are not given to those who ask, and the last one frees none."""
 
-    def _release(self, block: Block) -> Iterable[Block]:
-        list(super()._release(block))
-        return () if self._job.gradient_blocks else (block,)
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        if self._job.gradient_blocks:
+            self._held = HeldBack(1 << 32)
 
     def replay(self, *arguments: Any) -> None:
         if not self._job.gradient_blocks:

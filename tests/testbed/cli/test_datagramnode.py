@@ -35,7 +35,7 @@ def write(path: Path, config: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["switchml", "switchml-uc", "atp", "esa", "grid"])
+@pytest.mark.parametrize("name", ["switchml", "switchml-uc", "atp", "esa", "grid", "ps"])
 def test_what_a_plan_says_is_read_back(tmp_path: Path, name: str) -> None:
     plan = make_plan(load_scenario(name, [], 1))
     for worker in plan.workers:

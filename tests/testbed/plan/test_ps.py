@@ -77,3 +77,9 @@ def test_the_bound_counts_what_the_link_of_the_server_carries(keys, streams):
 
 def test_with_both_the_bound_is_that_of_the_links():
     assert protocol_of("ps").bound(planned(", aggregation: true, multicast: true"), 123.0) == 123.0
+
+
+def test_where_packets_take_several_ways_a_gap_is_no_loss():
+    text = (TEXT % "").replace("leaves: 2", "multipath: spray, leaves: 2")
+    assert {worker.in_order for worker in make_plan(parse_scenario(text, "p.yaml")).workers} == {False}
+    assert {worker.in_order for worker in planned().workers} == {True}
