@@ -85,6 +85,8 @@ class JobConfig:
     """None: all members are at ports of this switch, and no other one aggregates"""
     tree: TreeLinks | None = None
     """program `repair`: its place in the combining tree"""
+    adds: bool = True
+    """False: contributions pass, and the switch only copies results to the workers"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class Entrance:
             return None
         member = None
         if header.kind in CONTRIBUTIONS:
+            if not served.config.adds:
+                return None
             member = served.by_ip.get(found.src_ip)
             local = member is not None and member.rank in served.ranks_here
             if found.dst_ip != served.server.ip or not (local or served.collects):

@@ -15,7 +15,7 @@ _PRINTED = {"together": 9, "sticky": 17, "fcfs": 14, "goat": 13}
 
 def example() -> Topology:
     """Workers w1, w2 on s1 and w3, w4 on s2, the server on s3; the switches are all linked to each other."""
-    homes = {"w1": "s1", "w2": "s1", "w3": "s2", "w4": "s2", "ps": "s3"}
+    homes = {"w1": "s1", "w2": "s1", "w3": "s2", "w4": "s2", "server": "s3"}
     links = [*homes.items(), ("s1", "s3"), ("s1", "s2"), ("s2", "s3")]
     nodes = [host(number, name) for number, name in enumerate(homes, 1)] + [switch(name) for name in ("s1", "s2", "s3")]
     return assemble("goat", nodes, [Cable(a, b, LinkShape()) for a, b in links])
@@ -37,7 +37,7 @@ def slots(say: Say) -> Table:
         racks = [order, [(name, worker + 2) for name, worker in order]]
         tors, top = run_slots(racks, 1, sticky=rule != "fcfs")
         rows.append((rule, [len(switch.sent) for switch in (*tors, top)], words))
-    problem = Problem.of(example(), ("ps",), 1.0)
+    problem = Problem.of(example(), ("server",), 1.0)
     switches = ("s1", "s2", "s3")
     placed = place_submodels(problem, dict.fromkeys(_FRAGMENTS, 1), dict.fromkeys(switches, 1)).packets()
     rows.append(("goat", [int(placed[name]) for name in switches], "each fragment has one switch (planner goat)"))

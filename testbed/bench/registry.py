@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testbed.bench.allreduce import bench_allreduce
+from testbed.bench.evolution import bench_evolution
 from testbed.bench.fabric import bench_fabric
 from testbed.bench.grid import bench_grid
 from testbed.bench.gridfabrics import bench_fabrics
@@ -62,6 +63,7 @@ _BENCHES = {
             ("emulated",),
             ("dilation",),
         ),
+        Bench("evolution", bench_evolution, ("simulated", "emulated"), ("quick", "processes", "csv")),
         Bench("fabric", lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
         Bench("grid", _bench_grid, ("simulated", "emulated"), ("slower",), plans=True),
         Bench("hierarchical", lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),

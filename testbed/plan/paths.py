@@ -128,7 +128,7 @@ def _unsummed(
     """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those
     behind the first switch that sums for its parameter server."""
     job = {worker.name: worker.group for worker in plan.workers if plan.servers}.get(source)
-    sums = {switch.name for switch in plan.switches if any(served.job == job for served in switch.jobs)}
+    sums = {switch.name for switch in plan.switches if any(served.job == job and served.adds for served in switch.jobs)}
     kept, inside = [], False
     for use in path:
         link = plan.scenario.topology.link(use[0])

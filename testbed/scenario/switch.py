@@ -43,11 +43,12 @@ class SwitchOptions(Section):
 
     program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = "netreduce"
     """`netreduce` sums under RoCE connections; `switchml` sums in a pool of slots ([SwitchML](switchml.md)), `atp` and
-    `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `repair` combines what donors
-    send ([repair](repair.md)); `grid` sums where a plan of gradient routes says
-    ([routing](routing.md)); `forward` is a plain switch; `fpga` is `netreduce` on an aggregation card, the emulated one
-    here, which is told everything through its registers ([your own FPGA](bring-your-own-fpga.md)). A program of your
-    own is named on the command line: `--set switch.program=mine.py:Program` (a file cannot name code to run)"""
+    `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `ps` sums and copies for a parameter server
+    ([PS](ps.md)); `repair` combines what donors send ([repair](repair.md)); `grid` sums where a plan of gradient routes
+    says ([routing](routing.md)); `forward` is a plain switch; `fpga` is `netreduce` on an aggregation card, the
+    emulated one here, which is told everything through its registers ([your own FPGA](bring-your-own-fpga.md)). A
+    program of your own is named on the command line: `--set switch.program=mine.py:Program` (a file cannot name code
+    to run)"""
     release: Annotated[str, choice(names.RELEASES)] = "order"
     """`order`: results leave in PSN order per connection, except for the connection that itself waits at the hole.
     `asap`: as soon as they are complete"""
@@ -58,8 +59,8 @@ class SwitchOptions(Section):
     controller, in the emulated world; the simulated one takes `soft` ([steering](steering.md))"""
     memory: Annotated[int, whole(1, 1 << 16, " (values)")] = 256
     """1 to 65536. `switchml`: how many packets' values the switch can store. Each slot index stores two, itself and its
-    shadow copy; over `uc` each of them `uc_packets`. `atp`, `esa`: one per index, and all indices are everybody's.
-    `grid`: one per slot of each switch"""
+    shadow copy; over `uc` each of them `uc_packets`. `atp`, `esa`, `ps`: one per index, and all indices are
+    everybody's. `grid`: one per slot of each switch"""
     knobs: Annotated[AggregatorKnobs, Key(shown="all as in [ESA](esa.md#the-switch)")] = AggregatorKnobs()
     """`esa`: `{preempt: true, age: none, free: early, ps_copy: true, reminder: true, reclaim: true}`; `atp` heeds
     `reclaim` only, `forward` under `esa` only `reminder`, and what a program does not heed is refused"""

@@ -28,6 +28,7 @@ KINDS: Mapping[str, ServedKind] = {
     "atp": ServedKind(Policy.ATP),
     "esa": ServedKind(Policy.ESA, server_completes=False),
     "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS),
+    "ps": ServedKind(Policy.PS),
 }
 """by `JobShare.kind`"""
 
@@ -56,6 +57,8 @@ class AtpConfig:
     more"""
     aimd: bool = True
     """the window follows the marks of congestion"""
+    in_order: bool = True
+    """a result that overtakes others tells that those are lost; False: packets take several ways, and timers tell"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
     fixed_scale: float | None = None

@@ -22,10 +22,10 @@ _NEVER = -1
 
 class SendWindow:
     """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`:
-    of the worker's waits, other than its peers'."""
+    of the worker's waits, other than its peers'. `in_order`: a gap in the results is a loss."""
 
-    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0) -> None:
-        self.window, self._aimd = window, aimd
+    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0, in_order: bool = True) -> None:
+        self.window, self._aimd, self._in_order = window, aimd, in_order
         self.size = window
         """packets that may be outstanding now"""
         self.first = self.end = 0
@@ -113,7 +113,7 @@ class SendWindow:
         self._settled[packet % self.window] = True
         if self._tries[packet % self.window] == 1:
             self._timer.measure(now - self._first_at[packet % self.window])
-        for missing in range(max(self._top + 1, self.base), packet):
+        for missing in range(max(self._top + 1, self.base), packet) if self._in_order else ():
             self.ask_again(missing, "gap")
         self._top = max(self._top, packet)
         while self.base < self.next and self._settled[self.base % self.window]:

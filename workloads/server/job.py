@@ -22,6 +22,7 @@ from workloads.datagrams.blocks import (
 from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
+from workloads.server.held import HeldBack
 from workloads.server.tables import BLOCK_TABLE, DROP_REASONS, BlockAction, BlockEvent, BlockState
 from workloads.wire.aggregation import SEQUENCES, AggregationHeader, DatagramFlag, DatagramKind
 
@@ -59,6 +60,7 @@ class JobServer:
             KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
             op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
         )  # fmt: skip
+        self._held = HeldBack(job.gradient_blocks)
         self._broken_at: int | None = None
         self.newest: int | None = None if asks_again else 0
         """block that is near to those that come; None: a server that started anew and has heard of none"""
@@ -300,7 +302,8 @@ class JobServer:
             self.events.append(JobResumed(self._job.job, block.number, now - self._broken_at))
             self._broken_at = None
         self._seal(block, now)
-        self._send_to_all(block)
+        for ready in self._held.release(block):
+            self._send_to_all(ready)
 
     def _seal(self, block: Block, now: int) -> None:
         """The sum is there, and what is told with it from now on."""

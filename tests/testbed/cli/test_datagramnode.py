@@ -35,7 +35,7 @@ def write(path: Path, config: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["switchml", "switchml-uc", "atp", "esa", "grid"])
+@pytest.mark.parametrize("name", ["switchml", "switchml-uc", "atp", "esa", "grid", "ps"])
 def test_what_a_plan_says_is_read_back(tmp_path: Path, name: str) -> None:
     plan = make_plan(load_scenario(name, [], 1))
     for worker in plan.workers:
@@ -178,7 +178,7 @@ def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, chang
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid"),
+        ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid, ps"),
         ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
         ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
         ({"rto_ns": 0}, "jobs[0].rto_ns: cannot be; found 0; allowed: 10000 or more"),

@@ -60,7 +60,7 @@ def test_traced_runs_over_fabrics_take_steps_of_leaves_too():
     assert sum(step.startswith("leaf_slot ") for step in coverage.transitions) > 10
 
 
-@pytest.mark.parametrize("program", ["atp", "esa", "grid"])
+@pytest.mark.parametrize("program", ["atp", "esa", "grid", "ps"])
 def test_impossible_steps_of_datagram_protocols_are_steps_and_are_not_taken(program):
     steps, impossible = steps_of_kind(program)
     assert set(impossible) < set(steps)

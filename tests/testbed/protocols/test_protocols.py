@@ -67,7 +67,7 @@ def test_nobody_is_known_by_another_name() -> None:
 
 
 def test_names_by_trait_are_in_the_order_of_the_list() -> None:
-    assert names_where(lambda traits: traits.has_server) == ("atp", "esa", "grid")
+    assert names_where(lambda traits: traits.has_server) == ("atp", "esa", "grid", "ps")
     assert names_where(lambda traits: traits.in_messages) == ("netreduce", "shift")
 
 

@@ -232,3 +232,12 @@ def test_a_packet_waits_from_when_it_left_last() -> None:
     settle(window, [1], 600)
     assert window.get_timer() == 500 + 1000
     assert window.expire(1000) == 0
+
+
+def test_where_packets_take_several_ways_a_gap_is_no_loss() -> None:
+    window = started(in_order=False)
+    take_all(window)
+    settle(window, [1, 3])
+    assert take_all(window) == []
+    window.expire(2_000_000)
+    assert take_all(window) == [(0, "timeout"), (2, "timeout")]

@@ -1,0 +1,73 @@
+"""`tb bench evolution`: the matrix in virtual time, held to closed forms on the star and to what must leave a rack; or
+the latter alone, between namespaces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from testbed.bench.evolution.cells import FABRICS, RACK_MODEL, ROWS, SKEWS, Cell, cells
+from testbed.bench.evolution.matrix import matrix_csv, matrix_lines, matrix_page
+from testbed.bench.evolution.runs import Figures, closed_form_s, run_cells
+from testbed.bench.options import BenchOptions
+from testbed.bench.rows import Report, Row
+from workloads.trusted import write_file
+
+__all__ = ["bench_evolution", "rack_rows", "star_rows"]
+
+Say = Callable[[str], None]
+_FOLDER = Path("runs") / "bench-evolution"
+_WITHIN = 0.05
+_STAR, _RACKS = FABRICS[:2]
+
+
+def bench_evolution(say: Say, world: str, options: BenchOptions) -> Report:
+    """Every run is kept under `runs/bench-evolution`: the same command goes on after an interruption. `options.csv`:
+    the matrix as a file, too. Raises InternalError when a sum is wrong."""
+    processes = 1 if world == "emulated" else options.processes or os.cpu_count() or 1
+    racks = run_cells(say, rack_cells(), processes, _FOLDER / world, world)
+    if world == "emulated":
+        return Report(list(rack_rows(racks, world)))
+    found = run_cells(say, cells(quick=options.quick), processes, _FOLDER / world)
+    text = matrix_csv(found)
+    for name, content in (("matrix.csv", text), ("matrix.html", matrix_page(found))):
+        write_file(_FOLDER / name, content)
+        say(f"{_FOLDER / name}")
+    if options.csv is not None:
+        write_file(options.csv, text)
+    rows = [*star_rows(found), *rack_rows(racks, world)]
+    return Report(rows, lambda width: matrix_lines(found, width))
+
+
+def rack_cells() -> Iterator[Cell]:
+    """The schemes whose bytes leaving and entering a rack are asked for, with the server in a rack of its own."""
+    for scheme in ROWS:
+        if scheme.leaving is not None:
+            yield Cell(scheme, _RACKS, RACK_MODEL, server_apart=True, shuffled=False, skew=0)
+
+
+def star_rows(found: Mapping[Cell, Figures]) -> Iterator[Row]:
+    """Against the closed forms."""
+    for cell, figures in found.items():
+        if cell.fabric == _STAR and cell.skew == SKEWS[0]:
+            closed = closed_form_s(cell)
+            yield Row(
+                f"{cell.scheme.name}, {cell.model.name}, star of {_STAR.workers}", f"closed form {closed:.4f} s", 1,
+                figures.communication_s, 0.0, "s", figures.communication_s / closed, 1 - _WITHIN, most=1 + _WITHIN,
+                world="simulated",
+            )  # fmt: skip
+
+
+def rack_rows(found: Mapping[Cell, Figures], world: str) -> Iterator[Row]:
+    """Gradients that leave and enter a rack of four workers."""
+    for cell, figures in found.items():
+        for way, told, wanted in (
+            ("leaving", figures.leaving, cell.scheme.leaving),
+            ("entering", figures.entering, cell.scheme.entering),
+        ):
+            assert wanted is not None, "it was asked for"
+            yield Row(
+                f"{cell.scheme.name}, gradients {way} a rack of {cell.fabric.per_rack}", str(wanted), 1, told, 0.0, "",
+                told / wanted, 1 - _WITHIN, most=1 + _WITHIN, world=world,
+            )  # fmt: skip

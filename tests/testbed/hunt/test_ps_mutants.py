@@ -1,0 +1,19 @@
+"""Planted bugs of the plain parameter server: the hunter finds each."""
+
+from __future__ import annotations
+
+import pytest
+
+from testbed.hunt.runner import Prey, run_hunt
+from testbed.hunt.state import Store
+from tests.support.ps_planted import PS_PLANTED
+
+
+def test_at_least_ten_are_planted():
+    assert len(PS_PLANTED) >= 10
+
+
+@pytest.mark.parametrize("name", PS_PLANTED)
+def test_a_planted_bug_is_found(name):
+    found = run_hunt(Prey(1, 2000, program="ps", kind="ps"), 1, Store(), machines=PS_PLANTED[name])
+    assert found.failure is not None
