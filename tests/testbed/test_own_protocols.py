@@ -9,6 +9,7 @@ import pytest
 
 from testbed.cli import main
 from testbed.plan import make_plan
+from testbed.protocols import names
 from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
@@ -179,7 +180,7 @@ def test_sums_that_are_approximate_are_judged_by_its_own_checker(
                  "UNORDERED, BROKEN, FAILING, KEYED")),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
         ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names in its place "
-                   "(like); found ''; allowed: netreduce, switchml,")),
+                   "(like); found ''; allowed: atp, binomial_tree,")),
         ("UNJUDGED", "the sums of protocol UNJUDGED are approximate, and no checker of its own judges them (checkers)"),
         ("UNORDERED", ("protocol UNORDERED does not say in which order it adds (order), and its sums are not "
                       "approximate")),
@@ -212,9 +213,8 @@ def test_a_scenario_file_cannot_name_it(here: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario("s.yaml")
     assert str(caught.value).endswith(
-        "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: netreduce, switchml, "
-        "atp, esa, grid, ring, shift, parallel_netreduce, tencent, recursive_doubling, rabenseifner, staged; give it "
-        "on the command line: --set job.collective=bf16.py:BF16"
+        "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: "
+        f"{', '.join(names())}; give it on the command line: --set job.collective=bf16.py:BF16"
     )
 
 

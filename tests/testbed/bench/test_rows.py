@@ -99,7 +99,9 @@ def test_an_unknown_bench_is_named_with_the_nearest() -> None:
 def test_options_are_for_benches_that_have_them() -> None:
     with pytest.raises(ScenarioError) as caught:
         run_bench("fabric", options=BenchOptions(quick=True))
-    assert str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with ina, loss, peers"
+    assert (
+        str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with evolution, ina, loss, peers"
+    )
     with pytest.raises(ScenarioError, match="--csv: allreduce has no such option"):
         run_bench("allreduce", options=BenchOptions(csv=Path("x.csv")))
 

@@ -104,11 +104,12 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
 _EVERY = (
     "rack-lossy", "irn-lossy", "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
     "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
-    "recursive-doubling-lossy", "rabenseifner-lossy", "strategy-lossy",
+    "recursive-doubling-lossy", "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
+    "ps-lossy", "repair-lossy",
 )  # fmt: skip
 _GRADIENTS_ALONE = (
     "ring", "irn-rack-ring-sprayed", "hierarchical", "hierarchical-tencent", "recursive-doubling-lossy",
-    "rabenseifner-lossy", "strategy-lossy",
+    "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
 )  # fmt: skip
 
 

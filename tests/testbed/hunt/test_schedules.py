@@ -46,5 +46,7 @@ def test_planted_bugs_are_found(collective: str, bug: str) -> None:
         pytest.skip("nothing is summed in a second step")
     if bug == "part_one_off" and not any(phase.first_element for phase in SCHEDULES[collective](4, 64)):
         pytest.skip("all phases work on the whole")
+    if bug == "steps_exchanged" and len({phase.step for phase in SCHEDULES[collective](4, 64)}) < 3:
+        pytest.skip("of two steps the second takes what the first brought: that is another bug")
     _, check = found_at(collective, bug)
     assert check, f"{bug} of {collective} was not found"
