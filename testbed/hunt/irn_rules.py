@@ -167,7 +167,8 @@ class _Sender:
             tell("holes_alone_again", f"sends PSN {psn} again, and nothing behind it is known to have arrived")
         elif at != self._oldest and done:
             tell("holes_alone_again", f"sends PSN {psn} again a second time, and no timer was over")
-        elif at == self._oldest and (done or not self._is_known_to_lack()):
+        elif at == self._oldest and (self._fired is not None or done or not self._is_known_to_lack()):
+            # After a timer this is its packet, known to lack or not.
             if self._fired is None:
                 tell("timers_wait", f"sends PSN {psn} again before its timer was over")
             else:

@@ -134,6 +134,26 @@ def test_after_a_timer_holes_may_be_sent_again_even_if_its_own_packet_arrived_be
     assert bench.broken == ["timers_wait"]
 
 
+def test_the_oldest_packet_leaves_for_the_timer_that_is_over_even_if_it_is_taken_for_lost(bench: Bench) -> None:
+    """What leaves once more between that and the next timer is of that one, and may leave again after the next."""
+    bench.sends(0, 1, 2, 3)
+    _waits_and_sends(bench, 0)
+    bench.hears(ACK, 1, 0)
+    _waits_and_sends(bench, 1, 2)
+    bench.hears(ACK, 2, 1)
+    bench.sends(3)
+    _waits_and_sends(bench, 2, 3)
+    assert bench.broken == []
+    bench.sends(2)
+    assert bench.broken == ["timers_wait"]
+
+
+def _waits_and_sends(bench: Bench, *offsets: int) -> None:
+    bench.now += IRN.rto_high_ns
+    bench.pair.woke(bench.now)
+    bench.sends(*offsets)
+
+
 def test_in_a_recovery_an_answer_that_was_overtaken_shows_a_hole_too(bench: Bench) -> None:
     bench.sends(0, 1, 2, 3)
     bench.hears(NAK, 0, 1)

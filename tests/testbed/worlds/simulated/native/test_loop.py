@@ -115,7 +115,7 @@ def same(plan: Plan, **options: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_built_in_scenarios(name: str) -> None:
     scenario = load_scenario(name)
-    job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 100_000))
+    job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 96_000))
     if job.workload == "digits":
         job = replace(job, iterations=1)
     jobs = tuple(replace(each, model=None, size_bytes=min(each.size_bytes, 20_000)) for each in scenario.jobs[:4])
