@@ -52,7 +52,7 @@ PROTOCOL = Protocol(
     plan=plan_repair,
     programs=("repair", "forward"),
     job_keys=RepairKeys,
-    traits=Traits(several_jobs=True, largest_mtu=1024),
+    traits=Traits(sums=False, several_jobs=True, largest_mtu=1024),
     checks=(check_repair,),
     check_fault=check_repair_fault,
     order=_stored,

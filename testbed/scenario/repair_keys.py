@@ -21,9 +21,9 @@ class RepairKeys(Section):
 
     code: Annotated[str, choice(tuple(CODES))] = "rs"
     """`rs` (Reed-Solomon), `msr`, `mbr` (product-matrix codes)"""
-    n: Annotated[int, whole(2, MOST_NODES)] = 6
+    n: Annotated[int, whole(2, MOST_NODES)] = 5
     """nodes of the code"""
-    k: Annotated[int, whole(1, MOST_NODES - 1)] = 4
+    k: Annotated[int, whole(1, MOST_NODES - 1)] = 3
     """of which any so many have the file"""
     d: Annotated[int | None, whole(1, MOST_NODES - 1), Key(shown="`rs`: k; others: n - 1")] = None
     """donors: the job has d + 1 hosts, the newcomer being the last one"""

@@ -72,7 +72,7 @@ def test_where_nobody_combines_hosts_know_each_other() -> None:
 @pytest.mark.parametrize(
     ("keys", "share"),
     [
-        (RepairKeys(), ("rs", 4, (1, 2, 3, 4))),
+        (RepairKeys(), ("rs", 3, (1, 2, 3))),
         (RepairKeys("msr", 5, 3, lost=1), ("msr", 4, (0, 2, 3, 4))),
         (RepairKeys("mbr", 6, 3, 4, lost=5, donors=(4, 0, 1, 2)), ("mbr", 4, (4, 0, 1, 2))),
         (RepairKeys("rs", 3, 1, lost=0, donors=2), ("rs", 1, (2,))),
