@@ -45,7 +45,8 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    assert program_names() == ("atp", "esa", "forward", "fpga", "grid", "netreduce", "steer", "switchml")
+    names = ("atp", "esa", "forward", "fpga", "grid", "netreduce", "ps", "repair", "steer", "switchml")
+    assert program_names() == names
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
@@ -74,13 +75,13 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, atp, esa, forward, fpga, grid, steer, switchml or path.py:Class"
+        "allowed: netreduce, atp, esa, forward, fpga, grid, ps, repair, steer, switchml or path.py:Class"
     )
     assert refusal("foreward").endswith(
-        "allowed: forward, atp, esa, fpga, grid, netreduce, steer, switchml or path.py:Class"
+        "allowed: forward, repair, atp, esa, fpga, grid, netreduce, ps, steer, switchml or path.py:Class"
     )
     assert refusal("zzz").endswith(
-        "allowed: atp, esa, forward, fpga, grid, netreduce, steer, switchml or path.py:Class"
+        "allowed: atp, esa, forward, fpga, grid, netreduce, ps, repair, steer, switchml or path.py:Class"
     )
 
 

@@ -1,8 +1,7 @@
 /* The loop itself: what becomes of a frame, stage by stage, up to where Python is needed. */
 #include "core.h"
+#include "notes.h"
 #include "wire.h"
-
-#include "../../../../switch_nodes/netreduce/state.h"
 
 enum { ABSORB_PYTHON = 1 }; /* absorb.c: WHY_PYTHON */
 
@@ -38,17 +37,6 @@ static void arm(struct sim_core *core, struct sim_node *node)
         return;
     node->armed = due > core->now ? due : core->now;
     sim_push(core, node->armed, node->actor, EVENT_WAKE, core->node, 0, NO_FRAME);
-}
-
-/* That a packet left again is told later, before anything else is: Python has nothing else to do with it. */
-static void keep_repeats(struct sim_core *core, struct irn_end *end)
-{
-    for (int64_t i = 0; i < end->news; i++) {
-        const struct irn_entry *entry = &end->log[i];
-        core->notes[core->noted++] =
-            (struct sim_note){core->now, core->node, {entry->kind, entry->pair, entry->a, entry->b}};
-    }
-    end->news = 0;
 }
 
 /* nodes.py: HostNode._pull, and what comes of it: a frame begins, or the wire is free. Returns whether that is done. */
@@ -180,27 +168,6 @@ static int leave(struct sim_core *core, const struct sim_node *node, int32_t por
         return 0;
     }
     sim_send(core, wire, frame);
-    return 1;
-}
-
-/* What a switch noted is told later, before anything else is: most of it under loss is of repeated packets, which Python has
- * nothing else to do with. Not so where the telling looks at the state of a message, which goes on. Returns whether all of it
- * could be kept. */
-static int keep_notes(struct sim_core *core, struct netreduce_switch *program)
-{
-    int64_t used = program->log_used;
-    if (used > NOTES - core->noted)
-        return 0;
-    for (int64_t i = 0; i < used; i++)
-        if (program->log[LOG_FIELDS * i] == LOG_AGGREGATED)
-            return 0;
-    for (int64_t i = 0; i < used; i++) {
-        struct sim_note *note = &core->notes[core->noted++];
-        note->time = core->now;
-        note->node = core->node;
-        memcpy(note->entry, program->log + LOG_FIELDS * i, sizeof note->entry);
-    }
-    program->log_used = 0;
     return 1;
 }
 
