@@ -24,6 +24,8 @@ SHARE = 0.5
 """of the processors that all nodes together may take"""
 _LEAST_REAL_S = 1.5
 """that traffic lasts in real time: a thousand times what a wake-up may be late"""
+_SHORTEST_S = 1e-3
+"""of a job that time is slowed for: one that needs no bytes to speak of would come to a standstill"""
 _WAKE_UPS = {"host": 1_000, "switch": 2_000}
 """of a node in a real second, at most, while its traffic is dense and slowed"""
 _ANSWERS = 1.1
@@ -95,7 +97,7 @@ def cpu_share(loads: tuple[NodeLoad, ...], calibration: Calibration, processors:
 def choose_dilation(plan: Plan, calibration: Calibration, processors: int, least: int = 1) -> int:
     """At least `least`, at most MOST_DILATION."""
     loads = node_loads(plan)
-    low = max(least, min(MOST_DILATION, math.ceil(_LEAST_REAL_S / max(time_need(plan).least_s, 1e-9))))
+    low = max(least, min(MOST_DILATION, math.ceil(_LEAST_REAL_S / max(time_need(plan).least_s, _SHORTEST_S))))
     high = MOST_DILATION
     while low < high:
         middle = (low + high) // 2

@@ -12,7 +12,7 @@ from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan import Plan
 from topologies import Direction, Link, Topology
-from workloads.collectives.kinds import ring_kind
+from workloads.collectives.kinds import sent_share
 from workloads.config import HostConfig, WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
@@ -98,7 +98,7 @@ def data_flows(plan: Plan) -> Mapping[LinkUse, float]:
 
 def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
     """Bytes of frames with data that each link must carry in the whole run, by direction, when nothing is sent twice:
-    counted as `data_flows` counts connections. Chains of phases are left out, so that it is less than all, never more.
+    counted as `data_flows` counts connections.
     """
     return _add_up(plan, _volume)
 
@@ -116,8 +116,7 @@ def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse
 def _volume(worker: HostConfig) -> float:
     """Bytes of frames that one connection of a worker (or of one of its phases) sends."""
     group, workload, framing = worker.collective, worker.workload, worker.framing
-    parts = ring_kind(group.kind).parts_sent
-    times = 1 if parts is None else parts * (group.size - 1) / group.size
+    times = sent_share(group.kind, group.size, group.rank)
     size = workload.elements * ELEMENT_BYTES * workload.iterations * times / len(worker.sends)
     return size * framing.frame_bytes / framing.payload_bytes
 

@@ -16,6 +16,8 @@ class RingKind:
     """what comes back is the sum that a switch made"""
     parts_sent: int | None = None
     """how often each rank sends (P - 1) / P of a gradient; None: it sends it once"""
+    is_chain: bool = False
+    """every rank sends the gradient once to the next, but the last, which sends nothing"""
 
 
 _KINDS: Mapping[str, RingKind] = {
@@ -24,11 +26,11 @@ _KINDS: Mapping[str, RingKind] = {
     "ring": RingKind(parts_sent=2),
     "reduce_scatter": RingKind(parts_sent=1),
     "all_gather": RingKind(parts_sent=1),
-    "chain_reduce": RingKind(parts_sent=0),
-    "chain_broadcast": RingKind(parts_sent=0),
+    "chain_reduce": RingKind(is_chain=True),
+    "chain_broadcast": RingKind(is_chain=True),
     "exchange": RingKind(parts_sent=2),
-    "collect": RingKind(parts_sent=0),
-    "ready": RingKind(parts_sent=0),
+    "collect": RingKind(is_chain=True),
+    "ready": RingKind(is_chain=True),
 }
 
 
@@ -37,7 +39,9 @@ def ring_kind(kind: str) -> RingKind:
     return _KINDS.get(kind, RingKind())
 
 
-def sent_share(kind: str, ranks: int) -> float:
-    """Of a vector, that each rank sends on its connection: all of it, or (P - 1) / P of it once or twice."""
-    times = ring_kind(kind).parts_sent
-    return 1.0 if times is None else times * (ranks - 1) / ranks
+def sent_share(kind: str, ranks: int, rank: int = 0) -> float:
+    """Of a vector, that a rank sends on its connection: all of it, (P - 1) / P of it once or twice, or nothing."""
+    found = ring_kind(kind)
+    if found.is_chain:
+        return float(rank < ranks - 1)
+    return 1.0 if found.parts_sent is None else found.parts_sent * (ranks - 1) / ranks

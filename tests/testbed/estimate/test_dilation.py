@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from testbed.estimate.dilation import SHARE, Calibration, choose_dilation, cpu_share, node_loads
 from testbed.estimate.time import time_need
 from testbed.plan import make_plan
-from testbed.scenario import load_scenario
+from testbed.scenario import builtin_names, load_scenario
 
 MACHINE = Calibration(
     {"host": {256: 8000.0, 1024: 8000.0, 4096: 14000.0}, "switch": {256: 5000.0, 1024: 6000.0, 4096: 9000.0}},
@@ -54,6 +54,14 @@ def test_a_rack_of_fast_links_needs_a_few_hundred() -> None:
 def test_a_short_job_lasts_long_enough_for_wake_ups_not_to_count() -> None:
     plan = plan_of("job.size=100kB")
     assert choose_dilation(plan, MACHINE, 64) * time_need(plan).least_s >= 1.5
+
+
+def test_no_built_in_is_slowed_beyond_what_its_data_need() -> None:
+    """Each plan says how long its data take: a job of no time at all would be slowed to a standstill."""
+    for name in builtin_names():
+        plan = plan_of(name=name)
+        assert time_need(plan).least_s > 0.004, name
+        assert choose_dilation(plan, MACHINE, 64) <= 400, name
 
 
 @settings(max_examples=40, deadline=None)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import data_flows, flow_paths, overbooked
+from testbed.plan.paths import data_flows, data_volumes, flow_paths, overbooked
+from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from tests.support.flow_path import flow_path
 from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
@@ -109,3 +110,23 @@ def test_sprayed_data_loads_all_spines_alike() -> None:
     flows = data_flows(plan_of(replace(spine_leaf([2, 2], 2, SHAPE), multipath="spray")))
     assert {flows[f"leaf1-spine{n}", UP] for n in (1, 2)} == {0.5}
     assert {flows[f"leaf2-spine{n}", DOWN] for n in (1, 2)} == {0.5}
+
+
+@pytest.mark.parametrize(
+    ("name", "gradients"),
+    [
+        ("binomial-tree", {"h1-s1": 3, "h2-s1": 1, "h3-s1": 2, "h4-s1": 1, "h5-s1": 1}),
+        ("sharded-ps", dict.fromkeys(("h1-s1", "h2-s1", "h3-s1", "h4-s1", "h5-s1"), 1.6)),
+        # Three machines of two: to the master and back, and a ring of the masters.
+        ("hierarchical-tencent", {"h1-m1": 1 + 4 / 3, "h2-m1": 1, "m1-s1": 4 / 3}),
+    ],
+)
+def test_chains_and_pairs_send_what_their_steps_say(name: str, gradients: dict[str, float]) -> None:
+    """In gradients, each way alike: of a chain all send but its last rank."""
+    plan = make_plan(load_scenario(name))
+    worker = plan.workers[0]
+    framing, work = worker.framing, worker.workload
+    one = work.elements * 4 * work.iterations * framing.frame_bytes / framing.payload_bytes
+    volumes = data_volumes(plan)
+    for link, times in gradients.items():
+        assert [volumes[link, way] / one for way in (UP, DOWN)] == pytest.approx([times, times], rel=1e-4)
