@@ -72,7 +72,24 @@ def open_kind(kind: str, interfaces: list[str], control: socket.socket | None = 
     return PythonIo(sockets, backpressure=False, control=control)
 
 
+def serve_bare(control: socket.socket, report: Connection) -> None:
+    """No Machine, no loop of a data plane, no copy between batches: what packet sockets alone take."""
+    io = open_kind("native", ["a0", "b0"], control)
+    rows = io.attach(FrameBatch.of(256, io.stride))
+    report.send(None)
+    began, wakeups = time.process_time_ns(), 0
+    while not io.control_ready:
+        count = io.receive(rows, -1)
+        wakeups += 1
+        rows.batch.ports[:count] = 1
+        io.send(rows, count, True)
+    found = io.counters()
+    report.send((time.process_time_ns() - began, found.frames_in, wakeups, found.socket_drops + found.queue_drops))
+
+
 def serve(kind: str, control: socket.socket, report: Connection) -> None:
+    if kind == "bare":
+        return serve_bare(control, report)
     io = open_kind(kind, ["a0", "b0"], control)
     plane = DataPlane(
         CopyForwarder(), [], io=io, backpressure=False, on_event=lambda *_: None, on_control=lambda: False
