@@ -249,7 +249,7 @@ def _lost(context: CheckContext) -> dict[str, int]:
 
 _DATAGRAMS = {
     "data": "data", "exponents": "data", "result": "results", "reminder": "answers", "reminder_empty": "answers",
-    "nack": "answers", "rate": "answers",
+    "nack": "answers", "rate": "answers", "ack": "answers",
 }  # fmt: skip
 """kinds of datagrams, by class of what is lost"""
 

@@ -348,7 +348,7 @@ def _verdict(result: dict[str, Any]) -> list[Line]:
     exact = any(check["name"] == "bit_exact" and check["verdict"] == "pass" for check in result["checks"])
     meaning = _MEANING[verdict]
     if verdict == "pass" and exact:
-        meaning = "every worker holds the exact sums, bit for bit, and every check passed"
+        meaning = "every result is exact, bit for bit, and every check passed"
     elif approximate := [item["reason"] for item in result["skipped"] if item["name"] == "bit_exact"]:
         meaning += f"; {approximate[0]}"
     failed = [check["name"] for check in result["checks"] if check["verdict"] == verdict]

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from workloads.codes.gf256 import PRODUCTS, Bytes
+from workloads.datagrams.slot_window import SlotWindow
 from workloads.events import CollectiveStarted, DatagramResent
 from workloads.machine import Buffer
 from workloads.repair.base import RepairHost
 from workloads.repair.config import RepairConfig
 from workloads.repair.packets import data_header
 from workloads.repair.stored import symbols_of
-from workloads.switchml.window import SlotWindow
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, encode_datagram, nearest_packet
 
 __all__ = ["Donor"]

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 
 from workloads.datagrams.blockworker import BlockWorker
 from workloads.datagrams.problems import refuse
+from workloads.datagrams.slot_window import SlotWindow
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
 from workloads.machine import Buffer
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
-from workloads.switchml.window import SlotWindow
 from workloads.wire.aggregation import (
     SEQUENCES,
     AggregationHeader,

@@ -204,3 +204,10 @@ def test_lost_datagrams_are_counted_by_what_they_carried(name, kinds):
     if name == "switchml-lossy":
         up = sum(record.event.direction == "up" for record in gone)
         assert (lost["data"], lost["results"]) == (up, len(gone) - up), "hosts send data, the switch sends results"
+
+
+def test_a_lost_acknowledgement_of_a_repair_is_an_answer():
+    plan = make_plan(load_scenario("repair-ack-lost", world="simulated"))
+    context = CheckContext(plan, simulate(plan))
+    lost = metrics(context)["lost"]
+    assert lost["answers"] == sum(lost.values()) == len(context.events(FaultStruck)) > 0

@@ -143,7 +143,7 @@ def test_a_card_without_a_trace_is_judged_by_counters_and_hosts(run_lab: Path, t
     assert sorted(path.name for path in (result.run_dir / "pcap").iterdir()) == ["h1-d0.pcapng", "h2-d0.pcapng"]
     verdict = next(line for line in summary_lines(result.document) if line.label.startswith("Verdict"))
     assert verdict.text == (
-        "every worker holds the exact sums, bit for bit, and every check passed; this world shows only a part of: "
+        "every result is exact, bit for bit, and every check passed; this world shows only a part of: "
         "exactly_once, liveness, slots_private, transparency"
     )
     _nothing_is_left(run_lab, state)

@@ -39,10 +39,10 @@ from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy
 from topologies import Direction
 from workloads.config import WorkloadConfig
 from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, SlotChanged
+from workloads.datagrams.slot_window import SlotWindow
 from workloads.events import DatagramStatistics, FrameRejected, WorkerFailed
 from workloads.gradients.synthetic import SyntheticSource
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
-from workloads.switchml.window import SlotWindow
 from workloads.wire import PSN_MODULUS, Opcode
 
 _MS = 1_000_000

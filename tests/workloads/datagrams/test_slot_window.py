@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from workloads.switchml.window import SlotWindow
+from workloads.datagrams.slot_window import SlotWindow
 
 RTO = 1000
 
