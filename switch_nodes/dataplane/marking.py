@@ -4,8 +4,9 @@ long, and loses its payload when it is full.
 The queue is the kernel's, a pfifo below HTB, which drops and never marks. But nobody else sends into it, and what HTB
 does is known: a frame leaves when no tokens are owed, each costs its time at the rate, and an idle queue saves up to a
 burst of them (net/sched/sch_htb.c). So the port keeps the same account and knows how many frames wait, without a system
-call per frame; a test holds it against the lengths that the kernel tells. The kernel's limit is that of the queue and
-its reserve together: what of it is the reserve, the account says.
+call per frame; a test holds it against the lengths that the kernel tells. With a burst of 0 it is the account of the
+link itself, whose queue is never shorter than the kernel's. The kernel's limit is that of the queue and its reserve
+together: what of it is the reserve, the account says.
 """
 
 from __future__ import annotations

@@ -13,14 +13,15 @@ from topologies import Direction, Link, Role
 __all__ = ["make_marking", "make_wires"]
 
 
-def make_marking(scenario: Scenario, switch: str) -> EgressMarking | None:
-    """None where no link of the switch marks or trims."""
+def make_marking(scenario: Scenario, switch: str, *, exact: bool) -> EgressMarking | None:
+    """None where no link of the switch marks or trims. `exact`: frames come one by one, as wires carry them, and find
+    the queue that the link would have; else the kernel's, which a burst passes by."""
     queues = {}
     for port, link, entering in scenario.topology.ports(switch):
         threshold = link.shape.ecn_threshold_packets
         if threshold is not None or link.shape.trims:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
-            rates = _rates(scenario, link, leaving)
+            rates = [(at, rate_bps, 0 if exact else burst) for at, rate_bps, burst in _rates(scenario, link, leaving)]
             queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets, link.shape.reserve_packets)
     return EgressMarking(queues) if queues else None
 

@@ -11,6 +11,7 @@ from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.marking import make_marking
 from testbed.worlds.emulated.tenants import measured
+from workloads.machine import FrameBatch
 
 CLIENT = {
     "intervals": [],
@@ -34,13 +35,13 @@ def test_ports_that_mark_know_all_rates_of_the_run():
     scenario = load_scenario(
         "congested", ["faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
     )
-    marking = make_marking(scenario, "s1")
+    marking = make_marking(scenario, "s1", exact=False)
     port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
     queue = marking._queues[port]
     assert queue._rate_bps == 50_000_000
     assert [(at, rate) for at, rate, _ in queue._rates] == [(10**9, 10_000_000), (2 * 10**9, 50_000_000)]
     assert len(marking._queues) == 5
-    assert make_marking(load_scenario("rack"), "s1") is None
+    assert make_marking(load_scenario("rack"), "s1", exact=False) is None
 
 
 @pytest.mark.programs
@@ -63,3 +64,17 @@ def test_a_job_beside_another_tenant(name, tmp_path):
     assert flow["trouble"] == ""
     marks = [record.event.marks for record in result.history if isinstance(record.event, QueueMarks)]
     assert document["metrics"]["congestion"]["ce_marks"] == sum(marks) > 0
+
+
+@pytest.mark.parametrize(("exact", "waiting"), [(False, 1), (True, 3)])
+def test_where_ports_are_exact_no_burst_passes_by_the_queue(exact, waiting):
+    """A burst of two full frames, beside the frame on the wire; the simulated wire has none."""
+    scenario = load_scenario("incast-trimmed", ["dilation=100"])
+    port = next(port for port, link, _ in scenario.topology.ports("leaf1") if link.name == "leaf1-spine1")
+    marking = make_marking(scenario, "leaf1", exact=exact)
+    batch = FrameBatch.of(4, 1600)
+    for _ in range(4):
+        batch.append(port, bytes(1514))
+    marking.apply(batch, 0)
+    (found,) = [event for event in marking.events() if event.port == port]
+    assert found.peak_waiting == waiting
