@@ -39,8 +39,8 @@ examples:
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
         "--program", metavar="NAME", default="netreduce",
-        help="what is hunted in, where no SCENARIO says it: netreduce (default), or a collective over datagrams (`tb "
-             "list collectives`)",
+        help="what is hunted in, where no SCENARIO says it: netreduce (default), or another collective (`tb list "
+             "collectives`)",
     )  # fmt: skip
     parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")

@@ -17,7 +17,7 @@ from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
 from workloads.events import WorkerFinished
 
-__all__ = ["Coverage", "values_of_jobs", "values_of_plans"]
+__all__ = ["Coverage", "values_of_connections", "values_of_jobs", "values_of_plans"]
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ def _workers(scenario: Scenario) -> int:
 
 def _values(scenario: Scenario) -> dict[str, object]:
     hunted = hunted_in(scenario)
-    own = _values_of_connections(scenario) if hunted is None else by_name(hunted.hunt.values)(scenario, hunted)
+    own = values_of_connections(scenario) if hunted is None else by_name(hunted.hunt.values)(scenario, hunted)
     transport, link = scenario.transport, scenario.link
     return {
         "gradients": scenario.all_jobs[0].workload,
@@ -169,7 +169,7 @@ def values_of_plans(scenario: Scenario, hunted: Hunted) -> dict[str, object]:
     }
 
 
-def _values_of_connections(scenario: Scenario) -> dict[str, object]:
+def values_of_connections(scenario: Scenario, hunted: Hunted | None = None) -> dict[str, object]:
     job, transport = scenario.job, scenario.transport
     return {
         "arithmetic": f"{job.op} of {job.dtype}",

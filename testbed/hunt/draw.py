@@ -24,7 +24,7 @@ from topologies import LinkShape, Topology, rack
 from workloads.rc.recovery import rto_ns
 from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
 
-__all__ = ["TRACE_EVERY", "draw_schedule"]
+__all__ = ["TRACE_EVERY", "draw_schedule", "draw_transport", "link_shape", "with_timeout"]
 
 T = TypeVar("T")
 
@@ -49,6 +49,7 @@ _IRN = 0.3
 _PLAIN_IRN = 0.6
 """of those, without RACK"""
 _MTUS = {256: 84, 512: 7, 1024: 5, 2048: 2, 4096: 2}
+_QUEUES = {1000: 90, 16: 6, 6: 4}
 
 
 def draw_schedule(
@@ -74,7 +75,7 @@ def draw_schedule(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
     )
     if base is None:
-        scenario = _with_timeout(draw, scenario)
+        scenario = with_timeout(draw, scenario)
     if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
         cooked = draw.choice(RECIPES if kind == RACK else FABRIC_RECIPES)(draw, scenario)
         if is_sensible(cooked) and (may_fail(cooked) or not unsurvivable(cooked)):
@@ -93,14 +94,14 @@ def _calm(draw: Random, program: str, kind: str, recovery: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) * 256 // mtu
     job = _job(draw, max(2, most // hosts), mtu, kind)
-    shape = _shape(draw, mtu)
+    shape = link_shape(draw, mtu, _QUEUES)
     overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
     return _assembled(draw, program, rack(hosts, shape, overrides), shape, mtu, job, recovery)
 
 
 def _calm_fabric(draw: Random, program: str, recovery: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
-    shape = _shape(draw, mtu)
+    shape = link_shape(draw, mtu, _QUEUES)
     topology = draw_fabric(draw, shape)
     hosts, leaves = len(topology.hosts), sum(node.part == "leaf" for node in topology.nodes)
     # A packet and its ACK enter and leave one switch; a boundary's, three.
@@ -122,7 +123,7 @@ def _assembled(
         name="hunt",
         topology=topology,
         link=shape,
-        transport=_transport(draw, mtu, recovery),
+        transport=draw_transport(draw, mtu, recovery),
         switch=SwitchOptions(program=program, release=_weighted(draw, {"order": 85, "asap": 15})),
         job=replace(job, straggler=Straggler(draw.randrange(hosts), 1)) if draw.random() < 0.08 else job,
         time_limit_ns=_TIME_LIMIT_NS,
@@ -160,7 +161,8 @@ def _with_recovery(transport: Transport, recovery: str) -> Transport:
     return replace(transport, recovery=drawn, verb="write", receive_late_ns=0)
 
 
-def _transport(draw: Random, mtu: int, recovery: str) -> Transport:
+def draw_transport(draw: Random, mtu: int, recovery: str) -> Transport:
+    """`recovery`: of all connections; empty: it is drawn."""
     near_wrap = PSN_MODULUS - draw.randrange(1, 40)
     late = draw.random() < _LATE
     drawn = Transport(
@@ -176,12 +178,13 @@ def _transport(draw: Random, mtu: int, recovery: str) -> Transport:
     return _with_recovery(drawn, recovery)
 
 
-def _shape(draw: Random, mtu: int) -> LinkShape:
+def link_shape(draw: Random, mtu: int, queues: dict[int, int]) -> LinkShape:
+    """For RoCE packets of `mtu` bytes of payload. `queues`: lengths with weights."""
     need, _ = packet_bytes(Transport(path_mtu=mtu))
-    return draw_shape(draw, need, {1000: 90, 16: 6, 6: 4})
+    return draw_shape(draw, need, queues)
 
 
-def _with_timeout(draw: Random, scenario: Scenario) -> Scenario:
+def with_timeout(draw: Random, scenario: Scenario) -> Scenario:
     """The RTO, and what is told in shares of it."""
     wanted = draw.choice((8, 8, 12, 24)) * travel_ns(scenario)
     code = next(code for code in range(1, 32) if (rto_ns(code) or 0) >= wanted)

@@ -3,9 +3,9 @@ the one for protocols whose workers send again for ever, `survival_grid` the one
 
 from __future__ import annotations
 
-from testbed.hunt import survival
 from testbed.hunt.protocols import by_name, hunted_in
 from testbed.hunt.schedule import Survival
+from testbed.hunt.survival import SURVIVAL
 from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 
@@ -15,13 +15,9 @@ __all__ = ["excused", "may_fail", "unsurvivable"]
 def _survival(scenario: Scenario) -> Survival:
     hunted = hunted_in(scenario)
     if hunted is None:
-        return Survival(survival.may_fail, survival.unsurvivable, _everybody)
+        return SURVIVAL
     argument: Survival = by_name(hunted.hunt.survival)
     return argument
-
-
-def _everybody(plan: Plan) -> frozenset[str]:
-    return frozenset(worker.name for worker in plan.workers)
 
 
 def may_fail(scenario: Scenario) -> str | None:

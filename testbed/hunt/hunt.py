@@ -253,7 +253,8 @@ def _check_base(base: Scenario) -> None:
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((_NETREDUCE, *PROTOCOLS)),
         )  # fmt: skip
-    if not sums(base.switch.program):
+    needed = _NETREDUCE if hunted is None else hunted.program
+    if sums(needed) and not sums(base.switch.program):
         allowed = "a program that aggregates"
         raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)
     if base.expect != "pass":
@@ -261,7 +262,7 @@ def _check_base(base: Scenario) -> None:
     if base.job.workload == "digits":
         allowed = "synthetic, extreme, special"
         raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, allowed)
-    if hunted is not None:
+    if not traits_of(base.job.collective).reliable:
         return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
     rto = rto_ns(transport.timeout_code)

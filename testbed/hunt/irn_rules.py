@@ -182,8 +182,8 @@ class _Sender:
 
     def _is_known_to_lack(self) -> bool:
         """The oldest packet. In a recovery any packet behind it that arrived says so, be it by an answer that was
-        overtaken."""
-        in_recovery = self._recover_to is not None and bool(self._arrived)
+        overtaken; and where packets are answered in the order in which they came, whatever moves it does."""
+        in_recovery = self._recover_to is not None and (self._irn.in_order or bool(self._arrived))
         return self._gap_told or in_recovery or self._oldest <= self._lost_to
 
 

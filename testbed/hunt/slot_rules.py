@@ -24,7 +24,7 @@ from testbed.scenario.known import traits_of
 from workloads.datagrams.blocks import Collided, PartialSent, SlotChanged
 from workloads.events import FrameRejected
 
-__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules"]
+__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules", "no_rules_of_slots"]
 
 SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
 _FREED = ("result_own", "result_overflow")
@@ -37,6 +37,11 @@ def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
     hunted = hunted_in(context.plan.scenario)
     if hunted is not None:
         yield from by_name(hunted.hunt.rules)(context)
+
+
+def no_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:
+    """No switch has any."""
+    yield from ()
 
 
 def broken_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:

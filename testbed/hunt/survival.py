@@ -51,13 +51,16 @@ from testbed.faults.model import (
     Reorder,
 )
 from testbed.hunt.fault_reach import hold_ns, tiers
+from testbed.hunt.schedule import Survival
+from testbed.plan import Plan
 from testbed.scenario.geometry import packet_bytes
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from workloads.rc.go_back_n import INFINITE_RNR_RETRY
 from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
-__all__ = ["LOSES", "RESERVE", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
+__all__ = ["LOSES", "RESERVE", "SURVIVAL", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
 
 RESERVE = 3
 """timeouts that recovery may take once all is quiet"""
@@ -92,9 +95,9 @@ def _disturbs(fault: Fault) -> bool:
 
 def travel_ns(scenario: Scenario) -> int:
     """T: an upper bound on how long a window of all hosts is under way, there and back, when nothing is lost."""
-    job, topology = scenario.job, scenario.topology
+    topology = scenario.topology
     hops = _hops(scenario)
-    packets = hops * job.window_messages * job.message_packets
+    packets = hops * _under_way(scenario)
     slowest = min(link.shape.rate_bps for link in topology.links)
     slowest = min([slowest, *(fault.rate_bps for fault in scenario.faults if isinstance(fault, RateChange))])
     frame = packet_bytes(scenario.transport)[0] + _ETHERNET
@@ -103,6 +106,14 @@ def travel_ns(scenario: Scenario) -> int:
     line = 2 * hops * max(link.shape.delay_ns + link.shape.jitter_ns for link in topology.links)
     held = 2 * hops * sum(hold_ns(fault) for fault in scenario.faults)
     return serial + line + held
+
+
+def _under_way(scenario: Scenario) -> int:
+    """Packets at once on one link: a window of messages, which switches sum; or the gradients of all ranks."""
+    job = scenario.job
+    if traits_of(job.collective).in_messages:
+        return job.window_messages * job.message_packets
+    return len(scenario.ranks) * (job.size_bytes // scenario.transport.path_mtu + 1)
 
 
 def _copies(scenario: Scenario) -> float:
@@ -181,3 +192,10 @@ def unsurvivable(scenario: Scenario) -> str | None:
     if disturbed > allowed:
         return f"faults may hold up progress for {disturbed} ns; the retries outlast {allowed} ns"
     return None
+
+
+def _everybody(plan: Plan) -> frozenset[str]:
+    return frozenset(worker.name for worker in plan.workers)
+
+
+SURVIVAL = Survival(may_fail, unsurvivable, _everybody)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from testbed.checkers.orders import in_ring_order
 from testbed.plan.model import Plan
 from testbed.plan.ring import plan_ring
+from testbed.protocols.parts.scheduled import PAIRS_HUNT
 from testbed.scenario.protocol import Protocol, Traits
 from workloads.config import IRN_RECOVERIES
 
@@ -32,4 +33,5 @@ PROTOCOL = Protocol(
     ),
     order=in_ring_order,
     bound=_bound,
+    hunt=PAIRS_HUNT,
 )

@@ -9,11 +9,21 @@ from typing import Any
 from testbed.plan.model import Plan
 from testbed.plan.scheduled import plan_schedule, slowest_host_bps
 from testbed.scenario.checks_pairs import check_pairs
-from testbed.scenario.protocol import Protocol, SectionCheck, Traits
+from testbed.scenario.protocol import Hunt, Protocol, SectionCheck, Traits
 from workloads.collectives.pairs import Schedule
 from workloads.config import IRN_RECOVERIES
 
-__all__ = ["scheduled"]
+__all__ = ["PAIRS_HUNT", "scheduled"]
+
+PAIRS_HUNT = Hunt(
+    {"float32": 60, "int32": 40},
+    draw="testbed.hunt.draw_pairs:draw_pairs_schedule",
+    survival="testbed.hunt.survival:SURVIVAL",
+    rules="testbed.hunt.slot_rules:no_rules_of_slots",
+    values="testbed.hunt.coverage:values_of_connections",
+    smaller="testbed.hunt.draw_pairs:smaller_pairs",
+    watches_slots=False,
+)
 
 
 def scheduled(
@@ -44,4 +54,5 @@ def scheduled(
         checks=(check_pairs, *checks),
         order=order,
         bound=bound,
+        hunt=PAIRS_HUNT,
     )

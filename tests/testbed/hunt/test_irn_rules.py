@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from tests.support.rc_pair import BASE_VA, MTU, RKEY, START_PSNS, pair_configs
 from workloads.config import IrnConfig
 from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
 
-IRN = IrnConfig(rto_low_ns=100, rto_high_ns=320, cap_packets=6)
+IRN = IrnConfig(rto_low_ns=100, rto_high_ns=320, cap_packets=6, in_order=False)
+"""as switches that sum answer: not in the order in which packets came"""
 ACK, NAK = 0, 0x60
 
 
@@ -205,6 +207,17 @@ def test_nothing_is_known_to_lack_when_all_that_arrived_is_acknowledged(bench: B
     bench.hears(ACK, 2, 0)
     bench.sends(2)
     assert bench.broken == ["timers_wait"]
+
+
+def test_where_answers_come_in_order_all_that_moves_a_recovery_says_what_lacks(bench: Bench) -> None:
+    config = replace(bench.config, irn=replace(IRN, in_order=True))
+    bench.pair = IrnPair(config, lambda _, rule, what: bench.broken.append(rule))
+    bench.sends(0, 1, 2, 3)
+    bench.hears(NAK, 0, 1)
+    bench.sends(0)
+    bench.hears(ACK, 2, 0)
+    bench.sends(2)
+    assert bench.broken == []
 
 
 def test_an_honest_receiver_breaks_nothing(bench: Bench) -> None:

@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from testbed.hunt.judge import run_and_judge
-from tests.support.schedule_hunt import drawn_schedule
+from testbed.hunt.judge import judge_schedule
+from testbed.hunt.runner import Prey
+from testbed.hunt.schedule import Schedule
 from tests.support.schedule_mutants import SCHEDULE_MUTANTS
 from tests.support.schedules import SCHEDULES
 
@@ -18,19 +19,23 @@ COLLECTING = ("collected_in_another_order", "summed_before_all_is_there", "own_s
 """bugs of a step that collects, which one of the schedules has"""
 
 
-@pytest.mark.parametrize("collective", SCHEDULES)
+def drawn(collective: str, number: int) -> Schedule:
+    return Prey(1, TRIES, program="forward", kind=collective).schedule(number)
+
+
+@pytest.mark.parametrize("collective", ["ring", *SCHEDULES])
 @pytest.mark.timeout(3600)
 def test_every_drawn_run_ends_with_the_right_sums(collective: str) -> None:
-    for seed in range(RUNS):
-        failure, _ = run_and_judge(drawn_schedule(collective, seed))
-        assert failure is None, (collective, seed, failure)
+    for number in range(RUNS):
+        failure, _ = judge_schedule(drawn(collective, number))
+        assert failure is None, (collective, number, failure)
 
 
 def found_at(collective: str, bug: str) -> tuple[int, str]:
-    for seed in range(TRIES):
-        failure, _ = run_and_judge(drawn_schedule(collective, seed), SCHEDULE_MUTANTS[bug])
+    for number in range(TRIES):
+        failure, _ = judge_schedule(drawn(collective, number), SCHEDULE_MUTANTS[bug])
         if failure is not None:
-            return seed, failure.check
+            return number, failure.check
     return -1, ""
 
 

@@ -1,0 +1,100 @@
+"""Schedules for all-reduces between the hosts, over RC connections and plain switches: hosts, sizes, recoveries and
+links; `draw_faults` adds the trouble, within what `survival` allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from testbed.hunt.draw import draw_transport, link_shape, with_timeout
+from testbed.hunt.draw_fabric import draw_fabric
+from testbed.hunt.draw_faults import draw_faults
+from testbed.hunt.draw_link import other_shape
+from testbed.hunt.protocols import Hunted
+from testbed.hunt.shrink_hosts import fewer_hosts
+from testbed.scenario.job import Straggler
+from testbed.scenario.model import Job, Scenario, SwitchOptions
+from topologies import rack
+
+__all__ = ["draw_pairs_schedule", "smaller_pairs"]
+
+_HOSTS = {2: 20, 3: 20, 4: 20, 5: 14, 6: 10, 7: 8, 8: 8}
+"""powers of two and what lies between: ranks beyond the last power fold in and out"""
+_MTUS = {256: 80, 512: 8, 1024: 12}
+_QUEUES = {1000: 1}
+"""nothing is dropped for want of room: several peers send to one host at once, and nobody counts that as trouble"""
+_OVER_SPINES = 0.25
+_MOST_PACKETS = 24
+"""of a gradient, unless the dice want a large one"""
+_ELEMENT = 4
+_TIME_LIMIT_NS = 60_000_000_000
+_OPS = {"sum": 80, "max": 10, "xor": 10}
+
+
+def draw_pairs_schedule(
+    draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+) -> Scenario:
+    """As `testbed.hunt.draw_datagrams`."""
+    calm = _calm(draw, protocol, program) if base is None else replace(base, faults=(), world="simulated", source="")
+    return draw_faults(draw, calm)
+
+
+def _weighted(draw: Random, weights: dict[int, int]) -> int:
+    return draw.choices(list(weights), list(weights.values()))[0]
+
+
+def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
+    mtu = _weighted(draw, _MTUS)
+    shape = link_shape(draw, mtu, _QUEUES)
+    if draw.random() < _OVER_SPINES:
+        topology = draw_fabric(draw, shape)
+    else:
+        hosts = _weighted(draw, _HOSTS)
+        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
+        topology = rack(hosts, shape, overrides)
+    ranks = len(topology.hosts)
+    scenario = Scenario(
+        name="hunt",
+        topology=topology,
+        link=shape,
+        world="simulated",
+        transport=draw_transport(draw, mtu, ""),
+        switch=SwitchOptions(program),
+        job=_job(draw, protocol, ranks, mtu),
+        time_limit_ns=_TIME_LIMIT_NS,
+    )
+    return with_timeout(draw, scenario)
+
+
+def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
+    """An element for each rank at least; parts that end inside a packet, and parts of one element."""
+    most = _MOST_PACKETS * draw.choices((1, 3), (94, 6))[0] * mtu // _ELEMENT
+    elements = draw.choice(
+        (ranks, draw.randint(ranks, 4 * ranks), draw.randint(ranks, most), draw.randint(ranks, most))
+    )
+    return Job(
+        collective=protocol.name,
+        size_bytes=_ELEMENT * elements,
+        dtype=draw.choices(list(protocol.dtypes), list(protocol.dtypes.values()))[0],
+        op=draw.choices(list(_OPS), list(_OPS.values()))[0],
+        iterations=draw.choices((1, 2, 3), (50, 35, 15))[0],
+        workload=draw.choice(("synthetic", "extreme", "special")),
+        message_packets=draw.choice((1, 2, 8)),
+        straggler=Straggler(draw.randrange(ranks), 1) if draw.random() < 0.12 else None,
+    )
+
+
+def smaller_pairs(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
+    """Fewer hosts, iterations and elements; each rank keeps one to sum."""
+    yield from fewer_hosts(scenario)
+    job, ranks = scenario.job, len(scenario.topology.hosts)
+    if job.iterations > 1:
+        yield replace(scenario, job=replace(job, iterations=1))
+        yield replace(scenario, job=replace(job, iterations=job.iterations - 1))
+    elements = job.size_bytes // _ELEMENT
+    for fewer in sorted({ranks, elements // 2, elements - 1}):
+        if ranks <= fewer < elements:
+            yield replace(scenario, job=replace(job, size_bytes=_ELEMENT * fewer))
+    if scenario.transport.path_mtu > 256:
+        yield replace(scenario, transport=replace(scenario.transport, path_mtu=256))

@@ -1,0 +1,70 @@
+"""Drawn all-reduces between hosts can be written to a file, must end in time, and hold what hunts are for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from testbed.faults.healing import kind_of
+from testbed.hunt.draw_pairs import smaller_pairs
+from testbed.hunt.expected import may_fail, unsurvivable
+from testbed.hunt.protocols import PROTOCOLS
+from testbed.hunt.runner import Prey
+from testbed.hunt.survival import travel_ns
+from testbed.plan import make_plan
+from testbed.plan.paths import data_volumes
+from testbed.scenario import dump_scenario, parse_scenario
+
+KINDS = [name for name, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_pairs:")]
+MANY = {
+    kind: [Prey(3, 200, program="forward", kind=kind).schedule(number).scenario for number in range(200)]
+    for kind in KINDS
+}
+EACH = pytest.mark.parametrize("kind", KINDS)
+
+
+def test_all_that_is_a_schedule_of_transfers_is_hunted_and_the_ring() -> None:
+    assert set(KINDS) == {"binomial_tree", "rabenseifner", "recursive_doubling", "ring", "sharded_ps"}
+
+
+@EACH
+def test_every_schedule_is_a_file(kind: str) -> None:
+    for scenario in MANY[kind][:60]:
+        assert parse_scenario(dump_scenario(scenario), "drawn") == scenario
+
+
+@EACH
+def test_what_is_simpler_is_a_file_too(kind: str) -> None:
+    """Beside its faults, of which some name ranks that are gone: shrinking passes these over."""
+    for scenario in MANY[kind][:8]:
+        for smaller in smaller_pairs(replace(scenario, faults=()), PROTOCOLS[kind]):
+            assert parse_scenario(dump_scenario(smaller), "drawn").job == smaller.job
+
+
+@EACH
+def test_every_schedule_must_end_well_or_may_fail(kind: str) -> None:
+    for scenario in MANY[kind]:
+        assert may_fail(scenario) is not None or unsurvivable(scenario) is None
+
+
+@EACH
+def test_the_longest_way_of_all_data_is_counted(kind: str) -> None:
+    """No link carries in one iteration what takes longer than the window of the argument."""
+    for scenario in MANY[kind][:40]:
+        volumes = data_volumes(make_plan(scenario))
+        links = {link.name: link.shape.rate_bps for link in scenario.topology.links}
+        longest_s = max(8 * size / links[link] for (link, _), size in volumes.items()) / scenario.job.iterations
+        assert travel_ns(scenario) >= longest_s * 1e9
+
+
+@EACH
+def test_hosts_recoveries_fabrics_and_faults_are_all_drawn(kind: str) -> None:
+    drawn = MANY[kind]
+    assert {len(scenario.topology.hosts) for scenario in drawn} == set(range(2, 9))
+    assert {scenario.topology.kind for scenario in drawn} == {"rack", "spine_leaf"}
+    assert {scenario.transport.recovery for scenario in drawn} == {"gbn", "irn", "irn-rack"}
+    assert {scenario.transport.verb for scenario in drawn} == {"write", "send"}
+    assert {scenario.job.op for scenario in drawn} == {"sum", "max", "xor"}
+    assert {scenario.job.dtype for scenario in drawn} == {"float32", "int32"}
+    assert len({kind_of(fault) for scenario in drawn for fault in scenario.faults}) >= 11
