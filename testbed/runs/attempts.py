@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from testbed.checkers.twins import is_by_identity
+from testbed.checkers.twins import TOLERANCE, is_by_identity
 from testbed.estimate.dilation import choose_dilation
 from testbed.estimate.time import time_need
 from testbed.history.verdict import Verdict
@@ -16,12 +16,14 @@ from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import MOST_DILATION
 
-__all__ = ["ATTEMPTS", "MOST_ATTEMPTS", "Say", "choose_for_machine", "put_away", "twice", "with_dilation"]
+__all__ = ["ATTEMPTS", "MOST_ATTEMPTS", "Say", "choose_for_machine", "is_settled", "put_away", "twice", "with_dilation"]
 
 Say = Callable[[str], None]
 MOST_ATTEMPTS = 3
 """beyond the first"""
 ATTEMPTS = "attempts"
+_SAME = 0.01
+"""of a JCT: by so much two attempts may differ and are alike"""
 _EXACT_MOST_S = 30.0
 """of real time, that a run may take longer so that its frames arrive one by one"""
 
@@ -60,6 +62,20 @@ def twice(scenario: Scenario, document: dict[str, Any]) -> int | None:
     held = document["fidelity"]["verdict"] == Verdict.PASS or document["verdict"] == Verdict.FAIL
     factor = 2 * (scenario.dilation or 1)
     return None if held or factor > MOST_DILATION else factor
+
+
+def is_settled(document: dict[str, Any], before: dict[str, Any] | None) -> bool:
+    """Whether twice the factor left the JCT where it was, as far from the twin's: then it is not for want of a faster
+    machine, and no larger factor would help. `before`: the document of the attempt before; None: there was none."""
+    now_s, before_s = _off_s(document), _off_s(before or {})
+    return now_s is not None and before_s is not None and abs(now_s - before_s) <= _SAME * before_s
+
+
+def _off_s(document: dict[str, Any]) -> float | None:
+    """The JCT where it is too far from the twin's; None: it is not, or nobody knows."""
+    twin = document.get("twin") or {}
+    deviation, own_s = twin.get("deviation"), twin.get("own_jct_s")
+    return None if deviation is None or own_s is None or abs(deviation) <= TOLERANCE else float(own_s)
 
 
 def put_away(run_dir: Path, factor: int) -> None:

@@ -26,7 +26,7 @@ from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.about import about
-from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, put_away, twice, with_dilation
+from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, is_settled, put_away, twice, with_dilation
 from testbed.runs.kepthistory import load_history
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
@@ -135,6 +135,7 @@ def run_scenario(
         plan = make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
     tried: list[int] = []
+    before: dict[str, Any] | None = None
     while True:
         with needs_room(run_dir):
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried, own)
@@ -143,6 +144,12 @@ def run_scenario(
         if factor is None:
             return result
         assert scenario.dilation is not None
+        if is_settled(result.document, before):
+            say(
+                f"twice the dilation left the JCT where it was: it is not for want of a faster machine"
+            )
+            return result
+        before = result.document
         say(
             f"at dilation {scenario.dilation} this machine did not keep up "
             f"({result.document['fidelity']['reasons'][0]}); once more at {factor}"

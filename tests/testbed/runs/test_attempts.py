@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 
 from switch_nodes.events import PlaneStatistics
+from testbed.checkers import CheckContext
+from testbed.checkers.twins import Twin
+from testbed.figures.metrics import figures_of, metrics
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
 from testbed.runs import attempts, calibration
 from testbed.runs import run as running
-from testbed.runs.attempts import put_away, twice
+from testbed.runs.attempts import is_settled, put_away, twice
 from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
-from testbed.worlds.simulated import SimulatedWorld
+from testbed.worlds.simulated import SimulatedWorld, simulate
 
 SMALL = ["job.size=40kB", "capture=false"]
 COSTS = {"256": 8000.0, "1024": 8000.0, "4096": 14000.0}
@@ -104,6 +107,37 @@ def test_a_factor_that_the_scenario_names_is_kept(tmp_path: Path) -> None:
 def test_when_it_runs_again(fidelity: str, verdict: str, factor: int, following: int | None) -> None:
     scenario = replace(load_scenario("rack"), dilation=factor)
     assert twice(scenario, {"fidelity": {"verdict": fidelity}, "verdict": verdict}) == following
+
+
+@pytest.mark.parametrize(
+    ("own_s", "deviation", "before_s", "settled"),
+    [
+        (0.217, -0.059, 0.2175, True),
+        (0.217, -0.059, 0.225, False),
+        (0.217, -0.04, 0.2175, False),
+        (0.217, -0.059, None, False),
+        (None, None, 0.2175, False),
+    ],
+)
+def test_a_time_that_twice_the_factor_does_not_move_is_not_the_machines(
+    own_s: float | None, deviation: float | None, before_s: float | None, settled: bool
+) -> None:
+    now = {"twin": {"own_jct_s": own_s, "deviation": deviation}}
+    before = None if before_s is None else {"twin": {"own_jct_s": before_s, "deviation": -0.06}}
+    assert is_settled(now, before) is settled
+
+
+def test_no_attempt_follows_two_that_are_alike(chosen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin of half the rate takes twice as long, whatever the factor."""
+    slow = make_plan(load_scenario("rack", [*SMALL, "topology.link.rate=50Mbps"], world="simulated"))
+    twin = Twin((figures_of(metrics(CheckContext(slow, simulate(slow)))),))
+    monkeypatch.setattr(running, "make_twin", lambda *_: twin)
+    world, said = SlowUntil(1), list[str]()
+    scenario = replace(load_scenario("rack", SMALL), dilation=None)
+    result = run_scenario(scenario, tmp_path / "run", world=world, say=said.append)
+    assert world.at == [3, 6]
+    assert result.document["fidelity"]["verdict"] == "unknown"
+    assert said[-1].startswith("twice the dilation left the JCT where it was")
 
 
 def test_what_an_attempt_left_moves_away(tmp_path: Path) -> None:
