@@ -145,9 +145,7 @@ def run_scenario(
             return result
         assert scenario.dilation is not None
         if is_settled(result.document, before):
-            say(
-                f"twice the dilation left the JCT where it was: it is not for want of a faster machine"
-            )
+            say("twice the dilation left the JCT where it was: it is not for want of a faster machine")
             return result
         before = result.document
         say(
