@@ -220,7 +220,7 @@ class SwitchSampled(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueMarks(Event):
-    """What a port that marks by the length of its queue, or trims, did; told when the switch stops."""
+    """What a port that marks by the length of its queue, trims or knows classes did; told when the switch stops."""
 
     port: int
     marks: int
@@ -230,7 +230,9 @@ class QueueMarks(Event):
     trimmed: int = 0
     """packets that the full queue cut down to their headers"""
     refused: int = 0
-    """frames that the full queue dropped, since they cannot be cut"""
+    """frames that the full queue dropped, since they cannot be cut, or since it knows classes"""
+    early: int = unless_default(0)
+    """frames of the low class that the queue dropped although it had room"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,16 @@ class LinkShape:
     queue_full: str = "drop"
     """what becomes of a frame that finds the queue full: drop; trim, RoCE data is cut to its headers, which go on
     (`workloads.wire.trimming`)"""
+    priority: str = "none"
+    """in which order a switch serves what waits: none, as it came; layers, strictly by layer class
+    (`workloads.wire.dscp`), each of which has a queue of its own, of `queue_packets`, that marks and drops by itself"""
+    drop_low_above_packets: int | None = None
+    """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
+    it does not ask for classes"""
+
+    @property
+    def knows_classes(self) -> bool:
+        return self.priority != "none" or self.drop_low_above_packets is not None
 
     @property
     def trims(self) -> bool:

@@ -1,141 +1,181 @@
-"""ECN marking and trimming at the ports of a switch in real time: a frame gets CE when the queue below its port is too
-long, and loses its payload when it is full.
+"""What the ports of a switch do in real time by the length of their queues: a frame gets CE when the queue below its
+port is too long, loses its payload when it is full, or is dropped because of its class.
 
 The queue is the kernel's, a pfifo below HTB, which drops and never marks. But nobody else sends into it, and what HTB
 does is known: a frame leaves when no tokens are owed, each costs its time at the rate, and an idle queue saves up to a
 burst of them (net/sched/sch_htb.c). So the port keeps the same account and knows how many frames wait, without a system
 call per frame; a test holds it against the lengths that the kernel tells. With a burst of 0 it is the account of the
 link itself, whose queue is never shorter than the kernel's. The kernel's limit is that of the queue and its reserve
-together: what of it is the reserve, the account says.
+together: what of it is the reserve, the account says. Where a queue knows classes, the limit is the account's alone;
+the kernel only serves them in their order.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from switch_nodes.events import QueueMarks
+from switch_nodes.forwarding.classes import ClassQueue
 from switch_nodes.tap import Tap
-from workloads.machine import FrameBatch
+from workloads.machine import Buffer, FrameBatch
+from workloads.wire.dscp import NO_DSCP, is_low, layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
 from workloads.wire.trimming import for_reserve
 
-__all__ = ["EgressMarking", "ModelledQueue"]
+__all__ = ["EgressMarking", "ModelledQueue", "Refusal"]
 
 _BITS_NS = 8 * 10**9
 _IP_AT, _IP_HEAD_END = 14, 26
 """from the IP header to the end of the IPv4 checksum: what a mark may change"""
 _MOST_HEADERS = 54
+Refusal: TypeAlias = Callable[[int, Buffer, int, int, bool], None]
+"""told of a frame that a queue with classes refuses: (port, frame, frames that wait there, now, whether it had room)"""
 
 
 class ModelledQueue:
-    """The queue of one HTB class. Times in ns. `rates`: (from when, bit/s, burst in bytes), the first from the start
-    on."""
+    """The queue of one HTB class, or those of the children that it serves by layer class. Times in ns. `rates`: (from
+    when, bit/s, burst in bytes), the first from the start on."""
 
     def __init__(
-        self, rates: Sequence[tuple[int, int, int]], threshold: int | None, limit: int, reserve: int = 0
+        self,
+        rates: Sequence[tuple[int, int, int]],
+        threshold: int | None,
+        limit: int,
+        reserve: int = 0,
+        *,
+        low_until: int | None = None,
+        serves_classes: bool = False,
+        knows_classes: bool = False,
     ) -> None:
         """`threshold` None: it never marks. `reserve`: headers that may wait beside a full queue, 0 where it does not
-        trim."""
+        trim. `knows_classes`: the limit is kept here, not by the kernel; with `low_until` frames of the low class are
+        refused while so many wait; with `serves_classes` each layer class has a queue, and a better one leaves first.
+        """
         self._rates = deque(rates)
         _, self._rate_bps, self._burst = self._rates.popleft()
         self._limit, self._reserve = limit, reserve
         self.marks = threshold is not None
         """whether it may ask for a mark"""
         self._threshold = limit + reserve if threshold is None else threshold
+        self._low_until = limit if low_until is None else low_until
+        self._serves_classes = serves_classes
+        self.knows_classes = knows_classes
         self._paid_at: int | None = None
         """when no tokens will be owed"""
-        self._leaving: deque[tuple[int, int]] = deque()
-        """(when, bytes) of the frames that wait"""
+        self._queue = ClassQueue[int]()
+        """bytes of the frames that wait"""
         self.peak = 0
         """most frames that waited"""
 
     def waiting(self, now: int) -> int:
-        """Frames in the queue; `now` never goes back."""
+        """Frames in all queues; `now` never goes back."""
         while self._rates and self._rates[0][0] <= now:
-            self._change_rate()
-        leaving = self._leaving
-        while leaving and leaving[0][0] <= now:
-            leaving.popleft()
-        return len(leaving)
+            at, rate_bps, burst = self._rates.popleft()
+            self._serve(at)
+            self._rate_bps, self._burst = rate_bps, burst
+        self._serve(now)
+        return len(self._queue)
+
+    def waiting_with(self, dscp: int, now: int) -> int:
+        """Frames in the queue that a frame with this DSCP is for."""
+        self.waiting(now)
+        return self._queue.waiting_in(self._class_of(dscp))
 
     def trims(self, now: int) -> bool:
         """Whether the next frame finds the queue full, and its headers the reserve."""
         return self._reserve > 0 and self.waiting(now) >= self._limit
 
-    def enter(self, size: int, now: int) -> bool:
-        """A frame of `size` bytes is put into the queue. Whether it is to be marked: as many as the threshold wait
+    def refuses(self, dscp: int, now: int) -> str:
+        """Why a frame may not enter, of a queue that knows classes: queue, it is full; early, it has no room for the
+        low class any more. Empty: it may."""
+        waiting = self.waiting_with(dscp, now)
+        if waiting >= self._limit:
+            return "queue"
+        return "early" if waiting >= self._low_until and is_low(dscp) else ""
+
+    def enter(self, size: int, now: int, dscp: int = NO_DSCP) -> bool:
+        """A frame of `size` bytes is put into its queue. Whether it is to be marked: as many as the threshold wait
         there. One that the full queue drops leaves no trace."""
-        waiting = self.waiting(now)
+        waiting = self.waiting_with(dscp, now)
         if waiting >= self._limit + self._reserve:
             return False
-        self._add(size, now)
-        self.peak = max(self.peak, len(self._leaving))
+        if self._paid_at is not None and self._paid_at > now:
+            self._queue.put(size, self._class_of(dscp))
+        else:
+            saved = now - self._burst * _BITS_NS // self._rate_bps
+            self._pay(size, saved if self._paid_at is None or self._paid_at < saved else self._paid_at)
+        self.peak = max(self.peak, len(self._queue))
         return waiting >= self._threshold
 
-    def _add(self, size: int, now: int) -> None:
-        paid_at = self._paid_at
-        leaves = now if paid_at is None or paid_at < now else paid_at
-        saved = leaves - self._burst * _BITS_NS // self._rate_bps
-        if paid_at is None or paid_at < saved:
-            paid_at = saved
-        self._paid_at = paid_at + size * _BITS_NS // self._rate_bps
-        if leaves > now:
-            self._leaving.append((leaves, size))
+    def _class_of(self, dscp: int) -> int:
+        return layer_class_of(dscp) if self._serves_classes else 0
 
-    def _change_rate(self) -> None:
-        at, rate_bps, burst = self._rates.popleft()
-        left = [size for leaves, size in self._leaving if leaves > at]
-        if left:
-            self._paid_at = self._leaving[-len(left)][0]
-        self._rate_bps, self._burst = rate_bps, burst
-        self._leaving.clear()
-        for size in left:
-            self._add(size, at)
+    def _serve(self, until: int) -> None:
+        """A frame leaves when no tokens are owed for those before it."""
+        while len(self._queue) and self._paid_at is not None and self._paid_at <= until:
+            self._pay(self._queue.take(), self._paid_at)
+
+    def _pay(self, size: int, paid_at: int) -> None:
+        self._paid_at = paid_at + size * _BITS_NS // self._rate_bps
 
 
 class EgressMarking:
-    """The modelled queues of a switch's ports, by port; ports without one neither mark nor trim."""
+    """The modelled queues of a switch's ports, by port; ports without one do nothing of it."""
 
-    def __init__(self, queues: Mapping[int, ModelledQueue]) -> None:
-        self._queues = dict(queues)
-        self._marks, self._trimmed, self._refused = (dict.fromkeys(queues, 0) for _ in range(3))
+    def __init__(self, queues: Mapping[int, ModelledQueue], on_refusal: Refusal | None = None) -> None:
+        self._queues, self._on_refusal = dict(queues), on_refusal
+        self._marks, self._trimmed, self._refused, self._early = (dict.fromkeys(queues, 0) for _ in range(4))
 
     def __bool__(self) -> bool:
         return bool(self._queues)
 
     def apply(self, batch: FrameBatch, now: int, tap: Tap | None = None) -> None:
         """The frames of `batch` leave by their ports, in this order: mark those that are to be marked, cut those that
-        find their queue full, and take out those of which nothing may enter the reserve."""
+        find their queue full, and take out those of which nothing may enter the reserve or whose class may not enter.
+        """
         ports, lengths = batch.ports[: batch.count].tolist(), batch.lengths[: batch.count].tolist()
-        gone: list[int] = []
+        gone: dict[int, str] = {}
         for row, (port, length) in enumerate(zip(ports, lengths, strict=True)):
             queue = self._queues.get(port)
             if queue is None:
                 continue
-            is_cut = False
-            if queue.trims(now):
+            is_cut, dscp = False, NO_DSCP
+            if queue.knows_classes:
+                dscp = read_dscp(batch.row(row))
+                if why := queue.refuses(dscp, now):
+                    gone[row] = why
+                    self._refuse(port, batch.row(row), now, queue.waiting_with(dscp, now), why)
+                    continue
+            elif queue.trims(now):
                 found = for_reserve(batch.row(row))
                 if found is None:
-                    gone.append(row)
+                    gone[row] = "queue"
+                    self._refused[port] += 1
                     continue
                 frame, is_cut = found
                 if is_cut:
                     self._trimmed[port] += 1
                     batch.frames[row, : len(frame)] = np.frombuffer(frame, np.uint8)
                     batch.lengths[row] = length = len(frame)
-            if queue.enter(length, now):
+            if queue.enter(length, now, dscp):
                 self._mark(batch, row, port)
             if is_cut and tap is not None:
                 tap.trimmed(port, batch.row(row), now)
-        for row in gone:
-            self._refused[ports[row]] += 1
-            if tap is not None:
-                tap.dropped(ports[row], batch.row(row), now, True, "queue")
+        if tap is not None:
+            for row, why in gone.items():
+                tap.dropped(ports[row], batch.row(row), now, True, why)
         if gone:
-            _take_out(batch, gone)
+            _take_out(batch, list(gone))
+
+    def _refuse(self, port: int, frame: Buffer, now: int, waiting: int, why: str) -> None:
+        early = why == "early"
+        (self._early if early else self._refused)[port] += 1
+        if self._on_refusal is not None:
+            self._on_refusal(port, frame, waiting, now, early)
 
     def _mark(self, batch: FrameBatch, row: int, port: int) -> None:
         marked = mark_ce(batch.row(row)[:_MOST_HEADERS])
@@ -150,13 +190,13 @@ class EgressMarking:
 
     @property
     def refused(self) -> int:
-        """Frames that found a full queue and could not be cut."""
+        """Frames that found a full queue and were not cut."""
         return sum(self._refused.values())
 
     def events(self) -> list[QueueMarks]:
         """What is told at the end, port by port."""
         return [
-            QueueMarks(port, self._marks[port], queue.peak, self._trimmed[port], self._refused[port])
+            QueueMarks(port, self._marks[port], queue.peak, self._trimmed[port], self._refused[port], self._early[port])
             for port, queue in self._queues.items()
         ]
 

@@ -65,9 +65,9 @@ class DataPlane:
     the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
     `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
     wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
-    by the length of their queues, or trim. `wires`: of ports whose frames arrive when their last bit does. `io`
-    replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they say
-    otherwise.
+    by the length of their queues, trim, or know classes. `wires`: of ports whose frames arrive when their last bit
+    does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they
+    say otherwise.
 
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.

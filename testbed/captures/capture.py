@@ -23,10 +23,12 @@ from testbed.captures.pcapng import (
 )
 from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["DROPPED", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
+__all__ = ["DROPPED", "EARLY", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
 """how the comment of a frame starts that a fault took away; the fault's reason follows"""
+EARLY = DROPPED + "early"
+"""the comment of a frame of the low class that a queue with room did not take"""
 TRIMMED = "trimmed: queue"
 """the comment of the headers that a full queue left of a frame"""
 _BLOCK_BYTES = 64

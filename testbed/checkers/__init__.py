@@ -10,6 +10,7 @@ from testbed.checkers.card import counted_once, counted_slots
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
 from testbed.checkers.credit import credit_bound
+from testbed.checkers.early_drops import early_drops, skip_early_drops
 from testbed.checkers.exactly_once import exactly_once
 from testbed.checkers.exercised import faults_exercised, strikes
 from testbed.checkers.fidelity import judge_fidelity
@@ -149,6 +150,12 @@ register_checker(
     congestion,
     proves="congestion was marked and answered: CE, CNPs, rates within their bounds",
     skip=skip_congestion,
+)
+register_checker(
+    "early_drops",
+    early_drops,
+    proves="queues that know classes dropped the low class early, and nothing else while they had room",
+    skip=skip_early_drops,
 )
 register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
 register_checker("no_crash", no_crash, proves="no process ended unasked")

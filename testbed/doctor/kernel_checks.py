@@ -23,6 +23,7 @@ __all__ = [
     "check_namespaces",
     "check_netem",
     "check_offloads",
+    "check_priority",
     "check_veth",
 ]
 
@@ -89,6 +90,16 @@ def check_htb() -> str:
     if reading is None or (reading.rate_bps, reading.queue_packets) != (100_000_000, 77):
         raise ProbeFailed(f"asked for 100 Mb/s and 77 packets, the kernel shows {reading}")
     return "class with rate and queue limit, read back"
+
+
+def check_priority() -> str:
+    with _pair() as (netlink, index), _known("htb or pfifo, or the classifier u32"):
+        shape(netlink, index, rate_bps=100_000_000, queue_packets=77, mtu=_JUMBO, serves_classes=True)
+        reading = read_qdisc(netlink, index)
+        filters = {message.get_attr("TCA_KIND") for message in netlink.get_filters(index=index)}
+    if reading is None or not reading.serves_classes or filters != {"u32"}:
+        raise ProbeFailed(f"asked for layer classes chosen by u32, the kernel shows {reading} and filters {filters}")
+    return "one HTB class with a queue for each layer class, chosen by DSCP"
 
 
 def check_netem() -> str:

@@ -71,6 +71,14 @@ PROBES: tuple[ProbeSpec, ...] = (
         isolated=True,
     ),
     ProbeSpec(
+        "priority",
+        "HTB with u32: service by layer class",
+        kernel.check_priority,
+        "no topology.link.priority in the emulated world; the simulated one has it",
+        _KERNEL + " (CONFIG_NET_CLS_U32)",
+        isolated=True,
+    ),
+    ProbeSpec(
         "netem",
         "netem",
         kernel.check_netem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "BarrierPassed",
@@ -18,6 +18,7 @@ __all__ = [
     "MachineMeasured",
     "NodeExited",
     "NodeStarted",
+    "QueueDropped",
     "QueuesSampled",
     "ShapingMeasured",
     "TcpFlowMeasured",
@@ -88,6 +89,29 @@ class ShapingMeasured(Event):
     """frames that got CE because the queue was longer than its ECN threshold"""
     trimmed: int = 0
     """packets that the full queue cut down to their headers"""
+    early: int = unless_default(0)
+    """frames of the low class that the queue dropped although it had room; `drops` does not count them"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDropped(Event):
+    """A queue of a switch that knows classes (`LinkShape.knows_classes`) did not take a frame."""
+
+    link: str
+    direction: str
+    early: bool
+    """it was of the low class, and the queue had room; else the queue was full"""
+    dscp: int
+    """of the frame; -1: it holds no IP packet"""
+    waiting: int
+    """frames in the queue that it was for, when it came: that of its layer class, where they are served"""
+    flow: str
+    """`srcip>dstip:qpn`; empty when the packet is not RoCE"""
+    opcode: int
+    """-1 when the packet is not RoCE"""
+    psn: int
+    packet: str = unless_default("")
+    """of a datagram of an aggregation protocol, as `FaultStruck.packet`"""
 
 
 @dataclass(frozen=True, slots=True)

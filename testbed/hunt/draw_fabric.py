@@ -16,6 +16,7 @@ RACK, FABRIC = "rack", "fabric"
 """what is drawn: one switch, or leaves and spines"""
 _MOST_HOSTS = 8
 _SPRAYED = 0.4
+_LATER_KEYS = ", queue_full='drop', priority='none', drop_low_above_packets=None"
 
 
 def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
@@ -38,8 +39,8 @@ def draw_fabric(draw: Random, shape: LinkShape) -> Topology:
 def _sprayed(topology: Topology) -> Topology:
     """A part of all fabrics sprays, with one way that is longer than the others, by anything from a packet to many
     round trips. Drawn from what is drawn already, so that nothing else of a schedule depends on it."""
-    # The seed is the topology as it was when old seeds got their meaning: before links had `queue_full`.
-    draw = Random(repr(topology).replace(", queue_full='drop'", ""))
+    # The seed is the topology as it was when old seeds got their meaning: before links had these.
+    draw = Random(repr(topology).replace(_LATER_KEYS, ""))
     if draw.random() >= _SPRAYED:
         return topology
     far = draw.choice([link.name for link in topology.links if link.b.startswith("spine")])

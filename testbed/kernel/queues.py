@@ -7,7 +7,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from testbed.kernel.shaping import CLASS, LEAF
+from testbed.kernel.shaping import LEAVES
 
 __all__ = ["open_queues", "read_waiting"]
 
@@ -28,7 +28,7 @@ def open_queues() -> socket.socket:
 
 
 def read_waiting(queues: socket.socket) -> dict[int, int]:
-    """Frames in the queue below our class, by index of the interface. Raises OSError."""
+    """Frames in the queues below our class, by index of the interface. Raises OSError."""
     queues.send(_QUESTION)
     waiting: dict[int, int] = {}
     while True:
@@ -41,8 +41,8 @@ def read_waiting(queues: socket.socket) -> dict[int, int]:
             body = at + _HEAD.size
             if kind == _NEW_QDISC:
                 _, index, handle, parent, _ = _TC.unpack_from(data, body)
-                if handle == LEAF and parent == CLASS:
-                    waiting[index] = _length(data[body + _TC.size : at + size])
+                if LEAVES.get(handle) == parent:
+                    waiting[index] = waiting.get(index, 0) + _length(data[body + _TC.size : at + size])
             at += size + 3 & ~3
 
 

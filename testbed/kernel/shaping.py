@@ -1,9 +1,14 @@
-"""The rate and the queue of one interface: HTB with one class and a pfifo below it, through netlink.
+"""The rate and the queue of one interface: HTB with one class and a pfifo below it, through netlink. Where layer
+classes are served by priority, the class has one child for each, with a pfifo of its own, and u32 filters choose by
+DSCP.
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
 kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
 much of a run pass unshaped, so it is limited to a span of the rate, and never below two frames. Rates and spans are the
 kernel's, in real time.
+
+What a child may send of its own leaves before what others may only borrow from the class, whatever their priorities.
+HTB has no rate of zero; ours are so small that it is one frame of a child that sent nothing for a minute.
 """
 
 from __future__ import annotations
@@ -12,10 +17,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from workloads.wire.dscp import LAYER_CLASSES, dscp_of
+
 __all__ = [
     "BURST_NS",
     "CLASS",
-    "LEAF",
+    "LEAVES",
     "QdiscReading",
     "burst_bytes",
     "change_rate",
@@ -26,7 +33,17 @@ __all__ = [
 
 _ROOT = 0x1_0000
 CLASS = 0x1_0010
-LEAF = 0x10_0000
+_LEAF = 0x10_0000
+_CHILD, _CHILD_LEAF = 0x1_0020, 0x20_0000
+"""of layer class 0; the others follow"""
+_LEAVES = {_LEAF: CLASS}
+_CHILD_LEAVES = {_CHILD_LEAF + (number << 16): _CHILD + number for number in range(LAYER_CLASSES)}
+LEAVES = _LEAVES | _CHILD_LEAVES
+"""handles of queues, with the class that each is below"""
+_OWN_RATE = 8
+_CEIL = 4_000_000_000
+"""of a child, bytes/s: the class above it is the limit"""
+_IPV4, _IPV6 = 0x0800, 0x86DD
 _QUANTUM = 60_000
 _BURST = 65_536
 BURST_NS = 20_000_000
@@ -41,11 +58,14 @@ class QdiscReading:
 
     rate_bps: int
     queue_packets: int
+    """of each layer class, where they are served"""
     bytes: int
     """that passed the class since it was made"""
     packets: int
     drops: int
     """that the full queue refused"""
+    serves_classes: bool
+    """strictly by layer class"""
 
 
 def burst_bytes(rate_bps: int, mtu: int, span_ns: int = BURST_NS) -> int:
@@ -57,11 +77,41 @@ def _class_options(rate_bps: int, mtu: int, burst_ns: int) -> dict[str, int]:
     return {"parent": _ROOT, "rate": rate_bps // 8, "burst": burst, "cburst": burst, "quantum": _QUANTUM}
 
 
-def shape(netlink: Any, index: int, *, rate_bps: int, queue_packets: int, mtu: int, burst_ns: int = BURST_NS) -> None:
-    """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. Raises NetlinkError."""
-    netlink.tc("add", "htb", index, _ROOT, default=CLASS & 0xFFFF)
+def shape(
+    netlink: Any,
+    index: int,
+    *,
+    rate_bps: int,
+    queue_packets: int,
+    mtu: int,
+    burst_ns: int = BURST_NS,
+    serves_classes: bool = False,
+) -> None:
+    """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. `serves_classes`: strictly by layer
+    class, each with a queue of `queue_packets`. Raises NetlinkError."""
+    leaves = _CHILD_LEAVES if serves_classes else _LEAVES
+    netlink.tc("add", "htb", index, _ROOT, default=next(iter(leaves.values())) & 0xFFFF)
     netlink.tc("add-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst_ns))
-    netlink.tc("add", "pfifo", index, LEAF, parent=CLASS, limit=queue_packets)
+    if serves_classes:
+        _add_children(netlink, index)
+    for leaf, parent in leaves.items():
+        netlink.tc("add", "pfifo", index, leaf, parent=parent, limit=queue_packets)
+
+
+def _add_children(netlink: Any, index: int) -> None:
+    for number in range(LAYER_CLASSES):
+        netlink.tc(
+            "add-class", "htb", index, _CHILD + number, parent=CLASS, rate=_OWN_RATE, burst=1, ceil=_CEIL,
+            cburst=_BURST, quantum=_QUANTUM, prio=number,
+        )  # fmt: skip
+        if number:  # what no filter knows is of class 0
+            tos, mask = dscp_of(number, low=False) << 2, 0xF8  # without ECN, and the bit of the low class
+            keys = {_IPV4: f"{tos:#04x}/{mask:#04x}+1", _IPV6: f"{tos << 4:#06x}/{mask << 4:#06x}+0"}
+            for prio, (protocol, key) in enumerate(keys.items(), start=1):
+                netlink.tc(
+                    "add-filter", "u32", index, parent=_ROOT, prio=prio, protocol=protocol, target=_CHILD + number,
+                    keys=[key],
+                )  # fmt: skip
 
 
 def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int, burst_ns: int = BURST_NS) -> None:
@@ -77,23 +127,24 @@ def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
 def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]:
     """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all
     interfaces whichever is asked for, so ask once for many."""
-    queues = {
-        message["index"]: message
-        for message in netlink.get_qdiscs()
-        if message["handle"] == LEAF and message["parent"] == CLASS and message.get_attr("TCA_KIND") == "pfifo"
-    }
+    queues: dict[int, list[Any]] = {}
+    for message in netlink.get_qdiscs():
+        if LEAVES.get(message["handle"]) == message["parent"] and message.get_attr("TCA_KIND") == "pfifo":
+            queues.setdefault(message["index"], []).append(message)
     readings = {}
     for index in indices:
         htb = _read_class(netlink, index)
-        if htb is not None and index in queues:
+        below = queues.get(index, [])
+        if htb is not None and len(below) in (len(_LEAVES), len(_CHILD_LEAVES)):
             options = htb.get_attr("TCA_OPTIONS")
             basic = htb.get_attr("TCA_STATS2").get_attr("TCA_STATS_BASIC")
             readings[index] = QdiscReading(
                 8 * (options.get_attr("TCA_HTB_RATE64") or options.get_attr("TCA_HTB_PARMS")["rate"]),
-                queues[index].get_attr("TCA_OPTIONS")["limit"],
+                below[0].get_attr("TCA_OPTIONS")["limit"],
                 basic["bytes"],
                 basic["packets"],
-                queues[index].get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["drops"],
+                sum(queue.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["drops"] for queue in below),
+                len(below) > 1,
             )
     return readings
 

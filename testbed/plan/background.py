@@ -41,7 +41,7 @@ def plan_background(scenario: Scenario) -> tuple[PlannedFlow, ...]:
             src_ip=source.ip,
             dst_ip=target.ip,
             sport=draw.randrange(0x8000, 0xC000),
-            tos=_ECT0 if flow.ecn else 0,
+            tos=flow.dscp << 2 | (_ECT0 if flow.ecn else 0),
         )
         config = FlowConfig(
             name=flow.name,

@@ -37,12 +37,12 @@ def _table(history: Sequence[Record], struck: Counter[tuple[str, str]]) -> str:
     measured = [record.event for record in of_kind(history, ShapingMeasured)]
     if not measured:
         return '<p class="dim">What each link carried was not measured: the run did not end.</p>'
-    counts = "struck by faults", "dropped by its queue", "trimmed by it", "marked"
+    counts = "struck by faults", "dropped by its queue", "dropped early by class", "trimmed by it", "marked"
     head = "".join(f"<td><b>{name}</b></td>" for name in ("link", "direction", "carried", *counts))
     rows = "".join(
         f"<tr><td>{escape(each.link)}</td><td>{escape(str(each.direction))}</td><td>{byte_size(each.bytes)}</td>"
-        f"<td>{struck[each.link, str(each.direction)]:,}</td><td>{each.drops:,}</td><td>{each.trimmed:,}</td>"
-        f"<td>{each.marks:,}</td></tr>"
+        f"<td>{struck[each.link, str(each.direction)]:,}</td><td>{each.drops:,}</td><td>{each.early:,}</td>"
+        f"<td>{each.trimmed:,}</td><td>{each.marks:,}</td></tr>"
         for each in measured[:_MOST_ROWS]
     )
     more = len(measured) - _MOST_ROWS

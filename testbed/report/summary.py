@@ -150,7 +150,9 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
     queues = metrics.get("queues") or {"dropped": 0, "trimmed": 0}
     if queues["dropped"] or queues["trimmed"]:
         lines.append(Line(_of_queues(queues), "", 2))
-    elif not total:
+    if queues.get("early"):
+        lines.append(Line(_of_classes(queues), "", 2))
+    elif not total and not (queues["dropped"] or queues["trimmed"]):
         lines.append(Line("no packet was lost", "", 2))
     causes = {
         "nak": "after a NAK",
@@ -191,6 +193,14 @@ def _of_queues(queues: dict[str, Any]) -> str:
     which = ", ".join(f"{name} {sum(counts.values()):,}" for name, counts in links)
     losses = [f"{verb} {amount(queues[verb], 'packet')}" for verb in ("trimmed", "dropped") if queues[verb]]
     return f"full queues {' and '.join(losses)} (most: {which})"
+
+
+def _of_classes(queues: dict[str, Any]) -> str:
+    """What queues with room dropped for its class, and which of them most of it."""
+    early = {name: sum(each["early"] for each in counts.values()) for name, counts in queues["by_dscp"].items()}
+    most = sorted(early.items(), key=lambda item: -item[1])[:3]
+    which = ", ".join(f"{name} {count:,}" for name, count in most)
+    return f"queues with room dropped {amount(queues['early'], 'packet')} of the low class early (most: {which})"
 
 
 _CARRIED = {"data": "with data", "results": "with a result", "answers": "with an ACK or NAK", "other": "other"}

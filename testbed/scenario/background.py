@@ -44,6 +44,8 @@ class BackgroundFlow(Section):
     """`udp`: bytes of a datagram, which must fit the smallest MTU"""
     ecn: BoolKey = False
     """`udp`: packets are ECN-capable and get marked"""
+    dscp: Annotated[int, whole(0, 63, " (DSCP)")] = 0
+    """`udp`: of its packets; 8 to 15 are classes of queues ([priority](priority.md))"""
 
     def check(self, at: At) -> None:
         if self.kind == "udp" and self.rate_bps is None:
@@ -53,7 +55,7 @@ class BackgroundFlow(Section):
             (at / "stop").add("it ends before it begins", found=found, allowed="a time after start")
 
     def left_out(self) -> Collection[str]:
-        return ("payload_bytes", "ecn") if self.kind == "tcp" else ()
+        return ("payload_bytes", "ecn", "dscp") if self.kind == "tcp" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class FlowsType(KeyType):
                     taken.add(flow.name)
             with as_far_as_known():
                 if flow is not None and flow.kind == "tcp":
-                    for key in {"payload", "ecn"} & set(entry):
+                    for key in sorted({"payload", "ecn", "dscp"} & set(entry)):
                         (at / index / key).add("only UDP has it", allowed="leave the key out")
         return tuple(flow for _, _, flow in found if flow is not None)
 

@@ -41,6 +41,20 @@ declare_keys(
             "so that the receiver asks for it at once ([trimming](trimming.md))"
         ),
     ),
+    priority=(
+        Annotated[str, choice(("none", "layers"))],
+        (
+            "in which order a switch serves what waits: `none`, as it came; `layers`, strictly by the layer class in "
+            "DSCP, each of which has a queue of its own, of `queue` packets ([priority](priority.md))"
+        ),
+    ),
+    drop_low_above_packets=(
+        Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)"), Key("drop_low_above")],
+        (
+            "packets, less than `queue`: a switch drops a frame whose DSCP is of the low class if it comes while at "
+            "least that many wait ([priority](priority.md))"
+        ),
+    ),
 )
 
 LinkChanges = changes_of(LinkShape, "LinkChanges")
@@ -55,9 +69,12 @@ def check_shape(at: At, shape: LinkShape) -> bool:
         found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
         (at / "jitter").add("jitter exceeds the delay", found=found, allowed="0 to the delay")
         return False
-    threshold = shape.ecn_threshold_packets
-    if threshold is not None and threshold >= shape.queue_packets:
-        found = f"queue {shape.queue_packets}, ecn_threshold {threshold}"
-        (at / "ecn_threshold").add("the queue drops before it marks", found=found, allowed="less than the queue")
-        return False
+    for key, threshold, problem in (
+        ("ecn_threshold", shape.ecn_threshold_packets, "the queue drops before it marks"),
+        ("drop_low_above", shape.drop_low_above_packets, "the queue is full before it drops the low class alone"),
+    ):
+        if threshold is not None and threshold >= shape.queue_packets:
+            found = f"queue {shape.queue_packets}, {key} {threshold}"
+            (at / key).add(problem, found=found, allowed="less than the queue")
+            return False
     return True

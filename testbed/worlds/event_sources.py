@@ -12,7 +12,7 @@ from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, Swit
 from switch_nodes.program_events import PROGRAM_EVENTS
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import OwnEvent, Record
-from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut
+from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut, QueueDropped
 from workloads.machine import Event
 
 __all__ = ["misplaced"]
@@ -26,7 +26,7 @@ _OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, 
 """of data planes, of the filters at their ports, of their captures"""
 _KINDS_OF: Mapping[str, frozenset[type]] = {
     "host": _OF_ANY | {BarrierReached, BarrierPassed} | _all_of(workloads.events) | _all_of(workloads.datagrams.blocks),
-    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused},
+    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused, QueueDropped},
     "controller": _all_of(testbed.steering.events),
 }
 

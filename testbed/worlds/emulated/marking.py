@@ -1,29 +1,49 @@
-"""What the ports of nodes know about the kernel's queues and links: those that mark or trim, and the wires that frames
-come in by."""
+"""What the ports of nodes know about the kernel's queues and links: queues that mark, trim or know classes, and the
+wires that frames come in by."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from switch_nodes.dataplane import EgressMarking, ModelledQueue, Wire
 from testbed.faults.model import RateChange
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated.dilation import clock_of, kernel_shape
 from testbed.worlds.emulated.schedule import effective_rate
+from testbed.worlds.queue_drops import QueueDrops
 from topologies import Direction, Link, Role
+from workloads.machine import Buffer, Event
 
 __all__ = ["make_marking", "make_wires"]
 
 
-def make_marking(scenario: Scenario, switch: str, *, exact: bool) -> EgressMarking | None:
-    """None where no link of the switch marks or trims. `exact`: frames come one by one, as wires carry them, and find
-    the queue that the link would have; else the kernel's, which a burst passes by."""
-    queues = {}
+def make_marking(
+    scenario: Scenario, switch: str, tell: Callable[[int, Event], None], *, exact: bool
+) -> EgressMarking | None:
+    """None where no link of the switch marks, trims or knows classes. `tell`: (now, event). `exact`: frames come one by
+    one, as wires carry them, and find the queue that the link would have; else the kernel's, which a burst passes by.
+    """
+    queues, places, drops = {}, {}, QueueDrops()
     for port, link, entering in scenario.topology.ports(switch):
-        threshold = link.shape.ecn_threshold_packets
-        if threshold is not None or link.shape.trims:
+        shape = link.shape
+        if shape.ecn_threshold_packets is not None or shape.trims or shape.knows_classes:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
             rates = [(at, rate_bps, 0 if exact else burst) for at, rate_bps, burst in _rates(scenario, link, leaving)]
-            queues[port] = ModelledQueue(rates, threshold, link.shape.queue_packets, link.shape.reserve_packets)
-    return EgressMarking(queues) if queues else None
+            places[port] = link.name, str(leaving)
+            queues[port] = ModelledQueue(
+                rates,
+                shape.ecn_threshold_packets,
+                shape.queue_packets,
+                shape.reserve_packets,
+                low_until=shape.drop_low_above_packets,
+                serves_classes=shape.priority != "none",
+                knows_classes=shape.knows_classes,
+            )
+
+    def refused(port: int, frame: Buffer, waiting: int, now: int, early: bool) -> None:
+        tell(now, drops.event(*places[port], frame, waiting, early=early))
+
+    return EgressMarking(queues, refused) if queues else None
 
 
 def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:

@@ -286,6 +286,7 @@ class _Builder:
                 queue_packets=_room(node, link),
                 mtu=link.shape.mtu,
                 burst_ns=kept.burst_ns,
+                serves_classes=_serves_classes(node, link),
             )
             set_flags(netlink, index, _flags(node))
             if node.role is Role.HOST and port == 0:
@@ -339,6 +340,7 @@ class _Builder:
             kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
             _require(f"{place}: queue", _room(node, link), reading.queue_packets)
+            _require(f"{place}: classes", _serves_classes(node, link), reading.serves_classes)
         if node.role is Role.HOST and ports:
             addresses = read_addresses(sockets.netlink)
             if format_ip(node.ip) not in addresses:
@@ -361,8 +363,15 @@ def _asking(what: str) -> Iterator[None]:
 
 
 def _room(node: Node, link: Link) -> int:
-    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it."""
-    return link.shape.queue_packets + (link.shape.reserve_packets if node.role is Role.SWITCH else 0)
+    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it; where one
+    knows classes, it keeps the limit itself, so that the kernel has none to fall below by a frame."""
+    if node.role is not Role.SWITCH:
+        return link.shape.queue_packets
+    return (2 if link.shape.knows_classes else 1) * link.shape.queue_packets + link.shape.reserve_packets
+
+
+def _serves_classes(node: Node, link: Link) -> bool:
+    return node.role is Role.SWITCH and link.shape.priority != "none"
 
 
 def _flags(node: Node) -> int:

@@ -147,4 +147,13 @@ def refuse_for_openflow(plan: Plan) -> None:
                 f"a queue that marks at an Open vSwitch (topology.link.ecn_threshold, asked for on {link.name})",
                 "use switch.commodity: soft",
             )
+        for key, asked in (
+            ("priority", link.shape.priority != "none"),
+            ("drop_low_above", link.shape.drop_low_above_packets is not None),
+        ):
+            if asked:
+                raise HostCapabilityError(
+                    f"a queue that knows classes at an Open vSwitch (topology.link.{key}, asked for on {link.name})",
+                    "use switch.commodity: soft",
+                )
     require(_NEEDS)

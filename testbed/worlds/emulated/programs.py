@@ -167,7 +167,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     machine = create_program(config)
     check_event = partial(check_told, machine)
     clock, exact = clock_of(scenario), is_exact(task.plan)
-    marking = make_marking(scenario, name, exact=exact)
+    marking = make_marking(scenario, name, channel.on_event, exact=exact)
     channel.on_sample = partial(_sample, machine, marking, scenario.topology, name)
     shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu) for _, link, _ in ports]
     plane = DataPlane(

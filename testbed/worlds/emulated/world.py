@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from switch_nodes.events import QueueMarks
@@ -81,7 +81,7 @@ class EmulatedWorld:
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
             require_devices(plan.scenario.nics)
-            require((*NEEDS, *(["iperf3"] if any(flow.kind == "tcp" for flow in plan.background) else [])))
+            require((*NEEDS, *_also_needed(plan)))
             refuse_for_openflow(plan)
             assignments = choose_backends(plan, probe_fault_capabilities)
             interruption.check()
@@ -115,7 +115,7 @@ class _Run:
         self._backends: set[str] = set()
         self._rates: dict[tuple[str, str], int] = {}
         """by link and direction, where a fault changed them"""
-        self._marks, self._trimmed, self._refused = (Counter[tuple[str, int]]() for _ in range(3))
+        self._marks, self._trimmed, self._refused, self._early = (Counter[tuple[str, int]]() for _ in range(4))
         """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
         self._effects = Effects(self._tell)
@@ -329,6 +329,7 @@ class _Run:
                         reading.drops + self._refused[port],
                         self._marks[port],
                         self._trimmed[port],
+                        self._early[port],
                     )
                 )
 
@@ -358,6 +359,7 @@ class _Run:
             self._marks[port] += record.event.marks
             self._trimmed[port] += record.event.trimmed
             self._refused[port] += record.event.refused
+            self._early[port] += record.event.early
         self._on_record(record)
 
     def _grace_ns(self) -> int:
@@ -372,6 +374,14 @@ class _Run:
     def _captures(self) -> tuple[Path, ...]:
         names = (switch.name for switch in self._topology.switches)
         return tuple(path for name in names if (path := capture_path(self._run_dir, name)).exists())
+
+
+def _also_needed(plan: Plan) -> Iterator[str]:
+    """What only some scenarios ask of this machine, as probes of the doctor."""
+    if any(flow.kind == "tcp" for flow in plan.background):
+        yield "iperf3"
+    if any(link.shape.priority != "none" for link in plan.scenario.topology.links):
+        yield "priority"
 
 
 def refuse(plan: Plan) -> None:

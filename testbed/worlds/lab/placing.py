@@ -45,6 +45,13 @@ def refuse_for_lab(scenario: Scenario) -> None:
         raise refuse("a card does not tell every step of its tables", "trace", "true", "false")
     if scenario.link.trims or any(link.shape.trims for link in scenario.topology.links):
         raise refuse("cables and cards of a lab do not trim packets", "topology.link.queue_full", "trim", "drop")
+    shapes = scenario.link, *(link.shape for link in scenario.topology.links)
+    if any(shape.priority != "none" for shape in shapes):
+        problem = "cables and cards of a lab do not serve classes"
+        raise refuse(problem, "topology.link.priority", "layers", "none")
+    if any(shape.drop_low_above_packets is not None for shape in shapes):
+        problem = "cables and cards of a lab do not know classes"
+        raise refuse(problem, "topology.link.drop_low_above", None, "none")
     if scenario.nics:
         raise refuse("workers in a lab are endpoints of ours", "nics", scenario.nics[0][1], "soft")
 

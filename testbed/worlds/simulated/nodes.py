@@ -11,6 +11,7 @@ from switch_nodes.filters import FrameFilter
 from switch_nodes.own_program import check_told
 from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
+from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event, FrameBatch, Machine
@@ -202,6 +203,7 @@ class SwitchNode(Node):
     ) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
+        self._queue_drops = QueueDrops()
         self._appointed: Times = defaultdict(lambda: -1)
         """by 2 * port + outgoing: when the last frame that the filter there holds back is due"""
 
@@ -244,12 +246,22 @@ class SwitchNode(Node):
         port, frame = departure
         wire = self.wires[port]
         reason = wire.send(frame)
+        if reason:
+            self._tell_dropped(wire, frame, reason)
         if self._tap is None:
             return
         if reason:
             self._tap.dropped(port, frame, self._agenda.now, True, reason)
         elif wire.cut is not None:
             self._tap.trimmed(port, wire.cut, self._agenda.now)
+
+    def _tell_dropped(self, wire: Wire, frame: Buffer, reason: str) -> None:
+        """The queue of a wire did not take a frame: told where it knows classes."""
+        if wire.tells_drops and reason != "misfit":
+            event = self._queue_drops.event(
+                wire.link, wire.direction, frame, wire.waiting_with(frame), early=reason == "early"
+            )
+            self._tell(self.name, event)
 
     def _take(self, port: int, frame: Buffer) -> None:
         if self._tap is not None:

@@ -1,13 +1,15 @@
-"""One direction of a link: frames leave one after the other at the link's rate, and wait in a drop-tail queue."""
+"""One direction of a link: frames leave one after the other at the link's rate, and wait in a drop-tail queue, or
+in one for each layer class."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
+from switch_nodes.forwarding.classes import ClassQueue
 from testbed.worlds.simulated.agenda import Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
+from workloads.wire.dscp import NO_DSCP, is_low, layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
 from workloads.wire.trimming import for_reserve
 
@@ -26,15 +28,22 @@ class Wire:
         self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
         self._room = self._limit + shape.reserve_packets
         self._marks_from = self._room if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets
+        low_until = shape.drop_low_above_packets
+        self._low_until = self._room if low_until is None else low_until
+        self._serves_classes = shape.priority != "none"
         self._longest = shape.mtu + _ETHERNET_BYTES
+        self.tells_drops = shape.knows_classes
+        """whether a switch tells of each frame that this does not take"""
+        self.link, self.direction = "", ""
+        """what it is told as"""
         self.deliver: Callable[[Buffer], None] = _nowhere
         """where frames arrive"""
         self.refill: Callable[[], Buffer | None] = _nothing
         """asked for the next frame when the queue is empty and the wire is free: a NIC that pulls"""
-        self._queue: deque[Buffer] = deque()
+        self._queue = ClassQueue[Buffer]()
         self._busy = False
         self._remainder = 0
-        self.frames = self.bytes = self.drops = self.marks = self.trimmed = 0
+        self.frames = self.bytes = self.drops = self.early = self.marks = self.trimmed = 0
         self.cut: bytes | None = None
         """the headers of what the last `send` trimmed; None: it did not"""
         self.first_at = self.last_at = 0
@@ -42,13 +51,18 @@ class Wire:
 
     @property
     def waiting(self) -> int:
-        """Frames in the queue; the one on the wire is not among them."""
+        """Frames in all queues; the one on the wire is not among them."""
         return len(self._queue)
 
+    def waiting_with(self, frame: Buffer) -> int:
+        """Frames in the queue that `frame` is for."""
+        return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
+
     def send(self, frame: Buffer) -> str:
-        """Put a frame into the queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
-        when as many as the link allows wait already, `misfit` when it is longer than the MTU. Where the link trims,
-        a full queue takes the headers of data, and answers, into its reserve."""
+        """Put a frame into its queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
+        when as many as the link allows wait already, `misfit` when it is longer than the MTU, `early` when it is of the
+        low class and more wait than that may join. Where the link trims, a full queue takes the headers of data, and
+        answers, into its reserve."""
         self.cut = None
         if len(frame) > self._longest:
             self.drops += 1
@@ -57,25 +71,34 @@ class Wire:
             self._begin(frame)
             return ""
         is_cut = False
-        if len(self._queue) >= self._limit:
-            found = for_reserve(frame) if len(self._queue) < self._room else None
+        dscp = read_dscp(frame) if self.tells_drops else NO_DSCP
+        layer_class = layer_class_of(dscp) if self._serves_classes else 0
+        waiting = self._waiting_in(layer_class)
+        if waiting >= self._limit:
+            found = for_reserve(frame) if waiting < self._room else None
             if found is None:
                 self.drops += 1
                 return "queue"
             frame, is_cut = found
             self.trimmed += is_cut
-        if len(self._queue) >= self._marks_from and (marked := mark_ce(frame)) is not None:
+        if waiting >= self._low_until and is_low(dscp):
+            self.early += 1
+            return "early"
+        if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
             frame = marked
             self.marks += 1
         if is_cut:
             self.cut = bytes(frame)
-        self._queue.append(frame)
+        self._queue.put(frame, layer_class)
         return ""
 
     def kick(self) -> None:
         """There may be something to pull."""
         if not self._busy and (frame := self.refill()) is not None:
             self._begin(frame)
+
+    def _waiting_in(self, layer_class: int) -> int:
+        return self._queue.waiting_in(layer_class)
 
     def _begin(self, frame: Buffer) -> None:
         self._busy = True
@@ -89,7 +112,7 @@ class Wire:
         self._agenda.at(self.last_at, self._actor, self._end, frame)
 
     def _end(self, frame: Buffer) -> None:
-        following = self._queue.popleft() if self._queue else self.refill()
+        following = self._queue.take() if self._queue else self.refill()
         if following is None:
             self._busy = False
         else:

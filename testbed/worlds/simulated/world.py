@@ -216,6 +216,7 @@ class Simulation:
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
                 wire = wire_type(self.agenda, actor, link.shape)
                 wire.deliver = partial(self.nodes[receiver].arrive, in_port)
+                wire.link, wire.direction = link.name, str(direction)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
                 if sender in self._switches:
@@ -241,6 +242,7 @@ class Simulation:
                         wire.drops,
                         wire.marks,
                         wire.trimmed,
+                        wire.early,
                     ),
                 )
         for name, node in self.nodes.items():

@@ -109,6 +109,75 @@ def test_packets_that_are_not_ecn_capable_take_room_and_no_mark():
     assert marking.events() == [QueueMarks(1, 0, 3)]
 
 
+def classes(limit=100, low_until=None, serves=True, rates=()):
+    return ModelledQueue(
+        [(0, RATE, 0), *rates], None, limit, low_until=low_until, serves_classes=serves, knows_classes=True
+    )
+
+
+def test_a_better_class_that_comes_later_leaves_before():
+    """Frames of 1000 to 4000 bytes: what is still there shows which have left."""
+    port = classes()
+    for size, dscp in ((1000, 15), (4000, 15), (3000, 12), (2000, 8)):
+        port.enter(size, 0, dscp)
+    assert [port.waiting(at * MS) for at in (0, 1, 2, 3, 5, 6)] == [3, 2, 2, 1, 1, 0]
+    assert [port.waiting_with(dscp, 6 * MS) for dscp in (8, 12, 15)] == [0, 0, 0]
+    plain = classes(serves=False)
+    for size, dscp in ((1000, 15), (4000, 15), (3000, 12), (2000, 8)):
+        plain.enter(size, 0, dscp)
+    assert [plain.waiting(at * MS) for at in (0, 1, 4, 5, 8)] == [3, 2, 2, 1, 0]
+
+
+def test_classes_are_served_at_the_rate_of_the_moment():
+    port = classes(rates=[(2 * MS, RATE // 4, 0)])
+    for dscp in (8, 15, 15, 15, 8):
+        port.enter(1000, 0, dscp)
+    # One leaves at once, the other of its class at 1 ms; what leaves at 2 ms is the last that is paid at the old rate.
+    assert [(port.waiting(at * MS), port.waiting_with(15, at * MS)) for at in (0, 1, 2, 3, 6, 7)] == [
+        (4, 3), (3, 3), (2, 2), (1, 1), (1, 1), (0, 0),
+    ]  # fmt: skip
+
+
+def test_the_low_class_is_refused_above_the_threshold_and_all_others_by_a_full_queue():
+    port = classes(limit=3, low_until=1, serves=False)
+    port.enter(1000, 0)
+    assert [port.refuses(dscp, 0) for dscp in (9, 15, 8, 0)] == [""] * 4
+    port.enter(1000, 0, 9)
+    assert [port.refuses(dscp, 0) for dscp in (9, 15, 8, 0)] == ["early", "early", "", ""]
+    for _ in range(2):
+        port.enter(1000, 0, 8)
+    assert [port.refuses(dscp, 0) for dscp in (9, 15, 8, 0)] == ["queue"] * 4
+    assert [port.refuses(dscp, 3 * MS) for dscp in (9, 15, 8, 0)] == [""] * 4
+
+
+def test_each_layer_class_has_a_limit_of_its_own():
+    port = classes(limit=2, low_until=1)
+    for dscp in (0, 15, 14, 13):
+        port.enter(1000, 0, dscp)
+    told = [port.refuses(dscp, 0) for dscp in (15, 14, 13, 12, 9, 46)]
+    assert told == ["queue", "queue", "early", "", "", ""]
+
+
+def test_rows_of_a_class_that_may_not_enter_are_taken_out_and_told():
+    tosses = (0, 15 << 2, 15 << 2, 15 << 2, 14 << 2, 8 << 2, 14 << 2, 14 << 2)
+    batch, told, tap = FrameBatch.of(8, 1100), [], ListTap()
+    for number, tos in enumerate(tosses):
+        envelope = Envelope(bytes(6), bytes(6), bytes(4), bytes(4), tos=tos)
+        batch.append(1, encode_packet(Packet(envelope, Bth(4, 1, number), bytes(936))))
+    before = [bytes(batch.row(row)) for row in range(8)]
+
+    def tell(port, frame, *rest):
+        told.append((port, bytes(frame), *rest))
+
+    marking = EgressMarking({1: classes(limit=3, low_until=1)}, tell)
+    marking.apply(batch, 5, tap)
+    assert [bytes(batch.row(row)) for row in range(batch.count)] == [before[row] for row in (0, 1, 4, 5, 6)]
+    assert told == [(1, before[2], 1, 5, True), (1, before[3], 1, 5, True), (1, before[7], 3, 5, False)]
+    assert tap.lost == [(5, True, 1, before[row], why) for row, why in ((2, "early"), (3, "early"), (7, "queue"))]
+    assert marking.events() == [QueueMarks(1, 0, 4, 0, 1, 2)]
+    assert marking.refused == 1, "what is dropped early is no sign of a full queue"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a network namespace")
 def test_the_kernel_holds_as_many_frames_as_the_model_says(tmp_path):
     """Bursts and pauses through HTB and pfifo as emulated links have them; in a process of its own."""

@@ -10,7 +10,7 @@ from pyroute2 import IPRoute
 from testbed.doctor.isolation import run_isolated
 from testbed.kernel.links import read_links
 from testbed.kernel.queues import open_queues, read_waiting
-from testbed.kernel.shaping import LEAF, shape
+from testbed.kernel.shaping import LEAVES, shape
 from tests.support.emulated import needs_root
 
 pytestmark = needs_root
@@ -35,7 +35,7 @@ def _fill_and_read() -> str:
         slow = {
             message["index"]: message.get_attr("TCA_STATS2").get_attr("TCA_STATS_QUEUE")["qlen"]
             for message in netlink.get_qdiscs()
-            if message["handle"] == LEAF
+            if message["handle"] in LEAVES
         }
     assert quick == slow, (quick, slow)
     assert set(quick) == set(indices)

@@ -1,12 +1,19 @@
 import shutil
+import socket
 import subprocess
+import time
 
 import pytest
 from pyroute2 import IPRoute
 
 from testbed.doctor.isolation import run_isolated
+from testbed.kernel.links import read_links
+from testbed.kernel.queues import open_queues, read_waiting
 from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, read_qdiscs, shape
 from tests.support.emulated import needs_root
+from workloads.wire import Envelope
+from workloads.wire.dscp import layer_class_of, read_dscp
+from workloads.wire.envelope import encode_envelope
 
 
 @pytest.mark.parametrize(
@@ -68,6 +75,42 @@ def _as_tc_tells() -> str:
         )
 
 
+def _serve_classes() -> str:
+    """20 frames of each layer class, the worst first, while the line is busy: in which order they come."""
+    with IPRoute() as netlink:
+        netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+        indices = [netlink.link_lookup(ifname=name)[0] for name in ("va", "vb")]
+        shape(netlink, indices[0], rate_bps=4_000_000, queue_packets=60, mtu=1500, serves_classes=True)
+        for index in indices:
+            netlink.link("set", index=index, state="up")
+        while not all(read_links(netlink)[index].operational for index in indices):
+            time.sleep(0.001)
+        out, into = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2))
+        out.bind(("va", 0))
+        into.bind(("vb", 0))
+        into.settimeout(1)
+        # What a class may send of its own goes first; then nothing is saved any more, and the line is behind.
+        order = [(dscp, ipv6) for ipv6 in (False, True) for dscp in (15, 12, 10, 8)]
+        warm = [*order, *[(46, False)] * 30]
+        sent = [*warm, *(each for _ in range(10) for each in order)]
+        for number, (dscp, ipv6) in enumerate(sent):
+            address = bytes(16 if ipv6 else 4)
+            head = encode_envelope(Envelope(bytes(6), bytes(6), address, address, tos=dscp << 2 | 2), 500)
+            out.send(head + bytes([number]) + bytes(499))
+        queues = open_queues()
+        waiting, reading = read_waiting(queues), read_qdisc(netlink, indices[0])
+        came: list[bytes] = []
+        while len(came) < len(sent):
+            frame = into.recv(2000)
+            came += [frame] if len(frame) > 500 else []  # the kernel talks too
+    late = [read_dscp(frame) for frame in came if frame[-500] >= len(warm)]
+    in_order = late == sorted(late, key=layer_class_of)
+    numbers = [[frame[-500] for frame in came if read_dscp(frame) == dscp] for dscp in (8, 10, 12, 15)]
+    assert reading is not None
+    told = reading.rate_bps, reading.queue_packets, reading.serves_classes, reading.drops
+    return f"{told} {60 < waiting[indices[0]] <= 118} {in_order} {numbers == [sorted(each) for each in numbers]}"
+
+
 class TestKernel:
     pytestmark = [*needs_root, pytest.mark.programs]
 
@@ -76,6 +119,9 @@ class TestKernel:
 
     def test_of_many_interfaces_only_what_has_class_and_queue_is_told(self) -> None:
         assert run_isolated(_only_complete_ones) == (True, "[[7, None], [7, 9], [False, True], [False, True]]")
+
+    def test_layer_classes_are_served_strictly(self) -> None:
+        assert run_isolated(_serve_classes) == (True, "(4000000, 60, True, 0) True True True")
 
     @pytest.mark.skipif(shutil.which("tc") is None, reason="needs iproute2")
     def test_tc_tells_the_same(self) -> None:

@@ -28,7 +28,8 @@ world: simulated
 topology:
   kind: rack
   hosts: 4
-  link: {rate: 200Mbps, delay: 1ms, jitter: 100us, mtu: 9000, queue: 500, ecn_threshold: 65, queue_full: trim}
+  link: {rate: 200Mbps, delay: 1ms, jitter: 100us, mtu: 9000, queue: 500, ecn_threshold: 65, queue_full: drop,
+         priority: layers, drop_low_above: 30}
   links:
     h2-s1: {rate: 50Mbps}
     h3-s1: {ecn_threshold: none}
@@ -48,7 +49,8 @@ faults:
      match: {opcode: nak, psn_offset: 3, message: 1, packet: last, attempt: 2, rank: 0}}
   - {kind: kill, name: crash, node: h4, from: 3s}
 background:
-  - {kind: udp, name: noise, from: h2, to: h4, rate: 5Mbps, start: 1s, stop: 2s, size: 1MB, payload: 500, ecn: true}
+  - {kind: udp, name: noise, from: h2, to: h4, rate: 5Mbps, start: 1s, stop: 2s, size: 1MB, payload: 500, ecn: true,
+     dscp: 15}
   - {kind: udp, from: h1, to: h2, rate: 10Mbps}
 time_limit: 30s
 capture: false
@@ -71,7 +73,9 @@ def test_every_key_arrives_where_it_belongs():
     assert (scenario.seed, scenario.world, scenario.time_limit_ns) == (7, "simulated", 30 * 10**9)
     assert scenario.trace
     assert (scenario.capture, scenario.expect, scenario.description) == (False, "fail", "every key once")
-    assert dataclasses.astuple(scenario.link) == (200_000_000, 1_000_000, 100_000, 9000, 500, 65, "trim")
+    assert dataclasses.astuple(scenario.link) == (
+        200_000_000, 1_000_000, 100_000, 9000, 500, 65, "drop", "layers", 30
+    )  # fmt: skip
     assert scenario.topology.link("h2-s1").shape == dataclasses.replace(scenario.link, rate_bps=50_000_000)
     assert scenario.topology.link("h1-s1").shape == scenario.link
     thresholds = [scenario.topology.link(name).shape.ecn_threshold_packets for name in ("h2-s1", "h3-s1", "h4-s1")]

@@ -142,11 +142,12 @@ int sim_hold(struct sim_core *core, int64_t time, uint64_t actor, int32_t node, 
 
 const struct ina_field sim_wire_layout[] = {
     INA_FIELD(sim_wire, rate_bps), INA_FIELD(sim_wire, limit), INA_FIELD(sim_wire, longest),
-    INA_FIELD(sim_wire, marks_from), INA_FIELD(sim_wire, remainder), INA_FIELD(sim_wire, frames),
-    INA_FIELD(sim_wire, bytes), INA_FIELD(sim_wire, drops), INA_FIELD(sim_wire, marks), INA_FIELD(sim_wire, first_at),
-    INA_FIELD(sim_wire, last_at), INA_FIELD(sim_wire, actor), INA_FIELD(sim_wire, waiting), INA_FIELD(sim_wire, head),
+    INA_FIELD(sim_wire, marks_from), INA_FIELD(sim_wire, low_until), INA_FIELD(sim_wire, remainder), INA_FIELD(sim_wire, frames),
+    INA_FIELD(sim_wire, bytes), INA_FIELD(sim_wire, drops), INA_FIELD(sim_wire, early), INA_FIELD(sim_wire, marks), INA_FIELD(sim_wire, first_at),
+    INA_FIELD(sim_wire, last_at), INA_FIELD(sim_wire, actor), INA_FIELD(sim_wire, waiting), INA_FIELD(sim_wire, queued), INA_FIELD(sim_wire, head),
     INA_FIELD(sim_wire, tail), INA_FIELD(sim_wire, busy), INA_FIELD(sim_wire, number), INA_FIELD(sim_wire, source),
-    INA_FIELD(sim_wire, to_node), INA_FIELD(sim_wire, to_port), INA_FIELD(sim_wire, unused),
+    INA_FIELD(sim_wire, to_node), INA_FIELD(sim_wire, to_port), INA_FIELD(sim_wire, serves_classes),
+    INA_FIELD(sim_wire, tells_drops), INA_FIELD(sim_wire, unused),
     INA_END(sizeof(struct sim_wire))
 };
 

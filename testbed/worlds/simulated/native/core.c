@@ -154,21 +154,24 @@ static int is_held_back(const struct sim_core *core, const struct sim_node *node
     return 1;
 }
 
-/* nodes.py: SwitchNode._leave. Returns whether no tap wants to hear of it. */
+/* nodes.py: SwitchNode._leave. Returns whether nobody wants to hear of it. */
 static int leave(struct sim_core *core, const struct sim_node *node, int32_t port, int32_t frame, enum why *why)
 {
     struct sim_wire *wire = node->wires[port];
-    int fits = core->lengths[frame] <= wire->longest;
-    if (node->is_tapped && (!fits || (wire->busy && wire->waiting >= wire->limit))) {
-        wire->drops++;
-        core->number = fits ? QUEUE_FULL : MISFIT;
-        core->port = port;
-        core->frame = frame;
-        *why = WHY_DROPPED;
-        return 0;
+    enum sent outcome = sim_admit(core, wire, frame);
+    if (outcome == SENT) {
+        sim_put(core, wire, frame);
+        return 1;
     }
-    sim_send(core, wire, frame);
-    return 1;
+    if (!node->is_tapped && !wire->tells_drops) {
+        sim_frame_free(core, frame);
+        return 1;
+    }
+    core->number = outcome;
+    core->port = port;
+    core->frame = frame;
+    *why = WHY_DROPPED;
+    return 0;
 }
 
 /* nodes.py: SwitchNode._let_leave, up to the filter of the oldest frame that its program gave out. Returns whether Python is
@@ -268,10 +271,7 @@ static int end_of_frame(struct sim_core *core, enum why *why)
     struct sim_wire *wire = core->wires[core->wire];
     *why = WHY_PULL;
     if (wire->waiting) {
-        int32_t frame = wire->head;
-        wire->head = core->next[frame];
-        wire->waiting--;
-        sim_begin(core, wire, frame);
+        sim_begin(core, wire, sim_take(core, wire));
     } else if (wire->source < 0) {
         wire->busy = 0;
     } else {

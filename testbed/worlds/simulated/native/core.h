@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../../../../switch_nodes/forwarding/frame_queue.h"
+#include "../../../../workloads/native/dscp.h"
 #include "../../../../workloads/rc/native_endpoint.h"
 #include "../../../faults/link.h"
 
@@ -34,7 +35,7 @@ enum why {
     WHY_NO_MEMORY,
     WHY_RECORD_IN, /* the tap of the switch is to see the frame */
     WHY_RECORD_OUT,
-    WHY_DROPPED, /* the tap is to hear that the wire did not take it, `number` says why (enum sent) */
+    WHY_DROPPED, /* the switch is to tell that the wire did not take it, `number` says why (enum sent) */
     WHY_TOO_LONG /* a frame of `length` bytes, or of unknown length if that is 0, is longer than `stride` */
 };
 
@@ -43,25 +44,30 @@ enum machine { BY_VERBS, HOST, NETREDUCE, FORWARD };
 /* One direction of a link. */
 struct sim_wire {
     int64_t rate_bps;
-    int64_t limit;      /* frames that may wait */
+    int64_t limit;      /* frames that may wait, of each layer class where they are served */
     int64_t longest;    /* bytes */
     int64_t marks_from; /* a frame gets CE while so many wait */
+    int64_t low_until;  /* a frame of the low class is dropped while so many wait */
     int64_t remainder;
     int64_t frames;
     int64_t bytes;
     int64_t drops;
+    int64_t early; /* dropped for their class */
     int64_t marks;
     int64_t first_at;
     int64_t last_at;
     uint64_t actor;
-    int64_t waiting;
-    int32_t head; /* oldest frame that waits */
-    int32_t tail;
+    int64_t waiting; /* in all */
+    int32_t queued[LAYER_CLASSES];
+    int32_t head[LAYER_CLASSES]; /* oldest frame that waits, by layer class; NO_FRAME: none does */
+    int32_t tail[LAYER_CLASSES];
     int32_t busy;
     int32_t number;
     int32_t source; /* host that is asked for the next frame; -1: none is */
     int32_t to_node;
     int32_t to_port;
+    int32_t serves_classes;
+    int32_t tells_drops; /* the switch tells of each frame that is not taken */
     int32_t unused;
 };
 
@@ -138,7 +144,7 @@ struct sim_core {
     int32_t pending; /* frame to be given up with the next call */
 };
 
-enum sent { SENT = 0, MISFIT = 1, QUEUE_FULL = 2 };
+enum sent { SENT = 0, MISFIT = 1, QUEUE_FULL = 2, EARLY = 3 };
 
 /* agenda.c, which calls none of the others: core.c and wire.c call it. */
 void sim_push(struct sim_core *core, int64_t time, uint64_t actor, int32_t kind, int32_t where, int32_t port, int32_t frame);

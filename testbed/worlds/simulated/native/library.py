@@ -10,6 +10,7 @@ from workloads.native.build import load_library
 from workloads.native.layout import check_structure
 from workloads.rc.irn_compiled import check_irn
 from workloads.rc.native_endpoint import check_native_endpoint
+from workloads.wire.dscp import LAYER_CLASSES
 
 __all__ = ["NOTE_WORDS", "CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
 
@@ -45,19 +46,25 @@ class WireStruct(ctypes.Structure):
         *(
             (name, _I64)
             for name in (
-                "rate_bps", "limit", "longest", "marks_from", "remainder", "frames", "bytes", "drops", "marks",
-                "first_at",
-                "last_at",
+                "rate_bps", "limit", "longest", "marks_from", "low_until", "remainder", "frames", "bytes", "drops",
+                "early", "marks", "first_at", "last_at",
             )
         ),
         ("actor", _U64),
         ("waiting", _I64),
-        *((name, _I32) for name in ("head", "tail", "busy", "number", "source", "to_node", "to_port", "unused")),
+        *((name, _I32 * LAYER_CLASSES) for name in ("queued", "head", "tail")),
+        *(
+            (name, _I32)
+            for name in (
+                "busy", "number", "source", "to_node", "to_port", "serves_classes", "tells_drops", "unused",
+            )
+        ),
     )  # fmt: skip
     rate_bps: int
     frames: int
     bytes: int
     drops: int
+    early: int
     marks: int
     first_at: int
     last_at: int

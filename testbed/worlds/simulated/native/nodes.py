@@ -228,8 +228,10 @@ class NativeSwitchNode(_Struct, SwitchNode):
 
     def dropped(self, port: int, frame: bytes, reason: int) -> None:
         """The wire did not take a frame: `enum sent`."""
-        assert self._tap is not None
-        self._tap.dropped(port, frame, self._native.now, True, DROP_REASONS[reason])
+        wire, why = self.wires[port], DROP_REASONS[reason]
+        self._tell_dropped(wire, frame, why)
+        if self._tap is not None:
+            self._tap.dropped(port, frame, self._native.now, True, why)
 
     def tell_news(self) -> None:
         machine, tell, name = self.machine, self._tell, self.name

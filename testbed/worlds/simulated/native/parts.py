@@ -19,7 +19,12 @@ from testbed.worlds.simulated.wire import Wire
 
 __all__ = ["Parts", "choose_parts"]
 
-_KNOWN_OF_LINKS = frozenset({"rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets", "ecn_threshold_packets"})
+_KNOWN_OF_LINKS = frozenset(
+    {
+        "rate_bps", "delay_ns", "jitter_ns", "mtu", "queue_packets", "ecn_threshold_packets", "priority",
+        "drop_low_above_packets",
+    }
+)  # fmt: skip
 _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {

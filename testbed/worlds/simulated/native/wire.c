@@ -19,5 +19,12 @@ int sim_wire_send(struct sim_core *core, struct sim_wire *wire, const uint8_t *o
         return MISFIT;
     }
     int32_t frame = sim_frame_of(core, octets, length);
-    return frame == NO_FRAME ? -1 : (int)sim_send(core, wire, frame);
+    if (frame == NO_FRAME)
+        return -1;
+    enum sent outcome = sim_admit(core, wire, frame);
+    if (outcome == SENT)
+        sim_put(core, wire, frame);
+    else
+        sim_frame_free(core, frame);
+    return (int)outcome;
 }

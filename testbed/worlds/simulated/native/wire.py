@@ -9,11 +9,13 @@ from testbed.worlds.simulated.native.library import WireStruct
 from testbed.worlds.simulated.wire import Wire
 from topologies import LinkShape
 from workloads.machine import Buffer
+from workloads.wire.dscp import LAYER_CLASSES
 
 __all__ = ["DROP_REASONS", "NativeWire"]
 
-DROP_REASONS = ("", "misfit", "queue")
+DROP_REASONS = ("", "misfit", "queue", "early")
 """`enum sent`"""
+_NO_FRAME = -1
 
 
 class NativeWire(Wire):
@@ -26,7 +28,10 @@ class NativeWire(Wire):
         agenda.wires.append(self)
         super().__init__(agenda, actor, shape)
         self._struct.limit, self._struct.longest = self._limit, self._longest
-        self._struct.marks_from = self._marks_from
+        self._struct.marks_from, self._struct.low_until = self._marks_from, self._low_until
+        self._struct.serves_classes, self._struct.tells_drops = self._serves_classes, self.tells_drops
+        for empty in range(LAYER_CLASSES):
+            self._struct.head[empty] = _NO_FRAME
 
     def leads(self, source: int, node: int, port: int) -> None:
         """Frames arrive at `port` of node number `node`; host number `source` is asked for the next one (-1: none
@@ -36,6 +41,10 @@ class NativeWire(Wire):
     def send(self, frame: Buffer) -> str:
         native, data = self._native, bytes(frame)
         return DROP_REASONS[native.check(native.library.sim_wire_send(native.pointer, self.address, data, len(data)))]
+
+    def _waiting_in(self, layer_class: int) -> int:
+        count: int = self._struct.queued[layer_class]
+        return count
 
     def pull(self) -> None:
         """The wire is free: a frame of the host begins, if there is one."""
@@ -65,6 +74,6 @@ def _field(name: str) -> property:
     return property(read, write)
 
 
-_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "marks", "first_at", "last_at", "waiting")
+_fields: tuple[str, ...] = ("rate_bps", "frames", "bytes", "drops", "early", "marks", "first_at", "last_at", "waiting")
 for _name in _fields:
     setattr(NativeWire, _name, _field(_name))

@@ -46,9 +46,15 @@ def without_netem(monkeypatch: pytest.MonkeyPatch, ebpf: HostCapabilityError | N
 
 
 @pytest.mark.parametrize(
-    ("key", "what"), [("queue_full=trim", "a queue that trims"), ("ecn_threshold=5", "a queue that marks")]
+    ("key", "what"),
+    [
+        ("queue_full=trim", "a queue that trims"),
+        ("ecn_threshold=5", "a queue that marks"),
+        ("priority=layers", "a queue that knows classes"),
+        ("drop_low_above=5", "a queue that knows classes"),
+    ],
 )
-def test_open_vswitch_neither_marks_nor_trims(key: str, what: str) -> None:
+def test_open_vswitch_neither_marks_nor_trims_nor_knows_classes(key: str, what: str) -> None:
     plan = make_plan(load_scenario("accelerator", [*OPENFLOW, f"topology.link.{key}"], world="emulated"))
     with pytest.raises(HostCapabilityError, match=f"{what} at an Open vSwitch"):
         refuse_for_openflow(plan)

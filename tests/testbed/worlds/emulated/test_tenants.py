@@ -6,11 +6,12 @@ import shutil
 import pytest
 
 from switch_nodes.events import QueueMarks
-from testbed.history.events import TcpFlowMeasured
+from testbed.history.events import QueueDropped, TcpFlowMeasured
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.marking import make_marking
 from testbed.worlds.emulated.tenants import measured
+from tests.support.roce_frames import request
 from workloads.machine import FrameBatch
 
 CLIENT = {
@@ -35,13 +36,34 @@ def test_ports_that_mark_know_all_rates_of_the_run():
     scenario = load_scenario(
         "congested", ["faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
     )
-    marking = make_marking(scenario, "s1", exact=False)
+    marking = make_marking(scenario, "s1", never, exact=False)
     port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
     queue = marking._queues[port]
     assert queue._rate_bps == 50_000_000
     assert [(at, rate) for at, rate, _ in queue._rates] == [(10**9, 10_000_000), (2 * 10**9, 50_000_000)]
     assert len(marking._queues) == 5
-    assert make_marking(load_scenario("rack"), "s1", exact=False) is None
+    assert make_marking(load_scenario("rack"), "s1", never, exact=False) is None
+
+
+def test_what_queues_with_classes_refuse_is_told_with_its_link_and_who_it_was():
+    scenario = load_scenario("priority", ["topology.link.queue=2", "topology.link.drop_low_above=1"])
+    told = []
+    marking = make_marking(scenario, "s1", lambda now, event: told.append((now, event)), exact=False)
+    port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
+    batch = FrameBatch.of(80, 1600)
+    for number in range(80):
+        batch.append(port, request(number, tos=15 << 2) + bytes(1400))
+    marking.apply(batch, 7)
+    (now, event), *rest = told
+    assert now == 7
+    assert event == QueueDropped("h2-s1", "down", True, 15, 1, event.flow, 1, event.psn)
+    assert event.flow.count(">") == 1
+    assert [other.psn for _, other in rest] == list(range(event.psn + 1, 80))
+    assert batch.count == 80 - len(told)
+
+
+def never(now, event):
+    raise AssertionError(event)
 
 
 @pytest.mark.programs
@@ -71,7 +93,7 @@ def test_where_ports_are_exact_no_burst_passes_by_the_queue(exact, waiting):
     """A burst of two full frames, beside the frame on the wire; the simulated wire has none."""
     scenario = load_scenario("incast-trimmed", ["dilation=100"])
     port = next(port for port, link, _ in scenario.topology.ports("leaf1") if link.name == "leaf1-spine1")
-    marking = make_marking(scenario, "leaf1", exact=exact)
+    marking = make_marking(scenario, "leaf1", never, exact=exact)
     batch = FrameBatch.of(4, 1600)
     for _ in range(4):
         batch.append(port, bytes(1514))

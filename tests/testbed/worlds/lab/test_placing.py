@@ -77,6 +77,13 @@ def test_cables_do_not_trim() -> None:
         refuse_for_lab(_scenario(base=base))
 
 
+@pytest.mark.parametrize(("key", "value"), [("priority", "layers"), ("drop_low_above", "5")])
+def test_cables_know_no_classes(key: str, value: str) -> None:
+    base = f"name: s\nworld: lab\ntopology: {{kind: rack, hosts: 2, link: {{{key}: {value}}}}}\n"
+    with pytest.raises(ScenarioError, match=rf"topology\.link\.{key}: cables and cards of a lab do not .* classes"):
+        refuse_for_lab(_scenario(base=base))
+
+
 def test_a_fabric_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"topology.kind: a lab has one card between its hosts; found spine_leaf"):
         refuse_for_lab(

@@ -93,6 +93,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "spine-leaf-ring",
         "spine-leaf-trimmed",
         "incast-trimmed",
+        "priority",
         "fat-tree-ring",
         "switchml",
         "switchml-uc",

@@ -178,3 +178,72 @@ def test_a_link_that_marks_marks_what_it_trims():
     drain(agenda)
     assert [ecn_bits(frame) for frame in arrived] == [2, 2, 3, 3]
     assert (wire.trimmed, wire.marks) == (1, 2)
+
+
+def of_class(number, dscp):
+    return request(number, tos=dscp << 2 | 2)
+
+
+def classes(**shape):
+    agenda = Agenda(1)
+    wire, arrived = Wire(agenda, 0, LinkShape(8_000_000, **shape)), []
+    wire.deliver = arrived.append
+    return agenda, wire, arrived
+
+
+def dscps(frames):
+    return [frame[15] >> 2 for frame in frames]
+
+
+def test_layer_classes_are_served_strictly_and_in_order_within_one():
+    agenda, wire, arrived = classes(priority="layers")
+    frames = [of_class(number, dscp) for number, dscp in enumerate((15, 15, 12, 14, 8, 9, 13, 10, 0, 26))]
+    for frame in frames:
+        assert wire.send(frame) == ""
+    for _ in range(3):
+        agenda.step()
+    late = of_class(11, 8)
+    wire.send(late)
+    drain(agenda)
+    order = [0, 4, 5, 8, 9, "late", 7, 2, 6, 1, 3]
+    assert arrived == [late if at == "late" else frames[at] for at in order]
+    assert (wire.waiting, wire.early, wire.drops) == (0, 0, 0)
+
+
+def test_without_priority_frames_leave_as_they_came():
+    agenda, wire, arrived = classes(drop_low_above_packets=9)
+    frames = [of_class(number, dscp) for number, dscp in enumerate((15, 12, 8, 10, 0))]
+    for frame in frames:
+        wire.send(frame)
+    drain(agenda)
+    assert arrived == frames
+
+
+def test_the_low_class_is_dropped_early_and_nothing_else_before_the_queue_is_full():
+    agenda, wire, arrived = classes(queue_packets=4, drop_low_above_packets=2)
+    sent = [(9, ""), (9, ""), (9, ""), (9, "early"), (11, "early"), (8, ""), (15, "early"), (0, ""), (15, "queue")]
+    sent += [(8, "queue"), (0, "queue")]
+    assert [(dscp, wire.send(of_class(1, dscp))) for dscp, _ in sent] == sent
+    assert (wire.early, wire.drops, wire.waiting_with(of_class(1, 15))) == (3, 3, 4)
+    drain(agenda)
+    assert dscps(arrived) == [9, 9, 9, 8, 0]
+
+
+def test_each_layer_class_has_a_queue_with_limits_of_its_own():
+    agenda, wire, arrived = classes(
+        priority="layers", queue_packets=2, drop_low_above_packets=1, ecn_threshold_packets=1
+    )
+    assert wire.send(of_class(0, 0)) == ""
+    fates = [[wire.send(of_class(1, dscp)) for dscp in (low, low, low - 1, low - 1)] for low in (9, 11, 13, 15)]
+    assert fates == [["", "early", "", "queue"]] * 4
+    assert (wire.waiting, wire.waiting_with(of_class(1, 15)), wire.waiting_with(of_class(1, 26))) == (8, 2, 2)
+    drain(agenda)
+    assert dscps(arrived) == [0, 9, 8, 11, 10, 13, 12, 15, 14]
+    assert [ecn_bits(frame) for frame in arrived] == [2] + [2, 3] * 4
+    assert (wire.early, wire.drops, wire.marks) == (4, 4, 4)
+
+
+def test_what_knows_no_classes_drops_by_length_alone():
+    _, wire, _ = classes(queue_packets=2)
+    assert [wire.send(of_class(1, dscp)) for dscp in (9, 9, 9, 9, 8)] == ["", "", "", "queue", "queue"]
+    assert (wire.tells_drops, wire.early) == (False, 0)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import PacketIgnored, ResultReplayed
@@ -19,7 +22,7 @@ from testbed.faults import kinds
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.kinds import loss
 from testbed.faults.model import Delay, Duplicate, Loss, Pause, Window
-from testbed.history.events import ShapingMeasured
+from testbed.history.events import QueueDropped, ShapingMeasured
 from testbed.plan import Plan, make_plan
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
@@ -39,12 +42,21 @@ from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
 from workloads.machine import Buffer, FrameBatch
-from workloads.wire import decode_packet
+from workloads.wire import Envelope, decode_packet
+from workloads.wire.envelope import encode_envelope
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = needs_native("simulator")
 SLOW = {"rate_bps": 100_000_000, "delay_ns": 1_000_000}
 """a link whose frames are some 90 us long"""
+CLASSES = st.fixed_dictionaries(
+    {
+        "queue_packets": st.integers(2, 6),
+        "priority": st.sampled_from(["none", "layers"]),
+        "drop_low_above_packets": st.sampled_from([None, 1]),
+        "ecn_threshold_packets": st.sampled_from([None, 1]),
+    }
+)
 
 
 class Tap:
@@ -91,7 +103,16 @@ def outcome(
     simulation = Simulation(plan, records.append, taps, create, native=native)
     simulation.run()
     wires = {
-        key: (wire.frames, wire.bytes, wire.drops, wire.marks, wire.first_at, wire.last_at, wire.rate_bps)
+        key: (
+            wire.frames,
+            wire.bytes,
+            wire.drops,
+            wire.early,
+            wire.marks,
+            wire.first_at,
+            wire.last_at,
+            wire.rate_bps,
+        )
         for key, wire in simulation._wires.items()
     }
     return {
@@ -329,6 +350,49 @@ def test_links_that_mark(collective: str, tap: bool) -> None:
     assert type(choose_parts(plan).agenda) is NativeAgenda
     reference = same(plan, tap=tap)
     assert sum(record.event.marks for record in of(reference["records"], ShapingMeasured)) > 5
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("tap", [False, True])
+def test_links_that_know_classes(seed: int, tap: bool) -> None:
+    """Background flows of all classes over one full link, beside the job, which is of none."""
+    dice = Random(seed)
+    shape = LinkShape(
+        rate_bps=40_000_000, queue_packets=dice.choice([4, 12, 40]), priority=dice.choice(["none", "layers"]),
+        drop_low_above_packets=dice.choice([None, 1, 3]), ecn_threshold_packets=dice.choice([None, 2]),
+    )  # fmt: skip
+    plan = rack_plan(
+        4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(), {"h2-s1": shape}),
+        job={"size_bytes": 60_000, "collective": dice.choice(["netreduce", "ring"]), "message_packets": 8,
+             "hosts": ("h1", "h2", "h3")},
+    )  # fmt: skip
+    flows = tuple(
+        BackgroundFlow(f"of-{dscp}", "udp", "h4", "h2", 8_000_000, dscp=dscp, ecn=dice.random() < 0.5)
+        for dscp in (*dice.sample(range(8, 16), 4), 46)
+    )
+    plan = make_plan(replace(plan.scenario, background=flows))
+    assert type(choose_parts(plan).agenda) is NativeAgenda
+    told = of(same(plan, tap=tap)["records"], QueueDropped)
+    assert bool(told) == shape.knows_classes
+    assert any(record.event.early for record in told) == (shape.drop_low_above_packets is not None)
+
+
+@needs_c
+@given(frames=st.lists(st.tuples(st.integers(0, 63), st.booleans()), max_size=60), keys=CLASSES)
+def test_both_wires_take_the_same_frames(frames: list[tuple[int, bool]], keys: dict[str, Any]) -> None:
+    """(DSCP, whether IPv6), one behind the other."""
+    reference, native = agendas(1)
+    assert isinstance(native, NativeAgenda)
+    shape, outcomes = LinkShape(8_000_000, mtu=200, **keys), []
+    for wire in (Wire(reference, 0, shape), NativeWire(native, 0, shape)):
+        fates = []
+        for dscp, is_v6 in frames:
+            addresses = (bytes(16), bytes(16)) if is_v6 else (bytes(4), bytes(4))
+            frame = encode_envelope(Envelope(bytes(6), bytes(6), *addresses, tos=dscp << 2 | 2), 20) + bytes(20)
+            fates.append((wire.send(frame), wire.waiting, wire.waiting_with(frame)))
+        outcomes.append((fates, wire.early, wire.drops, wire.marks, wire.frames))
+    assert outcomes[0] == outcomes[1]
 
 
 @needs_c

@@ -1,0 +1,32 @@
+"""What switches tell of frames that a queue with classes did not take: the same in all worlds."""
+
+from __future__ import annotations
+
+from testbed.faults.identity import IdentityReader, datagram_text, flow_text
+from testbed.history.events import QueueDropped
+from workloads.machine import Buffer
+from workloads.wire.dscp import read_dscp
+
+__all__ = ["QueueDrops"]
+
+
+class QueueDrops:
+    """Of one switch."""
+
+    def __init__(self) -> None:
+        self._reader = IdentityReader()
+
+    def event(self, link: str, direction: str, frame: Buffer, waiting: int, *, early: bool) -> QueueDropped:
+        """`waiting`: frames in the queue that did not take this one."""
+        who = self._reader.read(frame)
+        return QueueDropped(
+            link,
+            direction,
+            early,
+            read_dscp(frame),
+            waiting,
+            flow_text(who.addresses),
+            who.opcode,
+            who.psn,
+            datagram_text(frame, who),
+        )
