@@ -98,8 +98,8 @@ def test_every_key_arrives_where_it_belongs():
     loss = Loss("loss-1", ("h1-s1",), (Direction.UP,), Window(1_000_000, 2 * 10**9), match, 0.01)
     assert scenario.faults == (loss, Kill("crash", "h4", Window(3 * 10**9)))
     assert [dataclasses.astuple(flow) for flow in scenario.background] == [
-        ("noise", "udp", "h2", "h4", 5_000_000, 10**9, 2 * 10**9, 10**6, 500, True),
-        ("udp-2", "udp", "h1", "h2", 10_000_000, 0, None, None, 1000, False),
+        ("noise", "udp", "h2", "h4", 5_000_000, 10**9, 2 * 10**9, 10**6, 500, True, 15),
+        ("udp-2", "udp", "h1", "h2", 10_000_000, 0, None, None, 1000, False, 0),
     ]
     assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
 

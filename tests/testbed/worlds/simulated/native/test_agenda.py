@@ -76,21 +76,31 @@ def some_frames(dice: random.Random) -> list[bytes]:
 
 @needs_c
 @pytest.mark.parametrize("seed", range(5))
-def test_a_wire_marks_the_same_frames_in_the_same_way(seed: int) -> None:
+@pytest.mark.parametrize("priority", ["none", "layers"])
+def test_a_wire_marks_and_orders_the_same_frames_in_the_same_way(seed: int, priority: str) -> None:
     frames = some_frames(random.Random(seed))
-    shape = LinkShape(mtu=1500, queue_packets=len(frames), ecn_threshold_packets=1)
+    shape = LinkShape(mtu=1500, queue_packets=len(frames), ecn_threshold_packets=1, priority=priority)
     queues = []
     for agenda, kind in zip(agendas(1), (Wire, NativeWire), strict=True):
         wire = kind(agenda, 3, shape)  # type: ignore[arg-type]
         assert {wire.send(frame) for frame in frames} == {""}
-        queue = waiting_frames(wire) if isinstance(wire, NativeWire) else [bytes(frame) for frame in wire._queue]
-        queues.append((wire.marks, queue))
+        queues.append((wire.marks, heard_of(wire) if isinstance(wire, NativeWire) else delivered_by(wire, agenda)))
     assert queues[0] == queues[1]
     assert queues[0][0] > 30
+    in_order = [frame[6:12] for frame in queues[0][1]] == [frame[6:12] for frame in frames]
+    assert in_order == (priority == "none")
 
 
-def waiting_frames(wire: NativeWire) -> list[bytes]:
-    """What the loop would deliver one after the other: read by letting it leave at a node that tells."""
+def delivered_by(wire: Wire, agenda: Agenda) -> list[bytes]:
+    """One after the other."""
+    heard: list[bytes] = []
+    wire.deliver = lambda frame: heard.append(bytes(frame))
+    assert not agenda.run(1 << 62, lambda: True)
+    return heard
+
+
+def heard_of(wire: NativeWire) -> list[bytes]:
+    """What the loop delivers one after the other: read by letting it leave at a node that tells."""
     heard: list[bytes] = []
 
     class Node:
@@ -105,4 +115,4 @@ def waiting_frames(wire: NativeWire) -> list[bytes]:
     agenda.core.nodes = agenda.table([ctypes.addressof(node.struct)])
     agenda._nodes = [node]  # type: ignore[list-item]
     assert not agenda.run(1 << 62, lambda: True)
-    return heard[1:]  # the first one was on the wire at once
+    return heard
