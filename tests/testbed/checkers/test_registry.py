@@ -19,7 +19,7 @@ def test_stock_checkers_are_registered_in_a_readable_order():
         "bit_exact", "training", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency",
         "unreliable",
         "uplinks", "steering", "congestion",
-        "faults_exercised", "no_crash", "no_leftovers",
+        "early_drops", "faults_exercised", "no_crash", "no_leftovers",
     ]  # fmt: skip
 
 
