@@ -1,0 +1,62 @@
+"""DLCP / MLT: gradients of which a bounded share may be missing (docs/dlcp.md)."""
+
+from __future__ import annotations
+
+from testbed.checkers.registry import Checker
+from testbed.plan import Plan
+from testbed.plan.dlcp import plan_dlcp
+from testbed.protocols.parts.bounded_loss import bounded_loss
+from testbed.scenario.checks_dlcp import check_dlcp, check_dlcp_fault
+from testbed.scenario.dlcp_keys import DlcpKeys
+from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
+from workloads.dlcp import DlcpConfig
+from workloads.dlcp.checks import problems_in_host
+
+__all__ = ["PROTOCOL"]
+
+
+def _blocks(worker: DlcpConfig, elements: int) -> int:
+    return -(-elements // worker.elements)
+
+
+def _bound(plan: Plan, link_bps: float) -> float:
+    """The sum follows when all gradients are there, so that a link carries one of them at a time; and of both a share
+    need not come."""
+    keys = plan.scenario.job.own
+    return link_bps / (2 * (1 - (keys.loss_bound if isinstance(keys, DlcpKeys) else 0)))
+
+
+def _part(worker: DlcpConfig) -> Part:
+    return Part(sums=worker.is_server)
+
+
+PROTOCOL = Protocol(
+    name="dlcp",
+    summary="the last host sums what comes of the others' gradients: a bounded share of each may be missing",
+    plan=plan_dlcp,
+    job_keys=DlcpKeys,
+    traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
+    checks=(check_dlcp,),
+    check_fault=check_dlcp_fault,
+    blocks=_blocks,
+    bound=_bound,
+    part=_part,
+    worker=DlcpConfig,
+    worker_problems=problems_in_host,
+    checkers=(
+        Checker(
+            "bounded_loss",
+            bounded_loss,
+            proves="every rank holds, bit for bit, the sum of what was told to have come, which is enough of it",
+        ),
+    ),
+    hunt=Hunt(
+        {"float32": 40, "int32": 40, "int32sat": 20},
+        frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST
+        vectors=2,
+        backs_off=True,
+        tells_overflow=False,
+        draw="testbed.hunt.draw_dlcp:draw_dlcp_schedule",
+        smaller="testbed.hunt.draw_dlcp:smaller_dlcp",
+    ),
+)

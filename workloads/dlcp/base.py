@@ -1,0 +1,124 @@
+"""What workers and the server of a DLCP job have in common: iterations, counters, and what their frames are."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+import numpy as np
+
+from workloads.datagrams.problems import refuse
+from workloads.datagrams.training import Training
+from workloads.dlcp.checks import problems_in_host
+from workloads.dlcp.config import DlcpConfig
+from workloads.dlcp.events import FlowClosed
+from workloads.dlcp.flow import ReceivedFlow
+from workloads.dlcp.outgoing import Outgoing
+from workloads.dlcp.packets import acknowledgement
+from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
+from workloads.gradients import source_of
+from workloads.machine import Buffer, Event
+from workloads.wire import Envelope
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    Datagram,
+    DatagramError,
+    DatagramKind,
+    Policy,
+    decode_datagram,
+    encode_datagram,
+)
+
+__all__ = ["DlcpHost"]
+
+_COUNTERS = (
+    "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
+)  # fmt: skip
+
+
+class DlcpHost:
+    """Raises ScenarioError for a configuration that cannot be."""
+
+    def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
+        refuse(problems_in_host(config), owner=f"host {config.name}")
+        source = source_of(config)
+        self._config, self._job = config, config.collective.job
+        self._training = Training.of(config.workload, source, config.collective.rank, start_ns)
+        self._dtype = np.dtype(source.dtype)
+        self._counts: Counter[str] = Counter()
+        self._events = self._training.events
+        self._leaving: deque[bytes] = deque()
+        """acknowledgements"""
+        if config.lives:
+            self._training.fail("RESTARTED", "it started anew: what it had of its flows, nobody sends again")
+
+    @property
+    def finished(self) -> bool:
+        """All iterations are complete."""
+        return self._training.finished
+
+    @property
+    def failed(self) -> bool:
+        """The job cannot go on."""
+        return self._training.failed
+
+    def next_event(self) -> Event | None:
+        return self._events.popleft() if self._events else None
+
+    def finish(self, now: int) -> None:
+        counts = self._counts
+        self._events.append(DatagramStatistics(self._job, *(counts[name] for name in _COUNTERS)))
+
+    def _receive(self, frame: Buffer, kinds: tuple[DatagramKind, ...]) -> tuple[Datagram, int] | None:
+        """A packet of our job, of one of these kinds and for a packet that there is, with the worker's rank; None: it
+        is for others, or cannot be used, which is told."""
+        try:
+            found = decode_datagram(frame)
+        except DatagramError as error:
+            self._reject(error.reason, str(error))
+            return None
+        if found is None or found.dst_ip != self._config.peers[0].src_ip:
+            return None
+        header, config = found.header, self._config
+        ours = (header.policy, header.job, header.fan_in0) == (Policy.DLCP, self._job, config.collective.size)
+        if not ours or header.kind not in kinds or not 1 <= header.sequence <= config.packets or self.failed:
+            self._reject("unexpected", f"kind {header.kind} of job {header.job}, packet {header.sequence - 1}")
+            return None
+        first, end = config.span(header.sequence - 1)
+        wanted = 0 if header.kind == DatagramKind.ACK else end - first
+        rank = header.bitmap0.bit_length() - 1
+        if header.nelem != wanted or header.bitmap0.bit_count() != 1 or not self._is_from(found.src_ip, rank):
+            self._reject("unexpected", f"{header.nelem} elements of ranks {header.bitmap0:#x}")
+            return None
+        return found, rank
+
+    def _is_from(self, address: bytes, rank: int) -> bool:
+        """Whether it concerns the worker that it says, and comes from the other end."""
+        config = self._config
+        if config.is_server:
+            return rank < config.senders and address == config.peers[rank].dst_ip
+        return rank == config.collective.rank and address == config.peers[0].dst_ip
+
+    def _acknowledge(self, found: Datagram, envelope: Envelope, *, stop: bool) -> None:
+        header = acknowledgement(found.header, stop=stop)
+        self._leaving.append(encode_datagram(envelope, AGGREGATION_PORT, header, b""))
+        self._counts["packets_sent"] += 1
+
+    def _next_frame(self, outgoing: Outgoing, now: int) -> bytes | None:
+        """That leaves now."""
+        packet = outgoing.flow.take()
+        if packet is None:
+            return None
+        before = outgoing.flow.left(packet, now)
+        self._counts["packets_sent"] += 1
+        if before:
+            self._counts["packets_retransmitted"] += 1
+            block = outgoing.iteration * self._config.packets + packet
+            self._events.append(DatagramResent(self._job, block, 0, "timeout", before))
+        return outgoing.encode(packet)
+
+    def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int) -> None:
+        self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap))
+
+    def _reject(self, reason: str, detail: str) -> None:
+        self._counts["rejected"] += 1
+        self._events.append(FrameRejected(reason, detail))

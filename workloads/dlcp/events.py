@@ -1,0 +1,25 @@
+"""What receivers of a DLCP job tell of flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = ["FlowClosed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowClosed(Event):
+    """Enough packets of a flow are there: these count, and no other."""
+
+    job: int
+    iteration: int
+    sender: int
+    """rank"""
+    packets: int
+    """M: that the flow has"""
+    counted: int
+    """that were there"""
+    bitmap: str
+    """which: packet k is bit k of this hexadecimal number"""

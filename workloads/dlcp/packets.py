@@ -1,0 +1,51 @@
+"""What the packets of a DLCP job say, in the fields of `AggregationHeader`.
+
+| kind | from, to | says |
+|---|---|---|
+| DATA | worker, to the server | packet `sequence` - 1 of the gradient of the rank in `bitmap0`, iteration `tensor` |
+| RESULT | server, to a worker | the same of the sum, for the rank in `bitmap0` |
+| ACK | whoever got one of these, back | this packet is there; with LAST: send no more of this iteration |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workloads.dlcp.config import DlcpConfig
+from workloads.gradients import Vector
+from workloads.machine import Buffer
+from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
+
+__all__ = ["acknowledgement", "elements_in", "full_header", "payload_of"]
+
+
+def full_header(config: DlcpConfig, kind: DatagramKind, rank: int, packet: int, iteration: int) -> AggregationHeader:
+    """Of DATA or RESULT. `rank`: the worker's, whichever way it goes."""
+    first, end = config.span(packet)
+    return AggregationHeader(
+        policy=Policy.DLCP,
+        kind=kind,
+        job=config.collective.job,
+        sequence=packet + 1,
+        slot=0,
+        bitmap0=1 << rank,
+        fan_in0=config.collective.size,
+        nelem=end - first,
+        tensor=iteration,
+    )
+
+
+def acknowledgement(header: AggregationHeader, *, stop: bool) -> AggregationHeader:
+    """Of DATA or RESULT."""
+    flags = DatagramFlag.LAST if stop else 0
+    return header._replace(kind=DatagramKind.ACK, nelem=0, flags=int(flags))
+
+
+def payload_of(values: Vector) -> bytes:
+    """In network byte order; bits stay."""
+    return values.astype(values.dtype.newbyteorder(">")).tobytes()
+
+
+def elements_in(payload: Buffer, dtype: np.dtype[np.generic]) -> Vector:
+    """And back, shape (elements,)."""
+    return np.frombuffer(payload, dtype.newbyteorder(">")).astype(dtype)
