@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -106,25 +105,6 @@ class ScalesWhatCame(DlcpServer):
         super()._conclude(now)
 
 
-class ForgetsToSayStop(DlcpServer):
-    """It answers what is over as if nothing had come."""
-
-    def _acknowledge(self, found: Any, envelope: Any, *, stop: bool) -> None:
-        if not stop:
-            super()._acknowledge(found, envelope, stop=False)
-
-
-class AnswersNoCopies(DlcpServer):
-    """A sender that lost an acknowledgement never gets it."""
-
-    def _acknowledge(self, found: Any, envelope: Any, *, stop: bool) -> None:
-        told = self.__dict__.setdefault("told", set())
-        key = found.header.tensor, found.header.sequence, found.header.bitmap0
-        if key not in told:
-            told.add(key)
-            super()._acknowledge(found, envelope, stop=False)
-
-
 class AcknowledgesBefore(DlcpServer):
     """What was sent before must be there, too."""
 
@@ -216,16 +196,9 @@ def _flows(kind: type[ReceivedFlow], *, at_server: bool) -> Machines:
     return _hosts(Server, Worker)
 
 
-def _other_bound(change: Callable[[DlcpConfig], DlcpConfig]) -> Machines:
-    def employ(config: HostConfig, start_ns: int) -> Any:
-        return make_worker(change(config) if isinstance(config, DlcpConfig) else config, start_ns)
-
-    return Machines(employ=employ)
-
-
 _SERVERS = (
     TakesLatePackets, TakesOldGradients, KeepsOldRows, SumsWithoutItself, SumsWithoutTheLast, ScalesWhatCame,
-    ForgetsToSayStop, AnswersNoCopies, AcknowledgesBefore, StopsForAnybody,
+    AcknowledgesBefore, StopsForAnybody,
 )  # fmt: skip
 _WORKERS = (StopsAtAnyStop, TakesAnyAcknowledgement, TakesOldSums, KeepsOldResults, SendsOnce)
 DLCP_PLANTED: Mapping[str, Machines] = {
@@ -233,5 +206,4 @@ DLCP_PLANTED: Mapping[str, Machines] = {
     **{kind.__name__: _hosts(worker=kind) for kind in _WORKERS},
     **{f"{kind.__name__} up": _flows(kind, at_server=True) for kind in (CountsCopies, EndsEarly, WantsAll)},
     **{f"{kind.__name__} down": _flows(kind, at_server=False) for kind in (CountsCopies, EndsEarly, WantsAll)},
-    "binary bound": _other_bound(lambda config: replace(config, loss_bound=config.loss_bound + 1e-16)),
 }

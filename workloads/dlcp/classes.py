@@ -29,8 +29,8 @@ def small_packets(values: Vector, elements: int, important: float) -> list[bool]
     absolute values are the largest; of equal ones the earlier. `values`: shape (n,). What is no number is large."""
     packets = -(-len(values) // elements)
     padded = np.zeros(packets * elements, np.float64)
-    padded[: len(values)] = np.abs(values.astype(np.float64))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        padded[: len(values)] = np.abs(values.astype(np.float64))
         sums = np.nan_to_num(padded.reshape(packets, elements).sum(axis=1), nan=np.inf, posinf=np.inf)
     small = np.ones(packets, np.bool_)
     small[np.argsort(-sums, kind="stable")[: math.ceil(important * packets)]] = False

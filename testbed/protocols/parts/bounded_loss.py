@@ -89,8 +89,8 @@ def without(values: Array, bitmap: int, elements: int) -> Array:
 
 def error_bound(gradients: Sequence[Array], came: Sequence[Array], total: Array, result: Array) -> Array:
     """Per element, float64: the magnitudes that did not come, of gradients and of the sum; and what rounding adds."""
-    wide = [np.asarray(gradient, np.float64) for gradient in gradients]
     with np.errstate(invalid="ignore"):
+        wide = [np.asarray(gradient, np.float64) for gradient in gradients]
         dropped = sum(np.abs(full - part) for full, part in zip(wide, came, strict=True))
         dropped = dropped + np.abs(np.asarray(total, np.float64) - result)
     if total.dtype != np.float32:

@@ -16,10 +16,10 @@ from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from topologies import DIRECTIONS
 
-OWN_DRAWS = ("grid", "repair")
+OWN_DRAWS = ("dlcp", "grid", "repair")
 
 KINDS = [kind for kind in PROTOCOLS if kind not in OWN_DRAWS]
-"""the others have tests of their own: `test_draw_grid`, `test_draw_repair`"""
+"""the others have tests of their own: `test_draw_dlcp`, `test_draw_grid`, `test_draw_repair`"""
 MANY = {kind: [draw_schedule(5, number, None, kind, kind).scenario for number in range(400)] for kind in KINDS}
 EACH = pytest.mark.parametrize("kind", KINDS)
 

@@ -181,7 +181,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["--fabric", "--program", "switchml"], ("--fabric: draws fabrics for NetReduce; found --program switchml; "
                                                 "allowed: without --program, or --program netreduce")),
         (["--program", "forward"], ("--program: nothing is drawn for that program; found 'forward'; allowed: "
-                                    "netreduce, atp, esa, grid, ps, repair, switchml")),
+                                    "netreduce, atp, dlcp, esa, grid, ps, repair, switchml")),
         (["switchml", "--program", "switchml"], ("--program: a scenario has its program already; found switchml; "
                                                 "allowed: --program, or a SCENARIO")),
         (["--program", "switchml", "--set", "switch.program=netreduce"],

@@ -90,6 +90,8 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "ps",
         "ps-plain",
         "repair",
+        "dlcp",
+        "dlcp-sprayed",
         "spine-leaf-ring",
         "spine-leaf-trimmed",
         "incast-trimmed",
