@@ -29,8 +29,8 @@ A repair: within w each donor that lacks the acknowledgement of p sends it again
 that knows that the newcomer has p, acknowledges it. Else no donor below it has an acknowledgement, the one of the
 lowest rank neither, and that one's repetition makes the switch send its sum again. One wait.
 
-DLCP: within w whoever sends a vector of which p is a packet sends p again, or its receiver wants no more of it; what
-the receiver says comes T later. One wait; an iteration has two vectors, one up and one down.
+DLCP: within w all that left before is acknowledged or late, and the next round begins with p, if its receiver still
+wants it. Two waits: a round may have begun just before. An iteration has two vectors, one up and one down.
 
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
 ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:
@@ -260,7 +260,7 @@ def _trouble_ns(faults: Iterable[Fault]) -> int | None:
 def _waits(scenario: Scenario) -> int:
     """c."""
     if not _protocol(scenario).server:
-        return 1
+        return _protocol(scenario).hunt.waits
     asks = _protocol(scenario).knobs or any(isinstance(fault, Kill) for fault in scenario.faults)
     return 4 if asks else 2 + (len(scenario.topology.switches) > 1)
 

@@ -54,6 +54,7 @@ PROTOCOL = Protocol(
         {"float32": 40, "int32": 40, "int32sat": 20},
         frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST
         vectors=2,
+        waits=2,
         backs_off=True,
         tells_overflow=False,
         draw="testbed.hunt.draw_dlcp:draw_dlcp_schedule",

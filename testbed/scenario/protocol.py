@@ -93,6 +93,8 @@ class Hunt:
     a server"""
     vectors: int = 1
     """that follow each other in an iteration, none beginning before all of the last one is there"""
+    waits: int = 1
+    """timeouts until a packet has come through when nothing is lost any more; not asked where there is a server"""
     backs_off: bool = False
     """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
     tells_overflow: bool = True

@@ -1,7 +1,8 @@
 """One vector on its way from one host to another: which packets are there, which are under way, which go again.
 
 Nothing here asks for order: a packet is lost when its time is up, and never because another one came first. A sender
-repeats nothing before each packet left once, so that a receiver that needs only some of them may have closed by then.
+works in rounds. Nothing is sent again before each packet left once, and each was acknowledged or its time is up: a
+receiver that needs only some of them has closed by then. The next round is what is missing then, and so on.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class SendingFlow:
     """Packets 0 .. packets-1 of one vector, `window` of them under way. Times in ns."""
 
     def __init__(self, packets: int, window: int, timer: BackoffTimer) -> None:
-        self._packets, self._window, self._timer = packets, window, timer
-        self._next = 0
+        self._window, self._timer = window, timer
+        self._round = deque(range(packets))
+        """what is still to leave in this round"""
         self._late: deque[int] = deque()
-        """what waited too long, in the order in which it did"""
+        """of this round, what waited too long"""
         self._settled = bytearray(packets)
         self._missing = packets
         self._tries = [0] * packets
@@ -71,11 +73,10 @@ class SendingFlow:
         """The next packet that leaves; `left` follows. None: none."""
         if self.over or len(self._deadline) >= self._window:
             return None
-        if self._next < self._packets:
-            self._next += 1
-            return self._next - 1
-        while self._late:
-            packet = self._late.popleft()
+        if not self._round and not self._deadline:
+            self._round, self._late = self._late, deque()
+        while self._round:
+            packet = self._round.popleft()
             if not self._settled[packet]:
                 return packet
         return None
@@ -114,7 +115,7 @@ class SendingFlow:
         return timers[0][0] if timers else None
 
     def expire(self, now: int) -> int:
-        """Let what waited too long leave again, when its turn comes; how many packets that are."""
+        """Let what waited too long leave again in the next round; how many packets that are."""
         expired = 0
         while (due := self.get_timer()) is not None and due <= now:
             _, packet = heapq.heappop(self._timers)

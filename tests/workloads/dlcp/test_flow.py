@@ -61,15 +61,22 @@ def test_a_window_is_under_way_and_no_more() -> None:
     assert leave(flow, 6) == [4]
 
 
-def test_nothing_is_sent_again_before_each_packet_left_once() -> None:
+def test_nothing_is_sent_again_before_each_packet_left_and_was_answered_or_late() -> None:
     flow = sending(6, 3)
     leave(flow, 0)
     assert flow.expire(RTO) == 3
     assert leave(flow, RTO) == [3, 4, 5]
-    for packet in (3, 4, 5):
+    for packet in (3, 5):
         flow.settle(packet, RTO + 1)
-    assert leave(flow, RTO + 1) == [0, 1, 2]
-    assert flow.left(0, RTO + 2) == 2, "it left twice before"
+    assert leave(flow, RTO + 1) == [], "packet 4 may be there"
+    due = flow.get_timer()
+    assert due is not None
+    assert flow.expire(due) == 1
+    assert leave(flow, due) == [0, 1, 2], "a window"
+    assert flow.left(0, due) == 2, "it left twice before"
+    for packet in (0, 1, 2):
+        flow.settle(packet, due + 1)
+    assert leave(flow, due + 1) == [4]
 
 
 def test_what_was_acknowledged_late_is_not_sent_again() -> None:
