@@ -100,14 +100,14 @@ def test_one_more_lost_packet_is_a_round_of_repetitions() -> None:
 
 
 def test_lost_acknowledgements_cost_repetitions_and_no_sum() -> None:
-    """The first twelve of everybody: also those that say that no more is wanted."""
+    """The first 24 of everybody: also those that say that no more is wanted."""
     count: dict[bytes, int] = {}
 
     def fate(number: int, found: Datagram) -> int:
         if found.header.kind != DatagramKind.ACK:
             return 1
         count[found.dst_ip] = count.get(found.dst_ip, 0) + 1
-        return int(count[found.dst_ip] > 12)
+        return int(count[found.dst_ip] > 24)
 
     hosts = run(fate, iterations=2, loss_bound=0.1)
     assert_sums(hosts, iterations=2, bound=0.1)
