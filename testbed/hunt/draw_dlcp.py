@@ -29,6 +29,9 @@ _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 16: 12}
 _HOSTS = {2: 30, 3: 40, 4: 30}
 _BOUNDS = {0.0: 20, 0.05: 10, 0.1: 10, 0.25: 20, 0.5: 30, 0.9: 10}
 """flows are short, so that small ones leave nothing out"""
+_ADDS = 0.5
+"""share in which switches add"""
+_DTYPES_ADDED = {"float32": 60, "int32": 40}
 _IMPORTANT = (0.0, 0.25, 0.5, 1.0)
 _ITERATIONS = {1: 46, 2: 34, 3: 20}
 _TWO_LEVELS, _SPRAYS = 0.5, 0.5
@@ -52,7 +55,11 @@ def _weighted(draw: Random, weights: Mapping[_T, int]) -> _T:
 
 def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
-    keys = DlcpKeys(_weighted(draw, _BOUNDS), draw.choice(_IMPORTANT))
+    keys = DlcpKeys(
+        over="ina" if draw.random() < _ADDS else "ps",
+        loss_bound=_weighted(draw, _BOUNDS),
+        important=draw.choice(_IMPORTANT),
+    )
     jobs = _jobs(draw, protocol, keys, mtu)
     shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
     scenario = Scenario(
@@ -61,13 +68,20 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         link=shape,
         world="simulated",
         transport=Transport(path_mtu=mtu),
-        switch=SwitchOptions(program=program),
+        switch=SwitchOptions(
+            program="dlcp" if keys.adds else program,
+            memory=len(jobs) * draw.choice((1, 2, 3, 4, 8, 16)) if keys.adds else SwitchOptions().memory,
+        ),
         job=Job(collective=protocol.name, own=keys),
         jobs=jobs,
         capture=False,
     )
     timed = with_times(draw, scenario)
-    return replace(timed, jobs=tuple(replace(job, arrival_ns=0) for job in timed.jobs))  # no key of theirs
+    if keys.adds:
+        rto = timed.transport.rto_ns
+        keys = replace(keys, slot_timer_ns=max(1000, round(rto * draw.choice((0.01, 0.1, 0.5, 1, 3)))))
+    jobs = tuple(replace(job, own=keys, arrival_ns=0) for job in timed.jobs)  # `arrival` is no key of theirs
+    return replace(timed, job=replace(timed.job, own=keys), jobs=jobs)
 
 
 def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job, ...]:
@@ -84,7 +98,7 @@ def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job
         jobs.append(
             Job(
                 collective=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
-                dtype=_weighted(draw, protocol.dtypes), iterations=iterations,
+                dtype=_weighted(draw, _DTYPES_ADDED if keys.adds else dict(protocol.dtypes)), iterations=iterations,
                 workload=draw.choice(("synthetic", "extreme", "special")),
                 size_bytes=(blocks - 1) * mtu + last, window_packets=_weighted(draw, _WINDOWS),
                 hosts=tuple(names[:size]),
@@ -131,3 +145,6 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
             yield replace(scenario, jobs=(*before, fewer, *behind))
         for less in with_less_to_send(job, scenario.transport.path_mtu):
             yield replace(scenario, jobs=(*before, less, *behind))
+    for memory in sorted({len(jobs), scenario.switch.memory // 2}) if jobs and scenario.jobs[0].own.adds else ():
+        if len(jobs) <= memory < scenario.switch.memory:
+            yield replace(scenario, switch=replace(scenario.switch, memory=memory))

@@ -30,7 +30,9 @@ that knows that the newcomer has p, acknowledges it. Else no donor below it has 
 lowest rank neither, and that one's repetition makes the switch send its sum again. One wait.
 
 DLCP: within w all that left before is acknowledged or late, and the next round begins with p, if its receiver still
-wants it. Two waits: a round may have begun just before. An iteration has two vectors, one up and one down.
+wants it. A round may have begun just before; and where switches add, what they send on may hold somebody whose packet
+is there already, so that the others in it send p alone a wait later, which passes them. Three waits. An iteration has
+two vectors, one up and one down.
 
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
 ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:

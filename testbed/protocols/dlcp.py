@@ -34,6 +34,7 @@ PROTOCOL = Protocol(
     name="dlcp",
     summary="the last host sums what comes of the others' gradients: a bounded share of each may be missing",
     plan=plan_dlcp,
+    programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
     traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
     checks=(check_dlcp,),
@@ -54,7 +55,7 @@ PROTOCOL = Protocol(
         {"float32": 40, "int32": 40, "int32sat": 20},
         frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST
         vectors=2,
-        waits=2,
+        waits=3,  # and one more where the server leaves out a sum of several
         backs_off=True,
         tells_overflow=False,
         draw="testbed.hunt.draw_dlcp:draw_dlcp_schedule",

@@ -1,4 +1,4 @@
-"""Hosts of DLCP jobs that are wrong in one way each, for the hunter."""
+"""Hosts and switches of DLCP jobs that are wrong in one way each, for the hunter."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from switch_nodes.dlcp import DlcpProgram
+from switch_nodes.registry import create_program
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow
+from workloads.dlcp.gathering import Parts, Rows
+from workloads.dlcp.packets import rank_of, ranks_of
 from workloads.dlcp.server import DlcpServer
 from workloads.dlcp.worker import DlcpWorker
-from workloads.wire.aggregation import DatagramFlag
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, decode_datagram, encode_datagram
 
 __all__ = ["DLCP_PLANTED"]
 
@@ -43,34 +48,64 @@ class WantsAll(ReceivedFlow):
         super().__init__(packets, packets)
 
 
-class TakesLatePackets(DlcpServer):
+class TakesLatePackets(Rows):
     """What comes when its flow is closed still enters the sum."""
 
-    def _take(self, found: Any, rank: int, now: int) -> None:
-        header = found.header
-        flow = self._flows[rank]
-        if header.tensor == self._summed and flow.closed and not flow.has(header.sequence - 1):
-            self._enter(rank, header.sequence - 1, found.payload)
-        super()._take(found, rank, now)
+    def take(self, bitmap: int, packet: int, values: Any) -> Any:
+        (rank,) = ranks_of(bitmap)
+        if self.flows[rank].closed and not self.flows[rank].has(packet):
+            self.enter(rank, packet, values)
+        return super().take(bitmap, packet, values)
+
+
+class AddsTwice(Parts):
+    """Who is inside already is added once more."""
+
+    def take(self, bitmap: int, packet: int, values: Any) -> Any:
+        found = super().take(bitmap, packet, values)
+        if found is None and not self.closed and not any(flow.closed for flow in self.flows):
+            self._parts[packet].append((bitmap, values))
+        return found
+
+
+class DropsNewcomers(Parts):
+    """Of a sum with somebody who is inside, the others count as there."""
+
+    def take(self, bitmap: int, packet: int, values: Any) -> Any:
+        found = super().take(bitmap, packet, values)
+        for rank in ranks_of(bitmap) if found is None else ():
+            self.flows[rank].take(packet)
+        return found
+
+
+class PartsAsTheyCame(Parts):
+    """It adds in the order of arrival, and tells another one."""
+
+    def total(self, own: Any) -> Any:
+        ordered = self._ordered
+        self._ordered = lambda packet: list(self._parts[packet])  # type: ignore[method-assign]
+        total = super().total(own)
+        self._ordered = ordered  # type: ignore[method-assign]
+        return total
 
 
 class TakesOldGradients(DlcpServer):
     """Packets of the iteration before count for this one."""
 
-    def _take(self, found: Any, rank: int, now: int) -> None:
+    def _take(self, found: Any, now: int) -> None:
         if found.header.tensor == self._summed - 1 and self._summed < self._config.workload.iterations:
             found = found._replace(header=found.header._replace(tensor=self._summed))
-        super()._take(found, rank, now)
+        super()._take(found, now)
 
 
 class KeepsOldRows(DlcpServer):
     """What is missing counts as what it was in the iteration before."""
 
     def _conclude(self, now: int) -> None:
-        rows, summed = self._rows.copy(), self._summed
+        before, summed = self._gathered, self._summed
         super()._conclude(now)
-        if self._summed > summed:
-            self._rows[:-1] = rows[:-1]
+        if self._summed > summed and isinstance(before, Rows):
+            self._gathered.rows[:-1] = before.rows[:-1]  # type: ignore[attr-defined]
 
 
 class SumsWithoutItself(DlcpServer):
@@ -86,23 +121,31 @@ class SumsWithoutTheLast(DlcpServer):
     """It does not wait for the last worker."""
 
     def _conclude(self, now: int) -> None:
-        flow = self._flows[-1]
-        if len(self._flows) > 1 and not flow.closed and all(each.closed for each in self._flows[:-1]):
-            self._tell_closed(flow, self._summed, len(self._flows) - 1)
-            flow.counted = flow.needed
+        flows = self._gathered.flows
+        if len(flows) > 1 and not flows[-1].closed and all(each.closed for each in flows[:-1]):
+            self._tell_closed(flows[-1], self._summed, len(flows) - 1)
+            flows[-1].counted = flows[-1].needed
         super()._conclude(now)
 
 
 class ScalesWhatCame(DlcpServer):
     """A sum of fewer is made as large as one of all."""
 
-    def _conclude(self, now: int) -> None:
-        if self._begun == self._summed and all(flow.closed for flow in self._flows):
-            size = self._config.elements
-            entered = np.repeat(self._entered.sum(axis=0), size)[: self._rows.shape[1]]
-            with np.errstate(all="ignore"):
-                self._rows[-1] = np.where(entered < len(self._rows), self._rows[-1] + self._rows[-1], self._rows[-1])
-        super()._conclude(now)
+    def _fresh(self) -> Any:
+        gathered = super()._fresh()
+        total, size = gathered.total, self._config.collective.size
+
+        def scaled(own: Any) -> Any:
+            found = total(own)
+            for packet in range(self._config.packets):
+                first, end = self._config.span(packet)
+                came = sum(gathered.entered(packet))
+                if came < size:
+                    found[first:end] = found[first:end] + found[first:end] // found.dtype.type(came)
+            return found
+
+        gathered.total = scaled  # type: ignore[method-assign]
+        return gathered
 
 
 class AcknowledgesBefore(DlcpServer):
@@ -168,6 +211,115 @@ class SendsOnce(DlcpWorker):
         outgoing.flow.get_timer = lambda: None
 
 
+class AddsCopies(DlcpProgram):
+    """A copy of a contribution is added once more."""
+
+    def add(self, pool: Any, found: Any, port: int, frame: Any, now: int) -> None:
+        slot = pool.open.get((found.header.tensor, found.header.sequence))
+        rank = rank_of(found.header.bitmap0)
+        if slot is not None and rank in slot.rows:
+            twice = np.frombuffer(slot.rows[rank], ">u4") + np.frombuffer(found.payload, ">u4")
+            slot.rows[rank] = twice.astype(">u4").tobytes()
+            return
+        super().add(pool, found, port, frame, now)
+
+
+class ForgetsWhoIsInside(DlcpProgram):
+    """What leaves says that the first worker alone is inside."""
+
+    def emit(self, port: int, frame: Any) -> None:
+        found = decode_datagram(frame)
+        if found is not None and found.src_ip == bytes((10, 77, 255, 1)):
+            header = found.header._replace(bitmap0=found.header.bitmap0 & -found.header.bitmap0)
+            frame = _again(frame, found, header, found.payload)
+        super().emit(port, frame)
+
+
+class SaysWhole(DlcpProgram):
+    """A sum of some says that all are inside."""
+
+    def emit(self, port: int, frame: Any) -> None:
+        found = decode_datagram(frame)
+        if found is not None and found.src_ip == bytes((10, 77, 255, 1)):
+            everybody = sum(1 << rank for rank in self.pools[found.header.job].own)
+            frame = _again(frame, found, found.header._replace(bitmap0=everybody), found.payload)
+        super().emit(port, frame)
+
+
+class AddsWhatIsRepeated(DlcpProgram):
+    """RESEND is not heeded, and told as if it were none."""
+
+    def receive_frame(self, port: int, frame: Any, now: int) -> None:
+        found = decode_datagram(frame)
+        if found is not None and found.header.flags & DatagramFlag.RESEND:
+            pool = self._pool_of(found)
+            if pool is not None:  # its slot keeps what it had of everybody who left before
+                key = found.header.tensor, found.header.sequence
+                if key not in pool.open and (left := self.__dict__.setdefault("left", {}).get((id(pool), key))):
+                    slot = pool.begin(found.header, now)
+                    if slot is not None:
+                        slot.rows.update(left)
+                self.add(pool, found, port, frame, now)
+                return
+        super().receive_frame(port, frame, now)
+
+    def send(self, pool: Any, key: Any, reason: str) -> None:
+        self.__dict__.setdefault("left", {})[id(pool), key] = dict(pool.open[key].rows)
+        super().send(pool, key, reason)
+
+
+class MixesIterations(DlcpProgram):
+    """A slot is that of a packet, whatever its iteration."""
+
+    def add(self, pool: Any, found: Any, port: int, frame: Any, now: int) -> None:
+        for iteration, sequence in pool.open:
+            if sequence == found.header.sequence:
+                found = found._replace(header=found.header._replace(tensor=iteration))
+        super().add(pool, found, port, frame, now)
+
+
+class LosesWhatIsLate(DlcpProgram):
+    """A slot that waited too long is emptied, and what was inside is told to have left."""
+
+    def send(self, pool: Any, key: Any, reason: str) -> None:
+        if reason == "late" and self.__dict__.setdefault("lost", 0) < 1 << 20:
+            pool.end(key, self._now, whole=False)
+            for rank in pool.own:
+                self.lost = self.lost + 1 + rank * 0
+            return
+        super().send(pool, key, reason)
+
+
+class NeverLate(DlcpProgram):
+    """Slots wait for ever."""
+
+    def get_timer(self) -> int | None:
+        return None
+
+    def handle_timer(self, now: int) -> None:
+        pass
+
+
+class SumsAsTheyCame(DlcpProgram):
+    """Floats are added in the order of arrival."""
+
+    def send(self, pool: Any, key: Any, reason: str) -> None:
+        slot = pool.open[key]
+        ranks = sorted(slot.rows)
+        slot.rows = dict(zip(ranks, slot.rows.values(), strict=True))
+        super().send(pool, key, reason)
+
+
+def _again(frame: Any, found: Any, header: Any, payload: Any) -> bytes:
+    envelope = Envelope(frame[6:12], frame[0:6], found.src_ip, found.dst_ip, AGGREGATION_PORT, tos=frame[15])
+    return encode_datagram(envelope, AGGREGATION_PORT, header, payload)
+
+
+def _adding(kind: type[DlcpProgram]) -> Any:
+    """Only where the switch has jobs: others forward."""
+    return lambda config: kind(config) if config.jobs else create_program(config)
+
+
 def _hosts(server: type[DlcpServer] = DlcpServer, worker: type[DlcpWorker] = DlcpWorker) -> Machines:
     def employ(config: HostConfig, start_ns: int) -> Any:
         if not isinstance(config, DlcpConfig):
@@ -177,15 +329,24 @@ def _hosts(server: type[DlcpServer] = DlcpServer, worker: type[DlcpWorker] = Dlc
     return Machines(employ=employ)
 
 
+def _gathers(kind: type[Any]) -> Machines:
+    class Server(DlcpServer):
+        def _fresh(self) -> Any:
+            found = super()._fresh()
+            return kind(self._config, self._dtype) if isinstance(found, kind.__mro__[1]) else found
+
+    return _hosts(Server)
+
+
 def _flows(kind: type[ReceivedFlow], *, at_server: bool) -> Machines:
     """The receiving end of one way is broken."""
 
     class Server(DlcpServer):
-        def _conclude(self, now: int) -> None:
-            summed = self._summed
-            super()._conclude(now)
-            if at_server and self._summed > summed:
-                self._flows = [kind(flow.packets, flow.needed) for flow in self._flows]
+        def _fresh(self) -> Any:
+            found = super()._fresh()
+            if at_server:
+                found.flows = [kind(flow.packets, flow.needed) for flow in found.flows]
+            return found
 
     class Worker(DlcpWorker):
         def _start(self) -> None:
@@ -197,11 +358,18 @@ def _flows(kind: type[ReceivedFlow], *, at_server: bool) -> Machines:
 
 
 _SERVERS = (
-    TakesLatePackets, TakesOldGradients, KeepsOldRows, SumsWithoutItself, SumsWithoutTheLast, ScalesWhatCame,
+    TakesOldGradients, KeepsOldRows, SumsWithoutItself, SumsWithoutTheLast, ScalesWhatCame,
     AcknowledgesBefore, StopsForAnybody,
 )  # fmt: skip
 _WORKERS = (StopsAtAnyStop, TakesAnyAcknowledgement, TakesOldSums, KeepsOldResults, SendsOnce)
+_GATHERINGS = (TakesLatePackets, AddsTwice, DropsNewcomers, PartsAsTheyCame)
+_SWITCHES = (
+    AddsCopies, ForgetsWhoIsInside, AddsWhatIsRepeated, MixesIterations, LosesWhatIsLate, NeverLate, SaysWhole,
+    SumsAsTheyCame,
+)  # fmt: skip
 DLCP_PLANTED: Mapping[str, Machines] = {
+    **{kind.__name__: _gathers(kind) for kind in _GATHERINGS},
+    **{kind.__name__: Machines(create=_adding(kind)) for kind in _SWITCHES},
     **{kind.__name__: _hosts(server=kind) for kind in _SERVERS},
     **{kind.__name__: _hosts(worker=kind) for kind in _WORKERS},
     **{f"{kind.__name__} up": _flows(kind, at_server=True) for kind in (CountsCopies, EndsEarly, WantsAll)},

@@ -13,13 +13,14 @@ from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.events import FlowClosed
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import acknowledgement
+from workloads.dlcp.packets import acknowledgement, rank_of
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import source_of
 from workloads.machine import Buffer, Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
+    AggregationHeader,
     Datagram,
     DatagramError,
     DatagramKind,
@@ -68,9 +69,9 @@ class DlcpHost:
         counts = self._counts
         self._events.append(DatagramStatistics(self._job, *(counts[name] for name in _COUNTERS)))
 
-    def _receive(self, frame: Buffer, kinds: tuple[DatagramKind, ...]) -> tuple[Datagram, int] | None:
-        """A packet of our job, of one of these kinds and for a packet that there is, with the worker's rank; None: it
-        is for others, or cannot be used, which is told."""
+    def _receive(self, frame: Buffer, kinds: tuple[DatagramKind, ...]) -> Datagram | None:
+        """A packet of our job, of one of these kinds and for a packet that there is; None: it is for others, or cannot
+        be used, which is told."""
         try:
             found = decode_datagram(frame)
         except DatagramError as error:
@@ -85,21 +86,24 @@ class DlcpHost:
             return None
         first, end = config.span(header.sequence - 1)
         wanted = 0 if header.kind == DatagramKind.ACK else end - first
-        rank = header.bitmap0.bit_length() - 1
-        if header.nelem != wanted or header.bitmap0.bit_count() != 1 or not self._is_from(found.src_ip, rank):
+        if header.nelem != wanted or not self._concerns_us(found):
             self._reject("unexpected", f"{header.nelem} elements of ranks {header.bitmap0:#x}")
             return None
-        return found, rank
+        return found
 
-    def _is_from(self, address: bytes, rank: int) -> bool:
-        """Whether it concerns the worker that it says, and comes from the other end."""
-        config = self._config
+    def _concerns_us(self, found: Datagram) -> bool:
+        """Whether it is about the worker that it says, and comes from the other end."""
+        config, bitmap, address = self._config, found.header.bitmap0, found.src_ip
+        if bitmap.bit_count() != 1:
+            return False
+        rank = rank_of(bitmap)
         if config.is_server:
             return rank < config.senders and address == config.peers[rank].dst_ip
         return rank == config.collective.rank and address == config.peers[0].dst_ip
 
-    def _acknowledge(self, found: Datagram, envelope: Envelope, *, stop: bool) -> None:
-        header = acknowledgement(found.header, stop=stop)
+    def _acknowledge(self, header: AggregationHeader, envelope: Envelope, *, stop: bool) -> None:
+        """What DATA or RESULT said, to who sent it."""
+        header = acknowledgement(header, stop=stop)
         self._leaving.append(encode_datagram(envelope, AGGREGATION_PORT, header, b""))
         self._counts["packets_sent"] += 1
 
@@ -114,7 +118,7 @@ class DlcpHost:
             self._counts["packets_retransmitted"] += 1
             block = outgoing.iteration * self._config.packets + packet
             self._events.append(DatagramResent(self._job, block, 0, "timeout", before))
-        return outgoing.encode(packet)
+        return outgoing.encode(packet, again=before > 0)
 
     def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int) -> None:
         self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap))

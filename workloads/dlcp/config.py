@@ -37,6 +37,8 @@ class DlcpConfig:
     """packets of a flow that may wait for their acknowledgement"""
     rto_ns: int = 10_000_000
     """least wait before a packet counts as lost (`workloads.datagrams.retransmission.BackoffTimer`)"""
+    service_ip: bytes = b""
+    """of switches, whose sums of some workers the server takes, too; empty: nobody adds on the way"""
     lives: int = 0
     """how often its process was started anew"""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workloads.machine import Event
 
-__all__ = ["FlowClosed"]
+__all__ = ["FlowClosed", "SumParts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +23,13 @@ class FlowClosed(Event):
     """that were there"""
     bitmap: str
     """which: packet k is bit k of this hexadecimal number"""
+
+
+@dataclass(frozen=True, slots=True)
+class SumParts(Event):
+    """How the server made a sum where switches add on the way: it adds the parts in this order."""
+
+    job: int
+    block: int
+    parts: tuple[int, ...]
+    """bitmaps of ranks, by their lowest rank; a part of several was added by rank"""

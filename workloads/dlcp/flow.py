@@ -36,9 +36,9 @@ class ReceivedFlow:
         """Whether it counts."""
         return bool(self._inside[packet])
 
-    def take(self, packet: int) -> bool:
-        """Whether it counts from now on: it came for the first time, to an open flow."""
-        if self.closed or self._inside[packet]:
+    def take(self, packet: int, *, also_closed: bool = False) -> bool:
+        """Whether it counts from now on: it came for the first time, to an open flow (or `also_closed`)."""
+        if (self.closed and not also_closed) or self._inside[packet]:
             return False
         self._inside[packet] = 1
         self.counted += 1

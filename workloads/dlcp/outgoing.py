@@ -11,7 +11,7 @@ from workloads.dlcp.flow import SendingFlow
 from workloads.dlcp.packets import full_header, payload_of
 from workloads.gradients import Vector
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, encode_datagram
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
 __all__ = ["Outgoing"]
 
@@ -31,11 +31,13 @@ class Outgoing:
             tos_of(layer_class(packet, config.packets), small=is_small) for packet, is_small in enumerate(small)
         ]
 
-    def encode(self, packet: int) -> bytes:
-        """The frame: the same bytes each time."""
+    def encode(self, packet: int, *, again: bool) -> bytes:
+        """The frame: the same bytes each time, but that it says whether it left before (`again`)."""
         config = self._config
         first, end = config.span(packet)
         header = full_header(config, self._kind, self._rank, packet, self.iteration)
+        if again:
+            header = header._replace(flags=int(DatagramFlag.RESEND))
         return encode_datagram(
             replace(self._envelope, tos=self._tos[packet]), AGGREGATION_PORT, header,
             payload_of(self._values[first:end]),

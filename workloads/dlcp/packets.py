@@ -3,8 +3,11 @@
 | kind | from, to | says |
 |---|---|---|
 | DATA | worker, to the server | packet `sequence` - 1 of the gradient of the rank in `bitmap0`, iteration `tensor` |
+| DATA | switch, to the server | the sum of those packets of the ranks in `bitmap0` |
 | RESULT | server, to a worker | the same of the sum, for the rank in `bitmap0` |
 | ACK | whoever got one of these, back | this packet is there; with LAST: send no more of this iteration |
+
+RESEND: it left before; no switch adds it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from workloads.gradients import Vector
 from workloads.machine import Buffer
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
 
-__all__ = ["acknowledgement", "elements_in", "full_header", "payload_of"]
+__all__ = ["acknowledgement", "elements_in", "full_header", "payload_of", "rank_of", "ranks_of"]
 
 
 def full_header(config: DlcpConfig, kind: DatagramKind, rank: int, packet: int, iteration: int) -> AggregationHeader:
@@ -49,3 +52,12 @@ def payload_of(values: Vector) -> bytes:
 def elements_in(payload: Buffer, dtype: np.dtype[np.generic]) -> Vector:
     """And back, shape (elements,)."""
     return np.frombuffer(payload, dtype.newbyteorder(">")).astype(dtype)
+
+
+def rank_of(bitmap: int) -> int:
+    """Of a bitmap with one rank."""
+    return bitmap.bit_length() - 1
+
+
+def ranks_of(bitmap: int) -> list[int]:
+    return [rank for rank in range(bitmap.bit_length()) if bitmap >> rank & 1]

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import cycle
 
-import numpy as np
-
-from workloads.collectives.arithmetic import fold
 from workloads.datagrams.blocks import BlockSummed
 from workloads.datagrams.retransmission import BackoffTimer
 from workloads.dlcp.base import DlcpHost
 from workloads.dlcp.config import DlcpConfig
-from workloads.dlcp.flow import ReceivedFlow
+from workloads.dlcp.events import SumParts
+from workloads.dlcp.gathering import Gathering, Parts, Rows
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import elements_in
+from workloads.dlcp.packets import elements_in, rank_of, ranks_of
 from workloads.events import CollectiveStarted
 from workloads.machine import Buffer
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
@@ -37,11 +35,8 @@ class DlcpServer(DlcpHost):
         self._begun = -1
         """the last iteration whose own gradient is ready"""
         ranks = range(config.senders)
-        self._rows = np.zeros((config.collective.size, config.workload.elements), self._dtype)
-        """by rank: what is there of its gradient, +0 elsewhere"""
-        self._entered = np.zeros((config.collective.size, config.packets), np.int64)
-        """by rank and packet: how often it was written into its row"""
-        self._flows = [ReceivedFlow(config.packets, config.needed) for _ in ranks]
+        self._gathered: Gathering = self._fresh()
+        """of iteration `_summed`"""
         self._timers = [BackoffTimer(config.rto_ns, config.senders + rank) for rank in ranks]
         self._results: list[Outgoing] = []
         """by rank: the sum of iteration `_summed` - 1, on its way"""
@@ -58,18 +53,16 @@ class DlcpServer(DlcpHost):
         if training.handle_timer(now):
             self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._config.packets))
             self._begun = training.iteration
-            self._rows[-1] = training.gradient
-            self._entered[-1] += 1
             self._conclude(now)
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        received = self._receive(frame, (DatagramKind.ACK, DatagramKind.DATA))
-        if received is None:
+        found = self._receive(frame, (DatagramKind.ACK, DatagramKind.DATA))
+        if found is None:
             return
-        if received[0].header.kind == DatagramKind.ACK:
-            self._acknowledged(*received, now)
+        if found.header.kind == DatagramKind.ACK:
+            self._acknowledged(found, rank_of(found.header.bitmap0), now)
         else:
-            self._take(*received, now)
+            self._take(found, now)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
         """Acknowledgements, then a packet for each worker in turn."""
@@ -82,48 +75,51 @@ class DlcpServer(DlcpHost):
             if frame is not None:
                 yield 0, frame
 
-    def _take(self, found: Datagram, rank: int, now: int) -> None:
+    def _concerns_us(self, found: Datagram) -> bool:
+        if self._config.service_ip and found.src_ip == self._config.service_ip:
+            return found.header.kind == DatagramKind.DATA and 0 < found.header.bitmap0 < 1 << self._config.senders
+        return super()._concerns_us(found)
+
+    def _take(self, found: Datagram, now: int) -> None:
         header, config, packet = found.header, self._config, found.header.sequence - 1
         if header.tensor > self._summed or self._summed == config.workload.iterations <= header.tensor:
             self._reject("unexpected", f"a gradient of iteration {header.tensor}, which nobody can have begun")
             return
-        if header.tensor < self._summed:
-            self._counts["duplicates_received"] += 1
-            self._acknowledge(found, config.peers[rank], stop=True)
-            return
-        flow = self._flows[rank]
-        if flow.take(packet):
-            self._enter(rank, packet, found.payload)
-            self._counts["results_received"] += 1
-            if flow.closed:
-                self._tell_closed(flow, self._summed, rank)
-        else:
-            self._counts["duplicates_received"] += 1
-        self._acknowledge(found, config.peers[rank], stop=flow.closed)
+        ranks, gathered = ranks_of(header.bitmap0), self._gathered
+        over = header.tensor < self._summed
+        closed = [] if over else gathered.take(header.bitmap0, packet, elements_in(found.payload, self._dtype))
+        self._counts["duplicates_received" if closed is None or over else "results_received"] += 1
+        for rank in closed or ():
+            self._tell_closed(gathered.flows[rank], self._summed, rank)
+        for rank in ranks:
+            stop = over or gathered.flows[rank].closed
+            if stop or gathered.flows[rank].has(packet):
+                self._acknowledge(header._replace(bitmap0=1 << rank), config.peers[rank], stop=stop)
         self._conclude(now)
 
-    def _enter(self, rank: int, packet: int, payload: Buffer) -> None:
-        first, end = self._config.span(packet)
-        self._rows[rank, first:end] = elements_in(payload, self._dtype)
-        self._entered[rank, packet] += 1
+    def _fresh(self) -> Gathering:
+        return (Parts if self._config.service_ip else Rows)(self._config, self._dtype)
 
     def _conclude(self, now: int) -> None:
         """When all gradients are there, its own as well."""
-        training, config = self._training, self._config
-        if self._begun != self._summed or not all(flow.closed for flow in self._flows):
+        training, config, gathered = self._training, self._config, self._gathered
+        if self._begun != self._summed or not gathered.closed:
             return
-        total = fold(self._rows.view(np.uint8), config.collective.arithmetic).view(self._dtype)
+        first = self._summed * config.packets
+        total = gathered.total(training.gradient)
         for packet in range(config.packets):
-            block = self._summed * config.packets + packet
-            self._events.append(BlockSummed(self._job, block, 0, tuple(self._entered[:, packet].tolist())))
+            self._events.append(BlockSummed(self._job, first + packet, 0, gathered.entered(packet)))
+        for packet, parts in enumerate(gathered.parts()):
+            self._events.append(SumParts(self._job, first + packet, parts))
+        for rank in gathered.late:
+            self._tell_closed(gathered.flows[rank], self._summed, rank)
         self._results = [
             Outgoing(config, DatagramKind.RESULT, rank, self._summed, total, timer)
             for rank, timer in enumerate(self._timers)
         ]
         training.result[:] = total
         self._summed += 1
-        self._rows[:], self._entered[:] = 0, 0
-        self._flows = [ReceivedFlow(config.packets, config.needed) for _ in self._flows]
+        self._gathered = self._fresh()
         training.complete(now)
 
     def _acknowledged(self, found: Datagram, rank: int, now: int) -> None:

@@ -40,10 +40,9 @@ class DlcpWorker(DlcpHost):
             self._start()
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        received = self._receive(frame, (DatagramKind.ACK, DatagramKind.RESULT))
-        if received is None:
+        found = self._receive(frame, (DatagramKind.ACK, DatagramKind.RESULT))
+        if found is None:
             return
-        found, _ = received
         if found.header.kind == DatagramKind.ACK:
             self._acknowledged(found, now)
         else:
@@ -82,7 +81,7 @@ class DlcpWorker(DlcpHost):
             return
         if header.tensor < self._done or not self._result.take(packet):
             self._counts["duplicates_received"] += 1
-            self._acknowledge(found, config.peers[0], stop=header.tensor < self._done)
+            self._acknowledge(header, config.peers[0], stop=header.tensor < self._done)
             return
         assert self._outgoing is not None, "an iteration runs"
         self._outgoing.flow.stop()
@@ -94,4 +93,4 @@ class DlcpWorker(DlcpHost):
             self._outgoing = None
             self._done += 1
             self._training.complete(now)
-        self._acknowledge(found, config.peers[0], stop=self._result.closed)
+        self._acknowledge(header, config.peers[0], stop=self._result.closed)

@@ -3,6 +3,9 @@
 Each flow ends with exactly ceil((1 - p) M) of its M packets. The server's sum is the fold, by rank, of the gradients
 with +0 for what did not come, and a worker's result is that sum with +0 for what did not come of it. Every packet that
 came entered its sum once. And no element is further from the full sum than the magnitudes that were left out, added up.
+
+Where switches add on the way, a gradient may count with more than it needs, and the server's sum is the fold of the
+parts that it told, each the fold by rank of those inside; a part of several ranks is one that a switch told of.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from testbed.faults.model import Kill
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
 from workloads.config import ArithmeticSpec
-from workloads.datagrams.blocks import BlockSummed
+from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
-from workloads.dlcp.events import FlowClosed
+from workloads.dlcp.events import FlowClosed, SumParts
 from workloads.events import CollectiveCompleted
 
 __all__ = ["bounded_loss", "error_bound", "without"]
@@ -45,7 +48,12 @@ class _Told:
     """by host and iteration"""
     summed: dict[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
     """by server and block: how often each rank is inside"""
+    parts: dict[tuple[str, int], tuple[int, ...]] = field(default_factory=dict)
+    """by server and block, where switches add: what the server added up"""
+    sent: set[tuple[int, int, int]] = field(default_factory=set)
+    """sums of switches: (job, block, bitmap)"""
     twice: list[str] = field(default_factory=list)
+    """and sums of switches that are not what their bitmap says"""
     killed: set[str] = field(default_factory=set)
     """hosts, which may have told less than they did"""
 
@@ -122,6 +130,7 @@ class _Job:
         self._packets = -(-self._server.workload.elements // self._server.elements)
         kept = (1 - Fraction(repr(self._server.loss_bound))) * self._packets
         self._needed = -(-kept.numerator // kept.denominator)
+        self._in_parts = bool(self._server.service_ip)
 
     def problems(self, create: SourceFactory) -> Iterator[str]:
         size = len(self._hosts)
@@ -130,7 +139,8 @@ class _Job:
             if not any((host.name, iteration) in self._told.digests for host in self._hosts):
                 self._findings.missing += [f"{host.name}, iteration {iteration}" for host in self._hosts]
                 return
-            up = [self._bitmap(self._server.name, iteration, rank) for rank in range(size - 1)]
+            most = self._packets if self._in_parts else self._needed
+            up = [self._bitmap(self._server.name, iteration, rank, most) for rank in range(size - 1)]
             broken = [text for text in up if isinstance(text, str)]
             if broken and self._server.name in self._told.killed:
                 self._findings.missing += broken
@@ -141,10 +151,14 @@ class _Job:
             bitmaps = [bitmap for bitmap in up if isinstance(bitmap, int)] + [(1 << self._packets) - 1]
             self._count("up", bitmaps[:-1])
             yield from self._entered(iteration, bitmaps)
+            broken = list(self._parts_of(iteration, bitmaps)) if self._in_parts else []
+            yield from broken
+            if broken:
+                return
             yield from self._iteration(iteration, bitmaps, sources)
 
-    def _bitmap(self, receiver: str, iteration: int, sender: int) -> int | str:
-        """Of a flow; or what is wrong with it."""
+    def _bitmap(self, receiver: str, iteration: int, sender: int, most: int) -> int | str:
+        """Of a flow, which ends with `most` packets or fewer; or what is wrong with it."""
         title = f"{receiver}, iteration {iteration}, flow of rank {sender}"
         closed = self._told.closed.get((receiver, iteration, sender))
         if closed is None:
@@ -152,7 +166,7 @@ class _Job:
         bitmap = int(closed.bitmap, 16)
         if closed.packets != self._packets or bitmap >> self._packets:
             return f"{title}: {closed.packets} packets, it has {self._packets}"
-        if closed.counted != bitmap.bit_count() or closed.counted != self._needed:
+        if closed.counted != bitmap.bit_count() or not self._needed <= closed.counted <= most:
             came = f"{closed.counted} packets counted, {bitmap.bit_count()} in the bitmap"
             return f"{title}: {came}; it ends with {self._needed} of {self._packets}"
         return bitmap
@@ -171,17 +185,44 @@ class _Job:
                 found = "nothing is told of its sum" if inside is None else f"its sum has the ranks {inside} times"
                 yield f"{self._server.name}, iteration {iteration}, packet {packet}: {found}, {wanted} came"
 
+    def _parts_of(self, iteration: int, bitmaps: Sequence[int]) -> Iterator[str]:
+        """The parts of each sum are who is inside, apart from each other, and those of several are switches'."""
+        for packet in range(self._packets):
+            block = iteration * self._packets + packet
+            parts = self._told.parts.get((self._server.name, block), ())
+            inside = sum(1 << rank for rank, bitmap in enumerate(bitmaps) if bitmap >> packet & 1)
+            title = f"{self._server.name}, iteration {iteration}, packet {packet}"
+            if sum(parts) != inside or sum(part.bit_count() for part in parts) != inside.bit_count():
+                yield f"{title}: the parts {[f'{part:#x}' for part in parts]} are not the ranks {inside:#x}"
+            for part in parts:
+                if part.bit_count() > 1 and (self._server.group, block, part) not in self._told.sent:
+                    yield f"{title}: no switch sent a sum of the ranks {part:#x}"
+
+    def _total(self, iteration: int, gradients: Sequence[Array], came: Sequence[Array]) -> Array:
+        if not self._in_parts:
+            return fold(came, self._arithmetic)
+        total, size = np.empty_like(gradients[0]), self._server.elements
+        for packet in range(self._packets):
+            place = slice(packet * size, (packet + 1) * size)
+            parts = self._told.parts[self._server.name, iteration * self._packets + packet]
+            sums = [
+                fold([gradients[rank][place] for rank in range(len(gradients)) if part >> rank & 1], self._arithmetic)
+                for part in sorted(parts, key=lambda part: part & -part)
+            ]
+            total[place] = fold(sums, self._arithmetic)
+        return total
+
     def _iteration(self, iteration: int, bitmaps: Sequence[int], sources: Sequence[GradientSource]) -> Iterator[str]:
         """Its results; each source gets its own, as its host does."""
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
         size = self._server.elements
         came = [without(each, bitmap, size) for each, bitmap in zip(gradients, bitmaps, strict=True)]
-        total = fold(came, self._arithmetic)
+        total = self._total(iteration, gradients, came)
         for rank, (host, source) in enumerate(zip(self._hosts, sources, strict=True)):
             digest = self._told.digests.get((host.name, iteration))
             result = total
             if host is not self._server:
-                down = self._bitmap(host.name, iteration, len(self._hosts) - 1)
+                down = self._bitmap(host.name, iteration, len(self._hosts) - 1, self._needed)
                 if isinstance(down, str):
                     if digest is None:
                         self._findings.missing.append(f"{host.name}, iteration {iteration}")
@@ -220,6 +261,13 @@ def _told(context: CheckContext) -> _Told:
         if (summed.node, summed.event.block) in told.summed:
             told.twice.append(f"{summed.node} summed block {summed.event.block} twice")
         told.summed[summed.node, summed.event.block] = summed.event.contributions
+    for parts in context.events(SumParts):
+        told.parts[parts.node, parts.event.block] = parts.event.parts
+    for sent in context.events(PartialSent):
+        told.sent.add((sent.event.job, sent.event.block, sent.event.bitmap))
+        inside = tuple(sent.event.bitmap >> rank & 1 for rank in range(len(sent.event.contributions)))
+        if sent.event.contributions != inside:
+            told.twice.append(f"{sent.node} sent a sum of {sent.event.contributions} as one of {inside}")
     for done in context.events(CollectiveCompleted):
         told.digests[done.node, done.event.iteration] = done.event.sha256
     return told
