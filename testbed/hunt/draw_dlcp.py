@@ -14,7 +14,8 @@ from testbed.hunt.draw_datagrams import with_limit, with_times
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_jobs import with_less_to_send
-from testbed.scenario.dlcp_keys import DlcpKeys
+from testbed.scenario.dlcp_keys import OVER, DlcpKeys
+from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -29,14 +30,15 @@ _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 16: 12}
 _HOSTS = {2: 30, 3: 40, 4: 30}
 _BOUNDS = {0.0: 20, 0.05: 10, 0.1: 10, 0.25: 20, 0.5: 30, 0.9: 10}
 """flows are short, so that small ones leave nothing out"""
-_ADDS = 0.5
-"""share in which switches add"""
-_DTYPES_ADDED = {"float32": 60, "int32": 40}
+_OVER = dict(zip(OVER, (30, 30, 40), strict=True))
+_LATE = 0.3
+"""share of these in which somebody is late by about as long as slots wait"""
+_DTYPES_IN_PARTS = {"float32": 60, "int32": 40}
 _IMPORTANT = (0.0, 0.25, 0.5, 1.0)
 _ITERATIONS = {1: 46, 2: 34, 3: 20}
 _TWO_LEVELS, _SPRAYS = 0.5, 0.5
 _TWO_JOBS = 0.25
-_MOST_CONTRIBUTIONS = 72
+_MOST_CONTRIBUTIONS = 60
 _SEEDS = (1, 2, 3)
 
 
@@ -56,7 +58,7 @@ def _weighted(draw: Random, weights: Mapping[_T, int]) -> _T:
 def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     mtu = _weighted(draw, _MTUS)
     keys = DlcpKeys(
-        over="ina" if draw.random() < _ADDS else "ps",
+        over=_weighted(draw, _OVER),
         loss_bound=_weighted(draw, _BOUNDS),
         important=draw.choice(_IMPORTANT),
     )
@@ -79,8 +81,11 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     timed = with_times(draw, scenario)
     if keys.adds:
         rto = timed.transport.rto_ns
-        keys = replace(keys, slot_timer_ns=max(1000, round(rto * draw.choice((0.01, 0.1, 0.5, 1, 3)))))
+        keys = replace(keys, slot_timer_ns=max(1000, round(rto * draw.choice((0.01, 0.1, 0.5, 1, 3, 10)))))
     jobs = tuple(replace(job, own=keys, arrival_ns=0) for job in timed.jobs)  # `arrival` is no key of theirs
+    if keys.adds and draw.random() < _LATE:  # slots wait, and copies meet them
+        late = Straggler(draw.randrange(len(jobs[0].hosts)), draw.randint(1, 2 * keys.slot_timer_ns))
+        jobs = (replace(jobs[0], straggler=late), *jobs[1:])
     return replace(timed, job=replace(timed.job, own=keys), jobs=jobs)
 
 
@@ -98,7 +103,7 @@ def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job
         jobs.append(
             Job(
                 collective=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
-                dtype=_weighted(draw, _DTYPES_ADDED if keys.adds else dict(protocol.dtypes)), iterations=iterations,
+                dtype=_weighted(draw, _DTYPES_IN_PARTS if keys.adds or keys.rings else dict(protocol.dtypes)), iterations=iterations,
                 workload=draw.choice(("synthetic", "extreme", "special")),
                 size_bytes=(blocks - 1) * mtu + last, window_packets=_weighted(draw, _WINDOWS),
                 hosts=tuple(names[:size]),

@@ -78,20 +78,23 @@ def _configs(
 
 def _hosts(scenario: Scenario, job: PlannedJob, draw: random.Random) -> Iterable[DlcpConfig]:
     """The window is never larger than the packets of a gradient."""
-    keys = _keys(job)
+    keys, size = _keys(job), len(job.hosts)
     *senders, server = job.hosts
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
         port = draw.randrange(0xC000, 0x10000)
         others = senders if host is server else [server]
+        if keys.rings:
+            others = [job.hosts[(rank + 1) % size], job.hosts[rank - 1]]
         config = DlcpConfig(
             name=host.name,
-            collective=JobShare(job.job.collective, job.number, rank, len(job.hosts), job.arithmetic),
+            collective=JobShare(job.job.collective, job.number, rank, size, job.arithmetic),
             workload=workload,
             peers=tuple(Envelope(host.mac, to.mac, host.ip, to.ip, port, tos=IMPORTANT_TOS) for to in others),
             loss_bound=keys.loss_bound,
             important=keys.important,
             elements=_elements(scenario),
             rto_ns=scenario.transport.rto_ns,
+            ring=keys.rings,
             service_ip=SERVICE_IP if keys.adds else b"",
         )
         yield replace(config, window=min(job.job.window_packets, config.packets))

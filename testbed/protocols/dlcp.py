@@ -11,28 +11,36 @@ from testbed.scenario.dlcp_keys import DlcpKeys
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.checks import problems_in_host
+from workloads.dlcp.chunks import chunk_of, steps_of
 
 __all__ = ["PROTOCOL"]
 
 
 def _blocks(worker: DlcpConfig, elements: int) -> int:
+    """In a ring every step has as many as the largest chunk."""
+    size = worker.collective.size
+    if worker.ring:
+        return steps_of(size) * -(-chunk_of(0, size, elements)[1] // worker.elements)
     return -(-elements // worker.elements)
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
     """The sum follows when all gradients are there, so that a link carries one of them at a time; and of both a share
-    need not come."""
-    keys = plan.scenario.job.own
-    return link_bps / (2 * (1 - (keys.loss_bound if isinstance(keys, DlcpKeys) else 0)))
+    need not come. In a ring a rank sends 2 (N - 1) / N gradients."""
+    keys = plan.scenario.job.own or DlcpKeys()
+    size = max(len(group) for group in plan.groups.values())
+    each = steps_of(size) / size if keys.rings else 2
+    return link_bps / (each * (1 - keys.loss_bound))
 
 
 def _part(worker: DlcpConfig) -> Part:
-    return Part(sums=worker.is_server)
+    return Part(sums=worker.is_server or worker.ring)
 
 
 PROTOCOL = Protocol(
     name="dlcp",
-    summary="the last host sums what comes of the others' gradients: a bounded share of each may be missing",
+    summary="sums of gradients of each of which a bounded share may be missing: at the last host, with switches that add "
+    "(program dlcp), or in a ring",
     plan=plan_dlcp,
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
@@ -54,7 +62,7 @@ PROTOCOL = Protocol(
     hunt=Hunt(
         {"float32": 40, "int32": 40, "int32sat": 20},
         frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST
-        vectors=2,
+        vectors=6,  # of a ring of four; over a server 2
         waits=3,  # and one more where the server leaves out a sum of several
         backs_off=True,
         tells_overflow=False,

@@ -55,10 +55,10 @@ def check_dlcp(
         return
     check_sizes(problems, entries, hosts // job.copies)
     for path, each in entries or [(("job",), job)]:
-        if each.dtype == "int32sat" and isinstance(job.own, DlcpKeys) and job.own.adds:
+        if each.dtype == "int32sat" and isinstance(job.own, DlcpKeys) and (job.own.adds or job.own.rings):
             problems.add(
                 (*path, "dtype"), "a sum of some would stop at the ends of int32 before the others come",
-                found="int32sat with over: ina", allowed="float32, int32",
+                found=f"int32sat with over: {job.own.over}", allowed="float32, int32; or job.over: ps",
             )  # fmt: skip
     for path, each in entries:
         if len(each.hosts) < 2:
@@ -71,7 +71,7 @@ def check_dlcp(
 def _check_program(problems: Problems, switch: SwitchOptions, keys: DlcpKeys, jobs: int) -> None:
     """Do switches do what the jobs are told that they do?"""
     if keys.adds != sums(switch.program):
-        allowed = "dlcp; or job.over: ps" if keys.adds else "forward; or job.over: ina"
+        allowed = "dlcp; or job.over: ps, ring" if keys.adds else "forward; or job.over: ina"
         problems.add(
             ("switch", "program"), f"job.over is {keys.over}", found=f"'{switch.program}'", allowed=allowed
         )  # fmt: skip

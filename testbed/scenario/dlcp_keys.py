@@ -8,17 +8,19 @@ from typing import Annotated
 from testbed.reading.fields import DurationKey, ProbabilityKey, choice
 from testbed.reading.sections import Section
 
-__all__ = ["DlcpKeys"]
+__all__ = ["OVER", "DlcpKeys"]
 
-_OVER = ("ps", "ina")
+OVER = ("ps", "ring", "ina")
+_SERVER, _RING, _SWITCHES = OVER
 
 
 @dataclass(frozen=True, slots=True)
 class DlcpKeys(Section):
     """How much of a gradient may be missing, and which packets may be lost first."""
 
-    over: Annotated[str, choice(_OVER)] = "ps"
-    """`ps`: the last host sums; `ina`: switches (program `dlcp`) add on the way what hosts at their ports send to it"""
+    over: Annotated[str, choice(OVER)] = _SERVER
+    """`ps`: the last host sums; `ina`: switches (program `dlcp`) add on the way what hosts at their ports send to it;
+    `ring`: every step of a ring all-reduce is a flow with that bound"""
     loss_bound: ProbabilityKey = 0.01
     """p, below 1: a flow of M packets ends when ceil((1 - p) M) of them are there; what is missing counts as 0"""
     important: ProbabilityKey = 0.5
@@ -30,4 +32,9 @@ class DlcpKeys(Section):
     @property
     def adds(self) -> bool:
         """Switches do."""
-        return self.over == "ina"
+        return self.over == _SWITCHES
+
+    @property
+    def rings(self) -> bool:
+        """There is no server."""
+        return self.over == _RING

@@ -63,7 +63,7 @@ class AddsTwice(Parts):
 
     def take(self, bitmap: int, packet: int, values: Any) -> Any:
         found = super().take(bitmap, packet, values)
-        if found is None and not self.closed and not any(flow.closed for flow in self.flows):
+        if found is None and not self.closed:
             self._parts[packet].append((bitmap, values))
         return found
 
@@ -246,50 +246,6 @@ class SaysWhole(DlcpProgram):
         super().emit(port, frame)
 
 
-class AddsWhatIsRepeated(DlcpProgram):
-    """RESEND is not heeded, and told as if it were none."""
-
-    def receive_frame(self, port: int, frame: Any, now: int) -> None:
-        found = decode_datagram(frame)
-        if found is not None and found.header.flags & DatagramFlag.RESEND:
-            pool = self._pool_of(found)
-            if pool is not None:  # its slot keeps what it had of everybody who left before
-                key = found.header.tensor, found.header.sequence
-                if key not in pool.open and (left := self.__dict__.setdefault("left", {}).get((id(pool), key))):
-                    slot = pool.begin(found.header, now)
-                    if slot is not None:
-                        slot.rows.update(left)
-                self.add(pool, found, port, frame, now)
-                return
-        super().receive_frame(port, frame, now)
-
-    def send(self, pool: Any, key: Any, reason: str) -> None:
-        self.__dict__.setdefault("left", {})[id(pool), key] = dict(pool.open[key].rows)
-        super().send(pool, key, reason)
-
-
-class MixesIterations(DlcpProgram):
-    """A slot is that of a packet, whatever its iteration."""
-
-    def add(self, pool: Any, found: Any, port: int, frame: Any, now: int) -> None:
-        for iteration, sequence in pool.open:
-            if sequence == found.header.sequence:
-                found = found._replace(header=found.header._replace(tensor=iteration))
-        super().add(pool, found, port, frame, now)
-
-
-class LosesWhatIsLate(DlcpProgram):
-    """A slot that waited too long is emptied, and what was inside is told to have left."""
-
-    def send(self, pool: Any, key: Any, reason: str) -> None:
-        if reason == "late" and self.__dict__.setdefault("lost", 0) < 1 << 20:
-            pool.end(key, self._now, whole=False)
-            for rank in pool.own:
-                self.lost = self.lost + 1 + rank * 0
-            return
-        super().send(pool, key, reason)
-
-
 class NeverLate(DlcpProgram):
     """Slots wait for ever."""
 
@@ -363,10 +319,7 @@ _SERVERS = (
 )  # fmt: skip
 _WORKERS = (StopsAtAnyStop, TakesAnyAcknowledgement, TakesOldSums, KeepsOldResults, SendsOnce)
 _GATHERINGS = (TakesLatePackets, AddsTwice, DropsNewcomers, PartsAsTheyCame)
-_SWITCHES = (
-    AddsCopies, ForgetsWhoIsInside, AddsWhatIsRepeated, MixesIterations, LosesWhatIsLate, NeverLate, SaysWhole,
-    SumsAsTheyCame,
-)  # fmt: skip
+_SWITCHES = (AddsCopies, ForgetsWhoIsInside, NeverLate, SaysWhole, SumsAsTheyCame)
 DLCP_PLANTED: Mapping[str, Machines] = {
     **{kind.__name__: _gathers(kind) for kind in _GATHERINGS},
     **{kind.__name__: Machines(create=_adding(kind)) for kind in _SWITCHES},

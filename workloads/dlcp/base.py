@@ -81,15 +81,22 @@ class DlcpHost:
             return None
         header, config = found.header, self._config
         ours = (header.policy, header.job, header.fan_in0) == (Policy.DLCP, self._job, config.collective.size)
-        if not ours or header.kind not in kinds or not 1 <= header.sequence <= config.packets or self.failed:
+        size = self._size_of(header)
+        if not ours or header.kind not in kinds or size is None or self.failed:
             self._reject("unexpected", f"kind {header.kind} of job {header.job}, packet {header.sequence - 1}")
             return None
-        first, end = config.span(header.sequence - 1)
-        wanted = 0 if header.kind == DatagramKind.ACK else end - first
-        if header.nelem != wanted or not self._concerns_us(found):
+        if header.nelem != (0 if header.kind == DatagramKind.ACK else size) or not self._concerns_us(found):
             self._reject("unexpected", f"{header.nelem} elements of ranks {header.bitmap0:#x}")
             return None
         return found
+
+    def _size_of(self, header: AggregationHeader) -> int | None:
+        """Elements of that packet; None: there is none."""
+        packet, config = header.sequence - 1, self._config
+        if not 0 <= packet < config.packets or header.slot:
+            return None
+        first, end = config.span(packet)
+        return end - first
 
     def _concerns_us(self, found: Datagram) -> bool:
         """Whether it is about the worker that it says, and comes from the other end."""
@@ -116,12 +123,11 @@ class DlcpHost:
         self._counts["packets_sent"] += 1
         if before:
             self._counts["packets_retransmitted"] += 1
-            block = outgoing.iteration * self._config.packets + packet
-            self._events.append(DatagramResent(self._job, block, 0, "timeout", before))
+            self._events.append(DatagramResent(self._job, outgoing.block + packet, 0, "timeout", before))
         return outgoing.encode(packet, again=before > 0)
 
-    def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int) -> None:
-        self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap))
+    def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int, step: int = 0) -> None:
+        self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap, step))
 
     def _reject(self, reason: str, detail: str) -> None:
         self._counts["rejected"] += 1

@@ -29,7 +29,7 @@ def problems_in_host(config: DlcpConfig) -> Iterator[ConfigProblem]:
         yield ConfigProblem("loss_bound", str(config.loss_bound), "0 or more, below 1")
     if not 0 <= config.important <= 1:
         yield ConfigProblem("important", str(config.important), "0 .. 1")
-    peers = config.senders if config.is_server else 1
+    peers = 2 if config.ring else config.senders if config.is_server else 1
     if len(config.peers) != peers:
         yield ConfigProblem("peers", f"{len(config.peers)} envelopes", str(peers))
         return

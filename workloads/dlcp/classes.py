@@ -19,9 +19,10 @@ _LAYER_CLASSES = 4
 _FIRST_DSCP, _DSCP_SHIFT = 8, 2
 
 
-def layer_class(packet: int, packets: int) -> int:
-    """0 for the first quarter of a gradient, which holds the front layers, to 3."""
-    return _LAYER_CLASSES * packet // packets
+def layer_class(element: int, elements: int) -> int:
+    """Of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front layers, to
+    3."""
+    return _LAYER_CLASSES * element // elements
 
 
 def small_packets(values: Vector, elements: int, important: float) -> list[bool]:

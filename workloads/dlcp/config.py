@@ -17,7 +17,8 @@ _ELEMENT_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class DlcpConfig:
-    """A HostConfig (`workloads.config`). All ranks have gradients; the last one is also the server."""
+    """A HostConfig (`workloads.config`). All ranks have gradients; the last one is also the server, unless they are a
+    ring."""
 
     runs: ClassVar[str] = "workloads.dlcp.hosts:create_host"
     """what `workloads.hosts` makes its Machine with"""
@@ -25,8 +26,8 @@ class DlcpConfig:
     collective: JobShare
     workload: WorkloadConfig
     peers: tuple[Envelope, ...]
-    """of what it sends. A worker: to the server. The server: to each worker, by rank. Their DSCP is that of
-    acknowledgements; packets with elements have their own"""
+    """of what it sends. A worker: to the server. The server: to each worker, by rank. In a ring: to the successor, and
+    to the predecessor. Their DSCP is that of acknowledgements; packets with elements have their own"""
     loss_bound: float = 0.01
     """p: a flow is closed when ceil((1 - p) M) of its M packets are there"""
     important: float = 0.5
@@ -37,6 +38,8 @@ class DlcpConfig:
     """packets of a flow that may wait for their acknowledgement"""
     rto_ns: int = 10_000_000
     """least wait before a packet counts as lost (`workloads.datagrams.retransmission.BackoffTimer`)"""
+    ring: bool = False
+    """there is no server: vectors go from rank to rank"""
     service_ip: bytes = b""
     """of switches, whose sums of some workers the server takes, too; empty: nobody adds on the way"""
     lives: int = 0
@@ -49,7 +52,7 @@ class DlcpConfig:
 
     @property
     def is_server(self) -> bool:
-        return self.collective.rank == self.senders
+        return not self.ring and self.collective.rank == self.senders
 
     @property
     def packets(self) -> int:
@@ -68,7 +71,7 @@ class DlcpConfig:
     @property
     def sends(self) -> tuple[Envelope, ...]:
         """The server's gradient stays where it is."""
-        return () if self.is_server else self.peers
+        return () if self.is_server else self.peers[:1]
 
     @property
     def framing(self) -> Framing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = ["FlowClosed", "SumParts"]
 
@@ -23,6 +23,8 @@ class FlowClosed(Event):
     """that were there"""
     bitmap: str
     """which: packet k is bit k of this hexadecimal number"""
+    step: int = unless_default(0)
+    """of a ring, from 0"""
 
 
 @dataclass(frozen=True, slots=True)

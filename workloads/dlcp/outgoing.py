@@ -8,42 +8,45 @@ from workloads.datagrams.retransmission import BackoffTimer
 from workloads.dlcp.classes import layer_class, small_packets, tos_of
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.flow import SendingFlow
-from workloads.dlcp.packets import full_header, payload_of
+from workloads.dlcp.packets import payload_of
 from workloads.gradients import Vector
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
+from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramFlag, encode_datagram
 
 __all__ = ["Outgoing"]
 
 
 class Outgoing:
-    """`values`: shape (elements,); they stay as they are while this is in use. `rank`: of the worker, whichever way it
-    goes."""
+    """`values`: shape (elements,); they stay as they are while this is in use. `first`: which element of the gradient
+    is the first of them. `header`: of all packets, but for their numbers and sizes. `block`: number of the first packet
+    in what is told."""
 
     def __init__(
-        self, config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int, values: Vector, timer: BackoffTimer
+        self,
+        config: DlcpConfig,
+        envelope: Envelope,
+        header: AggregationHeader,
+        values: Vector,
+        timer: BackoffTimer,
+        *,
+        block: int,
+        first: int = 0,
     ) -> None:
-        self._config, self._kind, self._rank, self._values = config, kind, rank, values
-        self.iteration = iteration
-        self.flow = SendingFlow(config.packets, config.window, timer)
+        self._envelope, self._header, self._values, self._size = envelope, header, values, config.elements
+        self.key = header.tensor, header.slot
+        """iteration and step"""
+        self.block = block
         small = small_packets(values, config.elements, config.important)
+        self.flow = SendingFlow(len(small), config.window, timer)
         self._tos = [
-            tos_of(layer_class(packet, config.packets), small=is_small) for packet, is_small in enumerate(small)
+            tos_of(layer_class(first + packet * config.elements, config.workload.elements), small=is_small)
+            for packet, is_small in enumerate(small)
         ]
 
     def encode(self, packet: int, *, again: bool) -> bytes:
         """The frame: the same bytes each time, but that it says whether it left before (`again`)."""
-        config = self._config
-        first, end = config.span(packet)
-        header = full_header(config, self._kind, self._rank, packet, self.iteration)
-        if again:
-            header = header._replace(flags=int(DatagramFlag.RESEND))
-        return encode_datagram(
-            replace(self._envelope, tos=self._tos[packet]), AGGREGATION_PORT, header,
-            payload_of(self._values[first:end]),
-        )  # fmt: skip
-
-    @property
-    def _envelope(self) -> Envelope:
-        config = self._config
-        return config.peers[self._rank if config.is_server else 0]
+        values = self._values[packet * self._size : (packet + 1) * self._size]
+        flags = int(DatagramFlag.RESEND) if again else 0
+        header = self._header._replace(sequence=packet + 1, nelem=len(values), flags=flags)
+        envelope = replace(self._envelope, tos=self._tos[packet])
+        return encode_datagram(envelope, AGGREGATION_PORT, header, payload_of(values))

@@ -4,6 +4,7 @@
 |---|---|---|
 | DATA | worker, to the server | packet `sequence` - 1 of the gradient of the rank in `bitmap0`, iteration `tensor` |
 | DATA | switch, to the server | the sum of those packets of the ranks in `bitmap0` |
+| DATA | rank of a ring, to its successor | the same of the vector of step `slot` |
 | RESULT | server, to a worker | the same of the sum, for the rank in `bitmap0` |
 | ACK | whoever got one of these, back | this packet is there; with LAST: send no more of this iteration |
 
@@ -19,21 +20,20 @@ from workloads.gradients import Vector
 from workloads.machine import Buffer
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
 
-__all__ = ["acknowledgement", "elements_in", "full_header", "payload_of", "rank_of", "ranks_of"]
+__all__ = ["acknowledgement", "elements_in", "header_of", "payload_of", "rank_of", "ranks_of"]
 
 
-def full_header(config: DlcpConfig, kind: DatagramKind, rank: int, packet: int, iteration: int) -> AggregationHeader:
-    """Of DATA or RESULT. `rank`: the worker's, whichever way it goes."""
-    first, end = config.span(packet)
+def header_of(config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int, step: int = 0) -> AggregationHeader:
+    """Of all packets of a vector, without their numbers and sizes. `rank`: over a server the worker's, whichever way it
+    goes; in a ring the sender's."""
     return AggregationHeader(
         policy=Policy.DLCP,
         kind=kind,
         job=config.collective.job,
-        sequence=packet + 1,
-        slot=0,
+        sequence=0,
+        slot=step,
         bitmap0=1 << rank,
         fan_in0=config.collective.size,
-        nelem=end - first,
         tensor=iteration,
     )
 

@@ -17,7 +17,7 @@ from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.events import SumParts
 from workloads.dlcp.gathering import Gathering, Parts, Rows
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import elements_in, rank_of, ranks_of
+from workloads.dlcp.packets import elements_in, header_of, rank_of, ranks_of
 from workloads.events import CollectiveStarted
 from workloads.machine import Buffer
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
@@ -114,7 +114,14 @@ class DlcpServer(DlcpHost):
         for rank in gathered.late:
             self._tell_closed(gathered.flows[rank], self._summed, rank)
         self._results = [
-            Outgoing(config, DatagramKind.RESULT, rank, self._summed, total, timer)
+            Outgoing(
+                config,
+                config.peers[rank],
+                header_of(config, DatagramKind.RESULT, rank, self._summed),
+                total,
+                timer,
+                block=first,
+            )
             for rank, timer in enumerate(self._timers)
         ]
         training.result[:] = total

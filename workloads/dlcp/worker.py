@@ -9,7 +9,7 @@ from workloads.dlcp.base import DlcpHost
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import elements_in
+from workloads.dlcp.packets import elements_in, header_of
 from workloads.events import CollectiveStarted
 from workloads.machine import Buffer
 from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
@@ -58,8 +58,9 @@ class DlcpWorker(DlcpHost):
         """An iteration. What does not come of its sum counts as +0."""
         config, training = self._config, self._training
         self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, config.packets))
+        header = header_of(config, DatagramKind.DATA, config.collective.rank, training.iteration)
         self._outgoing = Outgoing(
-            config, DatagramKind.DATA, config.collective.rank, training.iteration, training.gradient, self._timer
+            config, config.peers[0], header, training.gradient, self._timer, block=training.iteration * config.packets
         )
         self._result = ReceivedFlow(config.packets, config.needed)
         training.result[:] = 0
