@@ -97,13 +97,14 @@ def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job
     jobs = []
     for index, size in enumerate(sizes):
         iterations = _weighted(draw, _ITERATIONS)
+        dtypes = _DTYPES_IN_PARTS if keys.adds or keys.rings else protocol.dtypes
         room = max(1, _MOST_CONTRIBUTIONS // (sum(sizes) * iterations))
         blocks = max(draw.randint(1, room), draw.randint(1, room))
         last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
         jobs.append(
             Job(
                 collective=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
-                dtype=_weighted(draw, _DTYPES_IN_PARTS if keys.adds or keys.rings else dict(protocol.dtypes)), iterations=iterations,
+                dtype=_weighted(draw, dtypes), iterations=iterations,
                 workload=draw.choice(("synthetic", "extreme", "special")),
                 size_bytes=(blocks - 1) * mtu + last, window_packets=_weighted(draw, _WINDOWS),
                 hosts=tuple(names[:size]),

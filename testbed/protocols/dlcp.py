@@ -39,8 +39,8 @@ def _part(worker: DlcpConfig) -> Part:
 
 PROTOCOL = Protocol(
     name="dlcp",
-    summary="sums of gradients of each of which a bounded share may be missing: at the last host, with switches that add "
-    "(program dlcp), or in a ring",
+    summary="sums of gradients of each of which a bounded share may be missing: at the last host, with switches that "
+    "add (program dlcp), or in a ring",
     plan=plan_dlcp,
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
