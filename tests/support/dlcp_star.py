@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from workloads.hosts import HostMachine
 from workloads.wire import Envelope
 from workloads.wire.aggregation import Datagram, decode_datagram
 
-__all__ = ["events", "gradients", "host_config", "run", "run_hosts"]
+__all__ = ["events", "gradients", "host_config", "mac_of", "member_ip", "run", "run_hosts"]
 
 Fate = Callable[[int, Datagram], int]
 """(number of a frame, what it is) -> how many copies arrive"""
@@ -26,7 +26,7 @@ def member_ip(rank: int) -> bytes:
     return bytes((10, 77, 0, rank + 1))
 
 
-def _mac(rank: int) -> bytes:
+def mac_of(rank: int) -> bytes:
     return bytes((2, 0, 0, 0, 0, rank + 1))
 
 
@@ -36,9 +36,11 @@ def host_config(rank: int, size: int = 3, **changes: Any) -> DlcpConfig:
         "synthetic", changes.pop("seed", 1), changes.pop("words", 40), changes.pop("iterations", 1)
     )
     arithmetic = ArithmeticSpec("sum", changes.pop("dtype", "float32"))
-    others = range(size - 1) if rank == size - 1 else (size - 1,)
+    others: Iterable[int] = range(size - 1) if rank == size - 1 else (size - 1,)
+    if changes.get("ring"):
+        others = ((rank + 1) % size, (rank - 1) % size)
     peers = tuple(
-        Envelope(_mac(rank), _mac(to), member_ip(rank), member_ip(to), 0xC000 + rank, tos=32) for to in others
+        Envelope(mac_of(rank), mac_of(to), member_ip(rank), member_ip(to), 0xC000 + rank, tos=32) for to in others
     )
     defaults: dict[str, Any] = {"elements": 4, "window": 8, "rto_ns": 100_000, "loss_bound": 0.0}
     return DlcpConfig(

@@ -9,8 +9,8 @@ from workloads.dlcp.classes import IMPORTANT_TOS, layer_class, small_packets, to
 
 
 def test_quarters_of_a_gradient_from_the_front_on() -> None:
-    assert [layer_class(packet, 8) for packet in range(8)] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert [layer_class(packet, 3) for packet in range(3)] == [0, 1, 2]
+    assert [layer_class(first, 32) for first in range(0, 32, 4)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [layer_class(first, 30) for first in (0, 10, 20, 29)] == [0, 1, 2, 3]
     assert layer_class(0, 1) == 0
 
 
