@@ -16,6 +16,7 @@ from workloads.dlcp import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.gathering import Parts, Rows
 from workloads.dlcp.packets import rank_of, ranks_of
+from workloads.dlcp.ring import DlcpRing
 from workloads.dlcp.server import DlcpServer
 from workloads.dlcp.worker import DlcpWorker
 from workloads.wire import Envelope
@@ -106,15 +107,6 @@ class KeepsOldRows(DlcpServer):
         super()._conclude(now)
         if self._summed > summed and isinstance(before, Rows):
             self._gathered.rows[:-1] = before.rows[:-1]  # type: ignore[attr-defined]
-
-
-class SumsWithoutItself(DlcpServer):
-    """It does not wait for its own gradient."""
-
-    def _conclude(self, now: int) -> None:
-        begun, self._begun = self._begun, self._summed
-        super()._conclude(now)
-        self._begun = begun if self._begun == self._summed - 1 else self._begun
 
 
 class SumsWithoutTheLast(DlcpServer):
@@ -211,6 +203,72 @@ class SendsOnce(DlcpWorker):
         outgoing.flow.get_timer = lambda: None
 
 
+class AddsItselfTwice(DlcpRing):
+    """A step whose vector came twice is added again."""
+
+    def _take(self, found: Any, now: int) -> None:
+        header, step = found.header, self._step
+        super()._take(found, now)
+        if header.tensor == self._done and header.slot < step and header.slot < self._size - 1:
+            place = slice(*self._span(self._before, header.slot))
+            self._values[place] += self._values[place].dtype.type(1)
+
+
+class KeepsItsOwn(DlcpRing):
+    """What did not come of a sum is what this rank had there."""
+
+    def _flow(self, iteration: int, step: int) -> Any:
+        new = (iteration, step) not in self._incoming
+        flow, values = super()._flow(iteration, step)
+        if new and step >= self._size - 1 and len(self._values):
+            values[:] = self._values[slice(*self._span(self._before, step))]
+        return flow, values
+
+
+class TakesAnyStep(DlcpRing):
+    """A packet counts for the step that runs."""
+
+    def _take(self, found: Any, now: int) -> None:
+        header = found.header
+        late = header.tensor == self._done and header.slot + self._size - 1 == self._step
+        if late and self._span(self._before, header.slot)[1] == self._span(self._before, self._step)[1]:
+            found = found._replace(header=header._replace(slot=self._step))
+        super()._take(found, now)
+
+
+class ForgetsWhatIsEarly(DlcpRing):
+    """What came before its step began is acknowledged, and gone."""
+
+    def _advance(self, now: int) -> None:
+        step = self._step
+        super()._advance(now)
+        if self._step != step:
+            ahead = [key for key in self._incoming if key > (self._done, max(self._step, 0))]
+            for key in ahead:
+                if not self._incoming[key][0].closed:
+                    del self._incoming[key]
+
+
+class StopsAllSteps(DlcpRing):
+    """A stop is one for all that is under way."""
+
+    def _acknowledged(self, found: Any, now: int) -> None:
+        super()._acknowledged(found, now)
+        if found.header.flags & DatagramFlag.LAST:
+            for outgoing in self._outgoing.values():
+                outgoing.flow.stop()
+
+
+class SendsWhatChanges(DlcpRing):
+    """What is under way is what the rank holds now."""
+
+    def _give(self) -> None:
+        super()._give()
+        key = self._done, self._step
+        if key in self._outgoing:
+            self._outgoing[key]._values = self._values[slice(*self._span(self._rank, self._step))]
+
+
 class AddsCopies(DlcpProgram):
     """A copy of a contribution is added once more."""
 
@@ -276,11 +334,14 @@ def _adding(kind: type[DlcpProgram]) -> Any:
     return lambda config: kind(config) if config.jobs else create_program(config)
 
 
-def _hosts(server: type[DlcpServer] = DlcpServer, worker: type[DlcpWorker] = DlcpWorker) -> Machines:
+def _hosts(
+    server: type[DlcpServer] = DlcpServer, worker: type[DlcpWorker] = DlcpWorker, ring: type[DlcpRing] = DlcpRing
+) -> Machines:
     def employ(config: HostConfig, start_ns: int) -> Any:
         if not isinstance(config, DlcpConfig):
             return make_worker(config, start_ns)
-        return (server if config.is_server else worker)(config, start_ns=start_ns)
+        kind = ring if config.ring else server if config.is_server else worker
+        return kind(config, start_ns=start_ns)
 
     return Machines(employ=employ)
 
@@ -314,15 +375,17 @@ def _flows(kind: type[ReceivedFlow], *, at_server: bool) -> Machines:
 
 
 _SERVERS = (
-    TakesOldGradients, KeepsOldRows, SumsWithoutItself, SumsWithoutTheLast, ScalesWhatCame,
+    TakesOldGradients, KeepsOldRows, SumsWithoutTheLast, ScalesWhatCame,
     AcknowledgesBefore, StopsForAnybody,
 )  # fmt: skip
 _WORKERS = (StopsAtAnyStop, TakesAnyAcknowledgement, TakesOldSums, KeepsOldResults, SendsOnce)
 _GATHERINGS = (TakesLatePackets, AddsTwice, DropsNewcomers, PartsAsTheyCame)
 _SWITCHES = (AddsCopies, ForgetsWhoIsInside, NeverLate, SaysWhole, SumsAsTheyCame)
+_RINGS = (AddsItselfTwice, KeepsItsOwn, TakesAnyStep, ForgetsWhatIsEarly, StopsAllSteps, SendsWhatChanges)
 DLCP_PLANTED: Mapping[str, Machines] = {
     **{kind.__name__: _gathers(kind) for kind in _GATHERINGS},
     **{kind.__name__: Machines(create=_adding(kind)) for kind in _SWITCHES},
+    **{kind.__name__: _hosts(ring=kind) for kind in _RINGS},
     **{kind.__name__: _hosts(server=kind) for kind in _SERVERS},
     **{kind.__name__: _hosts(worker=kind) for kind in _WORKERS},
     **{f"{kind.__name__} up": _flows(kind, at_server=True) for kind in (CountsCopies, EndsEarly, WantsAll)},

@@ -17,7 +17,9 @@ def test_both_worlds_make_the_same_whole_sums(tmp_path, monkeypatch):
     assert len(digests(run.history)) == 12
 
 
-@pytest.mark.parametrize("name", ["dlcp-data-lost", "dlcp-result-lost", "dlcp-duplicate"])
+@pytest.mark.parametrize(
+    "name", ["dlcp-data-lost", "dlcp-result-lost", "dlcp-duplicate", "dlcp-ina-lossy", "dlcp-ring-lossy"]
+)
 def test_between_namespaces_too(name, tmp_path, monkeypatch):
     run = run_in("emulated", name, [], 1, tmp_path, monkeypatch)
     assert run.not_passed() == {}

@@ -12,8 +12,10 @@ from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
+from tests.support.references import contributions, ring_fold, sha256
 from tests.support.simulation import digests, expected_digests, of
-from workloads.dlcp.events import FlowClosed
+from workloads.datagrams.blocks import PartialSent
+from workloads.dlcp.events import FlowClosed, SumParts
 from workloads.events import DatagramResent, TrainingProgress
 
 
@@ -73,3 +75,32 @@ def test_models_of_different_sums_drift_apart() -> None:
     context = ran("dlcp-lossy", digits)
     losses = {record.event.loss for record in context.events(TrainingProgress) if record.event.iteration == 2}
     assert len(losses) == len(context.workers)
+
+
+def test_switches_send_on_what_came_in_time() -> None:
+    context = ran("dlcp-ina")
+    reasons = Counter(record.event.reason for record in context.events(PartialSent))
+    assert reasons["complete"]
+    assert reasons["late"]
+    late = [record for record in context.events(PartialSent) if record.event.reason == "late"]
+    assert all(record.event.bitmap.bit_count() < 3 for record in late if record.node == "leaf1")
+    assert resent(context) == {}
+
+
+def test_losses_with_switches_that_add() -> None:
+    context = ran("dlcp-ina-lossy")
+    assert any(part.bit_count() > 1 for record in context.events(SumParts) for part in record.event.parts)
+    assert resent(context)
+
+
+def test_a_ring_without_a_bound_makes_whole_sums_and_with_one_less() -> None:
+    whole = ran("dlcp-ring-lossy", "job.loss_bound=0", "job.size=60kB", "job.iterations=1")
+    rows = contributions(whole.plan, 0)
+    right = sha256(ring_fold(rows, "sum", "float32"))
+    assert set(digests(whole.history).values()) == {right}
+    assert len(set(digests(ran("dlcp-ring").history).values())) == 12
+
+
+def test_sums_over_switches_are_whole_without_a_bound() -> None:
+    context = ran("dlcp-ina-lossy", "job.loss_bound=0", "job.size=60kB", "job.dtype=int32")
+    assert digests(context.history) == expected_digests(context.plan)
