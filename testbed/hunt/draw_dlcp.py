@@ -14,10 +14,11 @@ from testbed.hunt.draw_datagrams import with_limit, with_times
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_jobs import with_less_to_send
-from testbed.scenario.dlcp_keys import OVER, DlcpKeys
+from testbed.scenario.dlcp_keys import DlcpKeys
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack, spine_leaf
+from workloads.dlcp.config import OVER
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["draw_dlcp_schedule", "smaller_dlcp"]

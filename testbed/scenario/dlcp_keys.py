@@ -7,10 +7,10 @@ from typing import Annotated
 
 from testbed.reading.fields import DurationKey, ProbabilityKey, choice
 from testbed.reading.sections import Section
+from workloads.dlcp.config import OVER
 
-__all__ = ["OVER", "DlcpKeys"]
+__all__ = ["DlcpKeys"]
 
-OVER = ("ps", "ring", "ina")
 _SERVER, _RING, _SWITCHES = OVER
 
 

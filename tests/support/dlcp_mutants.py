@@ -225,17 +225,6 @@ class KeepsItsOwn(DlcpRing):
         return flow, values
 
 
-class TakesAnyStep(DlcpRing):
-    """A packet counts for the step that runs."""
-
-    def _take(self, found: Any, now: int) -> None:
-        header = found.header
-        late = header.tensor == self._done and header.slot + self._size - 1 == self._step
-        if late and self._span(self._before, header.slot)[1] == self._span(self._before, self._step)[1]:
-            found = found._replace(header=header._replace(slot=self._step))
-        super()._take(found, now)
-
-
 class ForgetsWhatIsEarly(DlcpRing):
     """What came before its step began is acknowledged, and gone."""
 
@@ -257,16 +246,6 @@ class StopsAllSteps(DlcpRing):
         if found.header.flags & DatagramFlag.LAST:
             for outgoing in self._outgoing.values():
                 outgoing.flow.stop()
-
-
-class SendsWhatChanges(DlcpRing):
-    """What is under way is what the rank holds now."""
-
-    def _give(self) -> None:
-        super()._give()
-        key = self._done, self._step
-        if key in self._outgoing:
-            self._outgoing[key]._values = self._values[slice(*self._span(self._rank, self._step))]
 
 
 class AddsCopies(DlcpProgram):
@@ -381,7 +360,7 @@ _SERVERS = (
 _WORKERS = (StopsAtAnyStop, TakesAnyAcknowledgement, TakesOldSums, KeepsOldResults, SendsOnce)
 _GATHERINGS = (TakesLatePackets, AddsTwice, DropsNewcomers, PartsAsTheyCame)
 _SWITCHES = (AddsCopies, ForgetsWhoIsInside, NeverLate, SaysWhole, SumsAsTheyCame)
-_RINGS = (AddsItselfTwice, KeepsItsOwn, TakesAnyStep, ForgetsWhatIsEarly, StopsAllSteps, SendsWhatChanges)
+_RINGS = (AddsItselfTwice, KeepsItsOwn, ForgetsWhatIsEarly, StopsAllSteps)
 DLCP_PLANTED: Mapping[str, Machines] = {
     **{kind.__name__: _gathers(kind) for kind in _GATHERINGS},
     **{kind.__name__: Machines(create=_adding(kind)) for kind in _SWITCHES},

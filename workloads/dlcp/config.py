@@ -10,7 +10,10 @@ from workloads.dlcp.bound import packets_needed
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["DlcpConfig"]
+__all__ = ["OVER", "DlcpConfig"]
+
+OVER = ("ps", "ring", "ina")
+"""how a job sums: at a server, in a ring, at a server behind switches that add"""
 
 _ELEMENT_BYTES = 4
 
