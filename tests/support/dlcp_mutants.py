@@ -28,9 +28,9 @@ __all__ = ["DLCP_PLANTED"]
 class CountsCopies(ReceivedFlow):
     """A copy counts as a packet that was missing."""
 
-    def take(self, packet: int) -> bool:
+    def take(self, packet: int, *, also_closed: bool = False) -> bool:
         copy = self.has(packet) and not self.closed
-        took = super().take(packet)
+        took = super().take(packet, also_closed=also_closed)
         self.counted += copy
         return took
 

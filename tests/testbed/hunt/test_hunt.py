@@ -161,7 +161,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["worker-killed"], ("cannot be hunted in: it is made to show something else than a pass; found fail; allowed: "
                             "pass")),
         (["ring"], ("cannot be hunted in: until when its jobs must have ended is not worked out; found ring; allowed: "
-                   "netreduce, atp, esa, grid")),
+                   "netreduce, atp, dlcp, esa, grid")),
         (["atp", "--set", "switch.program=forward"], ("cannot be hunted in: nothing is aggregated, so no sum can be "
                                                      "wrong; found forward; allowed: a program that aggregates")),
         (["rack", "--set", "transport.timeout=0"], ("no timeout is set, so one lost packet may stop it; found 0; "
