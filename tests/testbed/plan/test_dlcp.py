@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from testbed.plan import Plan, make_plan
@@ -18,6 +16,7 @@ switch: {program: forward}
 transport: {path_mtu: 256}
 job: {collective: dlcp, size: 2560B, JOB}
 """
+ADDING = RUN.replace("forward}", "dlcp, memory: 8}").replace("JOB", "over: ina, slot_timer: 2ms")
 
 
 def plan_of(job: str = "window_packets: 64") -> Plan:
@@ -54,8 +53,32 @@ def test_the_bound_of_the_goodput() -> None:
     """A link has one vector at a time, of which a share need not come."""
     assert PROTOCOL.bound is not None
     assert PROTOCOL.bound(plan_of("loss_bound: 20%"), 8e6) == pytest.approx(5e6)
-    other = plan_of()
-    assert (
-        PROTOCOL.bound(replace(other, scenario=replace(other.scenario, job=replace(other.scenario.job, own=None))), 8)
-        == 4
-    )
+    ring = PROTOCOL.bound(plan_of("over: ring, loss_bound: 20%"), 8e6)
+    assert ring == pytest.approx(8e6 * 6 / 10 / 0.8), "6 hosts: 10 steps of a sixth"
+
+
+def test_switches_are_told_who_is_at_their_ports() -> None:
+    plan = make_plan(parse_scenario(ADDING, "plan.yaml"))
+    racks = {switch.name: switch.jobs[0].levels for switch in plan.switches if switch.jobs}
+    assert {name: levels and levels.racks[levels.own or 0] for name, levels in racks.items()} == {
+        "leaf1": (0, 1, 2), "leaf2": (3, 4),
+    }  # fmt: skip
+    (job, *_) = (switch.jobs[0] for switch in plan.switches if switch.jobs)
+    assert (job.partial_after_ns, job.window, job.slots) == (2_000_000, 10, 8)
+    assert {host.service_ip for host in hosts(plan)} == {job.service_ip}
+    assert {host.service_ip for host in hosts(plan_of())} == {b""}
+
+
+def test_alone_in_a_rack_there_is_nothing_to_add() -> None:
+    text = ADDING.replace("hosts_per_leaf: 3", "hosts_per_leaf: 2")
+    plan = make_plan(parse_scenario(text, "plan.yaml"))
+    assert [switch.name for switch in plan.switches if switch.jobs] == ["leaf1"], "the other one is the server's"
+
+
+def test_a_rank_of_a_ring_knows_its_neighbours() -> None:
+    ranks = hosts(plan_of("over: ring"))
+    addresses = [rank.peers[0].src_ip for rank in ranks]
+    for number, rank in enumerate(ranks):
+        assert [peer.dst_ip for peer in rank.peers] == [addresses[(number + 1) % 6], addresses[number - 1]]
+        assert rank.sends == rank.peers[:1]
+        assert not rank.is_server
