@@ -30,7 +30,7 @@ class JobMember:
 @dataclass(frozen=True, slots=True)
 class RackLevels:
     """Aggregation in two levels (programs `atp`, `esa`): the switch of each rack adds its workers, the switch of the
-    server adds racks. Every switch of the job has the whole table."""
+    server adds racks. Every switch of the job has the whole table. Of program `dlcp` racks alone are added."""
 
     racks: tuple[tuple[int, ...], ...]
     """ranks by rack; each rank in one"""
@@ -85,6 +85,8 @@ class JobConfig:
     """None: all members are at ports of this switch, and no other one aggregates"""
     tree: TreeLinks | None = None
     """program `repair`: its place in the combining tree"""
+    partial_after_ns: int = 0
+    """program `dlcp`: a slot that has waited so long for other workers leaves with those that it has"""
     adds: bool = True
     """False: contributions pass, and the switch only copies results to the workers"""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
 import switch_nodes.events
 import switch_nodes.fpga.events
@@ -15,7 +18,7 @@ from testbed.history import events as of_worlds
 from testbed.history import lab_events, training_events
 from workloads.machine import Event
 
-__all__ = ["KNOWN_KINDS", "event_kinds"]
+__all__ = ["KNOWN_KINDS", "event_kinds", "host_kinds"]
 
 _MODULES = (
     switch_nodes.events,
@@ -25,16 +28,32 @@ _MODULES = (
     training_events,
     testbed.steering.events,
     of_worlds,
-    workloads.datagrams.blocks,
-    workloads.events,
 )
+
+
+def _modules_of_hosts() -> Iterator[ModuleType]:
+    """What all hosts tell, and what those of single protocols do: `workloads/*/events.py`."""
+    yield workloads.events
+    yield workloads.datagrams.blocks
+    for path in sorted(Path(workloads.events.__file__).parent.glob("*/events.py")):
+        yield import_module(f"workloads.{path.parent.name}.events")
+
+
+def _kinds_in(modules: Iterable[ModuleType]) -> frozenset[type[Event]]:
+    found = (value for module in modules for value in vars(module).values())
+    return frozenset(kind for kind in found if isinstance(kind, type) and issubclass(kind, Event))
+
+
+@cache
+def host_kinds() -> frozenset[type[Event]]:
+    """Those that a host's Machine may tell."""
+    return _kinds_in(_modules_of_hosts())
 
 
 @cache
 def event_kinds() -> Mapping[str, type[Event]]:
     """All of ours, by name."""
-    found = (value for module in _MODULES for value in vars(module).values())
-    return {kind.__name__: kind for kind in found if isinstance(kind, type) and issubclass(kind, Event)}
+    return {kind.__name__: kind for kind in _kinds_in(_MODULES) | host_kinds()}
 
 
 KNOWN_KINDS: frozenset[type[Event]] = frozenset(event_kinds().values())

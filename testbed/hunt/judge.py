@@ -25,6 +25,7 @@ from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.simulated import make_worker, simulate
@@ -45,7 +46,7 @@ _PASSED_OVER = "faults_exercised"
 _ENDS_EARLY = frozenset(
     {"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency", "uplinks"}
 )
-"""checks that may say `unknown` (liveness: `fail`) when a failure is all right"""
+"""checks that may say `unknown` (liveness: `fail`) when a failure is all right, beside those of the protocol itself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,9 @@ def _is_good(result: CheckResult, context: CheckContext) -> bool:
     and what is not there cannot be compared."""
     if result.verdict is Verdict.PASS:
         return True
-    if may_fail(context.plan.scenario) is None or result.name not in _ENDS_EARLY:
+    scenario = context.plan.scenario
+    own = {checker.name for checker in protocol_of(scenario.job.collective).checkers}
+    if may_fail(scenario) is None or result.name not in _ENDS_EARLY | own:
         return False
     if result.name == "liveness":
         return set(context.workers) - context.finished <= excused(context.plan)

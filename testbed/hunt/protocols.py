@@ -34,6 +34,11 @@ class Hunted:
     """those of AggregatorKnobs, and rules of priority"""
 
     @property
+    def backs_off(self) -> bool:
+        """Senders wait longer and longer."""
+        return self.server or self.hunt.backs_off
+
+    @property
     def dtypes(self) -> Mapping[str, int]:
         return self.hunt.dtypes
 

@@ -29,6 +29,11 @@ A repair: within w each donor that lacks the acknowledgement of p sends it again
 that knows that the newcomer has p, acknowledges it. Else no donor below it has an acknowledgement, the one of the
 lowest rank neither, and that one's repetition makes the switch send its sum again. One wait.
 
+DLCP: within w all that left before is acknowledged or late, and the next round begins with p, if its receiver still
+wants it. A round may have begun just before; and where switches add, what they send on may hold somebody whose packet
+is there already, so that the others in it send p alone a wait later, which passes them. Three waits. An iteration has
+two vectors, one up and one down.
+
 So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
 ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:
 - a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a
@@ -39,10 +44,11 @@ ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then
 - a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1))
   rounds.
 
-Where there is a server, all waits are doubled as long as nothing comes back, four times at most: w is 256 RTO. Else w
-is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times again, so that a packet
-that is outstanding for t waits 16 RTO + t / 100 at most (`workloads/datagrams/retransmission.py`), and never more than
-64 times 16 RTO. A packet is outstanding for the trouble and two rounds, its own and the one before.
+Where there is a server (`Hunt.backs_off`), all waits are doubled as long as nothing comes back, four times at most: w
+is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times
+again, so that a packet that is outstanding for t waits 16 RTO + t / 100 at most
+(`workloads/datagrams/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding for the trouble
+and two rounds, its own and the one before.
 
 `must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
 """
@@ -66,6 +72,7 @@ from testbed.hunt.fault_reach import hold_ns, tiers
 from testbed.hunt.protocols import Hunted, hunted_in
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario
 from workloads.config import HostConfig
 from workloads.datagrams.training import longest_digest_delay_ns
@@ -106,7 +113,8 @@ def may_fail(scenario: Scenario) -> str | None:
     """Why some job need not end well; None: all must."""
     if any(isinstance(fault, Kill) for fault in scenario.faults):
         return "a node is killed"
-    if any(job.dtype == _SATURATING or job.fixed_scale is not None for job in scenario.all_jobs):
+    told = _tells_overflow(scenario.job.collective)
+    if any((told and job.dtype == _SATURATING) or job.fixed_scale is not None for job in scenario.all_jobs):
         return "a sum may leave int32, which is told"
     return None
 
@@ -139,7 +147,12 @@ def _gone(scenario: Scenario) -> set[str]:
 
 def _may_overflow(worker: HostConfig) -> bool:
     fixed = getattr(worker, "fixed_scale", None) is not None
-    return fixed or worker.collective.arithmetic.dtype == _SATURATING
+    return fixed or (worker.collective.arithmetic.dtype == _SATURATING and _tells_overflow(worker.collective.kind))
+
+
+def _tells_overflow(collective: str) -> bool:
+    protocol = protocol_of(collective)
+    return protocol.hunt is None or protocol.hunt.tells_overflow
 
 
 def _protocol(scenario: Scenario) -> Hunted:
@@ -168,7 +181,8 @@ def rounds(scenario: Scenario, job: Job) -> int:
     if job.dtype == "float32":
         packets = max(packets, window) + window
     shrinks = _protocol(scenario).server and scenario.transport.aimd
-    return job.iterations * (packets if shrinks else -(-packets // window))
+    each = packets if shrinks else -(-packets // window)
+    return job.iterations * _protocol(scenario).hunt.vectors * each
 
 
 def _outstanding(scenario: Scenario) -> int:
@@ -197,7 +211,7 @@ def travel_ns(scenario: Scenario) -> int:
 def _under_way_ns(scenario: Scenario) -> int:
     """T, with what is repeated while it is under way."""
     travel = travel_ns(scenario)
-    if travel <= scenario.transport.rto_ns or _protocol(scenario).server:
+    if travel <= scenario.transport.rto_ns or _protocol(scenario).backs_off:
         return travel
     most = max(link.shape.queue_packets for link in scenario.topology.links) + 1
     return travel + _hops(scenario) * most * _frame_ns(scenario)
@@ -248,7 +262,7 @@ def _trouble_ns(faults: Iterable[Fault]) -> int | None:
 def _waits(scenario: Scenario) -> int:
     """c."""
     if not _protocol(scenario).server:
-        return 1
+        return _protocol(scenario).hunt.waits
     asks = _protocol(scenario).knobs or any(isinstance(fault, Kill) for fault in scenario.faults)
     return 4 if asks else 2 + (len(scenario.topology.switches) > 1)
 
@@ -266,7 +280,7 @@ def must_end_ns(scenario: Scenario) -> int | None:
     # wait = 16 RTO + (trouble + 2 turns (waits wait + travel)) / 100
     share = _TRIES - 2 * turns * waits
     wait = min(most, (_TRIES * wait + trouble + late + 2 * turns * travel) // share + 1) if share > 0 else most
-    if _protocol(scenario).server:
+    if _protocol(scenario).backs_off:
         wait = _MOST_WAITS * _MOST_BACKOFF * rto
     calm = max(rounds(scenario, job) * turns * (waits * wait + travel) + job.arrival_ns for job in jobs)
     iterations = max(job.iterations for job in jobs)

@@ -7,14 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, JobMember, RackLevels
+from switch_nodes.jobs import JobConfig, RackLevels
 from switch_nodes.kinds import sums
-from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs
+from testbed.plan.jobs import (
+    SERVICE_IP,
+    SERVICE_MAC,
+    PlannedJob,
+    plan_jobs,
+    ranks_by_switch,
+    switch_member,
+    switch_of,
+)
 from testbed.plan.model import Plan
 from testbed.plan.switches import plan_switches
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
-from topologies import Node, Topology
+from topologies import Node
 from workloads.atp import AtpConfig
 from workloads.config import ArithmeticSpec, JobShare
 from workloads.errors import InternalError
@@ -34,7 +42,7 @@ def plan_atp(scenario: Scenario) -> Plan:
     jobs = plan_jobs(scenario)
     draw = random.Random(f"plan {scenario.seed}")
     salt = draw.randrange(1 << 32)
-    racks = {job.number: _racks(scenario.topology, job) for job in jobs}
+    racks = {job.number: ranks_by_switch(scenario.topology, job.hosts) for job in jobs}
     workers = tuple(worker for job in jobs for worker in _workers(scenario, job, racks[job.number], salt, draw))
     plain = replace(scenario, switch=replace(scenario.switch, program="forward"))
     switches = tuple(
@@ -73,7 +81,7 @@ def _workers(
     scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int, draw: random.Random
 ) -> Iterable[AtpConfig]:
     server, options = _server(job), job.job
-    levels = len(racks) > 1 or _switch_of(scenario.topology, server) not in racks
+    levels = len(racks) > 1 or switch_of(scenario.topology, server) not in racks
     sizes = {rank: len(rack) for rack in racks.values() for rank in rack}
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
         yield AtpConfig(
@@ -132,20 +140,20 @@ def _configs(
         return
     for job in jobs:
         own, server = racks[job.number], _server(job)
-        collects = _switch_of(scenario.topology, server) == switch.name
+        collects = switch_of(scenario.topology, server) == switch.name
         if not collects and switch.name not in own:
             continue
         alone = collects and list(own) == [switch.name]
         yield JobConfig(
             job=job.number,
-            members=tuple(_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
+            members=tuple(switch_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
             service_mac=SERVICE_MAC,
             service_ip=SERVICE_IP,
             first_slot=0,
             slots=scenario.switch.memory,
             elements=_elements(scenario),
             arithmetic=_sums(job),
-            server=_member(switch, -1, server),
+            server=switch_member(switch, -1, server),
             window=_window(scenario, job),
             levels=None
             if alone
@@ -155,22 +163,3 @@ def _configs(
                 collects=collects,
             ),
         )
-
-
-def _member(switch: SwitchConfig, rank: int, host: Node) -> JobMember:
-    ports = dict(switch.macs)
-    port = ports[host.mac] if host.mac in ports else dict(switch.groups)[host.mac][0]
-    return JobMember(rank, host.mac, host.ip, port)
-
-
-def _racks(topology: Topology, job: PlannedJob) -> Mapping[str, tuple[int, ...]]:
-    """Ranks by the switch that their hosts are at, in the order of their first ranks."""
-    racks: dict[str, list[int]] = {}
-    for rank, host in enumerate(job.hosts):
-        racks.setdefault(_switch_of(topology, host), []).append(rank)
-    return {switch: tuple(ranks) for switch, ranks in racks.items()}
-
-
-def _switch_of(topology: Topology, host: Node) -> str:
-    (_, link, _), *_ = topology.ports(host.name)
-    return link.b if link.a == host.name else link.a

@@ -3,21 +3,32 @@ knows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember
 from testbed.scenario.model import Compute, Job, Scenario
 from testbed.scenario.stages import block_elements, stage_elements
-from topologies import Node
+from topologies import Node, Topology
 from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.models import layer_times, scaled_layers, single_layer
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["FIRST_JOB", "SERVICE_IP", "SERVICE_MAC", "PlannedJob", "communication_ns", "job_members", "plan_jobs"]
+__all__ = [
+    "FIRST_JOB",
+    "SERVICE_IP",
+    "SERVICE_MAC",
+    "PlannedJob",
+    "communication_ns",
+    "job_members",
+    "plan_jobs",
+    "ranks_by_switch",
+    "switch_member",
+    "switch_of",
+]
 
 FIRST_JOB = 1
 SERVICE_IP = bytes((10, 77, 255, 1))
@@ -129,3 +140,24 @@ def job_members(switch: SwitchConfig, hosts: Iterable[Node]) -> tuple[JobMember,
     return tuple(
         JobMember(rank, host.mac, host.ip, ports[host.mac]) for rank, host in enumerate(hosts) if host.mac in ports
     )
+
+
+def switch_member(switch: SwitchConfig, rank: int, host: Node) -> JobMember:
+    """A host as a switch knows it, whether there is one port to it or several equal ones."""
+    ports = dict(switch.macs)
+    port = ports[host.mac] if host.mac in ports else dict(switch.groups)[host.mac][0]
+    return JobMember(rank, host.mac, host.ip, port)
+
+
+def ranks_by_switch(topology: Topology, hosts: Iterable[Node]) -> Mapping[str, tuple[int, ...]]:
+    """Ranks by the switch that their hosts are at, in the order of their first ranks."""
+    racks: dict[str, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        racks.setdefault(switch_of(topology, host), []).append(rank)
+    return {switch: tuple(ranks) for switch, ranks in racks.items()}
+
+
+def switch_of(topology: Topology, host: Node) -> str:
+    """Name of the first switch that a host is at."""
+    (_, link, _), *_ = topology.ports(host.name)
+    return link.b if link.a == host.name else link.a

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, JobMember, TreeChild, TreeLinks, partition
+from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks, partition
 from switch_nodes.kinds import sums
-from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs
+from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs, switch_member
 from testbed.plan.model import Plan
 from testbed.plan.pairs import ECT0
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from topologies import Node
 from topologies.routing import Junction, combining_tree
 from workloads.config import JobShare
 from workloads.repair import RepairConfig
@@ -99,7 +98,7 @@ def _configs(
             continue
         yield JobConfig(
             job=job.number,
-            members=tuple(_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
+            members=tuple(switch_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
             service_mac=SERVICE_MAC,
             service_ip=SERVICE_IP,
             first_slot=first,
@@ -119,9 +118,3 @@ def _links(scenario: Scenario, job: PlannedJob, tree: Mapping[str, Junction], sw
         TreeChild(port, sum(1 << rank for rank in ranks), at.get(ends[port], -1)) for port, ranks in own.below.items()
     )
     return TreeLinks(own.up, own.above == job.hosts[-1].name, children)
-
-
-def _member(switch: SwitchConfig, rank: int, host: Node) -> JobMember:
-    ports = dict(switch.macs)
-    port = ports[host.mac] if host.mac in ports else dict(switch.groups)[host.mac][0]
-    return JobMember(rank, host.mac, host.ip, port)

@@ -139,11 +139,11 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
         text = f"what {amount(good, 'lost data packet')} carried reached its receiver after all"
         if datagrams:
             done = [check["verdict"] for check in result["checks"] if check["name"] == "liveness"] == ["pass"]
-            text = (
-                "what they carried reached its receivers after all"
-                if done
-                else "not all that they carried reached its receiver"
+            approximate = any(item["name"] == "bit_exact" for item in result["skipped"])
+            came = (
+                "what receivers still wanted of it came" if approximate else "what they carried reached its receivers"
             )
+            text = f"{came} after all" if done else "not all that they carried reached its receiver"
             lines.append(Line(text, "", 2))
         elif good or lost["data"]:
             lines.append(Line(text if good else "the lost data did not reach its receiver", "", 2))

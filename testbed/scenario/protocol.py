@@ -91,6 +91,14 @@ class Hunt:
     frames_each_way: int = 1
     """kinds of frames that go one way over a link for a block, all of which must come through; not asked where there is
     a server"""
+    vectors: int = 1
+    """that follow each other in an iteration, none beginning before all of the last one is there"""
+    waits: int = 1
+    """timeouts until a packet has come through when nothing is lost any more; not asked where there is a server"""
+    backs_off: bool = False
+    """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
+    tells_overflow: bool = True
+    """a sum of int32sat that is clamped ends the job, and is told"""
     draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
     survival: str = "testbed.hunt.survival_datagrams:SURVIVAL"
     """the argument (`testbed.hunt.schedule.Survival`)"""

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import testbed.steering.events
-import workloads.datagrams.blocks
-import workloads.events
 from switch_nodes.events import ConfigRefused, PlaneStatistics, QueueMarks, SwitchSampled, SwitchStarted
 from switch_nodes.program_events import PROGRAM_EVENTS
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import OwnEvent, Record
+from testbed.history.eventkinds import host_kinds
 from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut, QueueDropped
 from workloads.machine import Event
 
@@ -25,7 +24,7 @@ def _all_of(module: object) -> frozenset[type]:
 _OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut})
 """of data planes, of the filters at their ports, of their captures"""
 _KINDS_OF: Mapping[str, frozenset[type]] = {
-    "host": _OF_ANY | {BarrierReached, BarrierPassed} | _all_of(workloads.events) | _all_of(workloads.datagrams.blocks),
+    "host": _OF_ANY | {BarrierReached, BarrierPassed} | host_kinds(),
     "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused, QueueDropped},
     "controller": _all_of(testbed.steering.events),
 }

@@ -45,7 +45,7 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    names = ("atp", "esa", "forward", "fpga", "grid", "netreduce", "ps", "repair", "steer", "switchml")
+    names = ("atp", "dlcp", "esa", "forward", "fpga", "grid", "netreduce", "ps", "repair", "steer", "switchml")
     assert program_names() == names
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
@@ -75,13 +75,13 @@ def test_registered_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_names_list_the_known_ones_closest_first() -> None:
     assert refusal("netreduse") == (
         "scenario: switch.program: unknown switch program; found 'netreduse'; "
-        "allowed: netreduce, atp, esa, forward, fpga, grid, ps, repair, steer, switchml or path.py:Class"
+        "allowed: netreduce, atp, dlcp, esa, forward, fpga, grid, ps, repair, steer, switchml or path.py:Class"
     )
     assert refusal("foreward").endswith(
-        "allowed: forward, repair, atp, esa, fpga, grid, netreduce, ps, steer, switchml or path.py:Class"
+        "allowed: forward, repair, atp, dlcp, esa, fpga, grid, netreduce, ps, steer, switchml or path.py:Class"
     )
     assert refusal("zzz").endswith(
-        "allowed: atp, esa, forward, fpga, grid, netreduce, ps, repair, steer, switchml or path.py:Class"
+        "allowed: atp, dlcp, esa, forward, fpga, grid, netreduce, ps, repair, steer, switchml or path.py:Class"
     )
 
 

@@ -116,7 +116,7 @@ class PartialSent(Event):
     """what the packet says is inside: bit r for rank r"""
     reason: str
     """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the
-    slot), reminded (the server asked)"""
+    slot), reminded (the server asked), late (others did not come in time)"""
 
 
 @dataclass(frozen=True, slots=True)

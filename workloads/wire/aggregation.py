@@ -47,7 +47,7 @@ _VERSION = 1
 AGGREGATION = Layout(
     "Aggregation",
     Field("version", 4, "1"),
-    Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA, 4 GRID, 5 repair, 6 parameter server"),
+    Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA, 4 GRID, 5 repair, 6 parameter server, 7 DLCP"),
     Field("kind", 8, "0 DATA, 1 RESULT, 2 REMINDER, 3 REMINDER_EMPTY, 4 NACK, 5 RATE, 6 EXPONENTS, 7 ACK"),
     Field("flags", 16, "0 RESEND, 1 COLLISION, 2 EVICTED, 3 ECN, 4 OVERFLOW, 5 EDGE, 6 VERSION, 7 LAST"),
     Field("job", 16, "id of the job"),
@@ -76,6 +76,7 @@ class Policy(IntEnum):
     GRID = 4
     REPAIR = 5
     PS = 6
+    DLCP = 7
 
 
 class DatagramKind(IntEnum):

@@ -105,7 +105,7 @@ _EVERY = (
     "rack-lossy", "irn-lossy", "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
     "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
     "recursive-doubling-lossy", "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
-    "ps-lossy", "repair-lossy",
+    "ps-lossy", "repair-lossy", "dlcp-ina-lossy",
 )  # fmt: skip
 _GRADIENTS_ALONE = (
     "ring", "irn-rack-ring-sprayed", "hierarchical", "hierarchical-tencent", "recursive-doubling-lossy",

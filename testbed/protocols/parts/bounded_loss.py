@@ -1,0 +1,44 @@
+"""The checker of DLCP: results are what was told to have come, which is enough of it.
+
+Each flow ends with exactly ceil((1 - p) M) of its M packets. Every packet that came entered its sum once. Each host
+holds, bit for bit, what follows from the gradients and from the bitmaps that were told, whatever order packets came in.
+No element is further from the full sum than the magnitudes that were left out, added up.
+"""
+
+from __future__ import annotations
+
+from testbed.checkers.context import CheckContext
+from testbed.checkers.reference import SourceFactory, default_sources
+from testbed.history.verdict import CheckResult, Verdict
+from testbed.protocols.parts.bounded_ring import RingJob
+from testbed.protocols.parts.bounded_server import ServerJob
+from testbed.protocols.parts.bounded_told import Findings, told_in
+from testbed.terminal.words import violations
+from workloads.dlcp import DlcpConfig
+
+__all__ = ["bounded_loss"]
+
+_NAME = "bounded_loss"
+_SHOWN = 8
+
+
+def bounded_loss(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
+    """`create` makes the gradients; None: `workloads.gradients.create_source`."""
+    told, findings = told_in(context), Findings()
+    findings.wrong += told.wrong
+    for group in context.plan.groups.values():
+        hosts = [worker for worker in group if isinstance(worker, DlcpConfig)]
+        judge = (RingJob if hosts[0].ring else ServerJob)(hosts, told, findings)
+        findings.wrong += judge.problems(create or default_sources())
+    if findings.wrong:
+        return CheckResult(_NAME, Verdict.FAIL, violations(findings.wrong), tuple(findings.wrong[:_SHOWN]))
+    if findings.missing or not findings.compared:
+        missing = findings.missing or ["no host completed an iteration"]
+        detail = f"the {findings.compared} results that were told are right, others are missing; first: {missing[0]}"
+        return CheckResult(_NAME, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
+    out = findings.left_out
+    detail = (
+        f"all {findings.compared} results are the sums of what came: without {out['up']} of {out['up of']} packets of "
+        f"gradients, and {out['down']} of {out['down of']} of sums"
+    )
+    return CheckResult(_NAME, Verdict.PASS, detail)

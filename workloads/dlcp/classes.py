@@ -1,0 +1,48 @@
+"""The class of a packet: how much it hurts when it is lost. Senders write it into the DSCP field of IPv4.
+
+A layer class (2 bits, 0 for the front of the model) and a magnitude class (1 bit, 1 for packets of small elements,
+which a queue may drop early). That these two matter is what the abstracts of DLCP and MLT say; codes, order and
+thresholds are decided here (docs/dlcp.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from workloads.gradients import Vector
+
+__all__ = ["IMPORTANT_TOS", "layer_class", "small_packets", "tos_of"]
+
+_LAYER_CLASSES = 4
+_FIRST_DSCP, _DSCP_SHIFT = 8, 2
+
+
+def layer_class(element: int, elements: int) -> int:
+    """Of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front layers, to
+    3."""
+    return _LAYER_CLASSES * element // elements
+
+
+def small_packets(values: Vector, elements: int, important: float) -> list[bool]:
+    """Which packets of `elements` are of the low class: not those, a share of `important` rounded up, whose sums of
+    absolute values are the largest; of equal ones the earlier. `values`: shape (n,). What is no number is large."""
+    packets = -(-len(values) // elements)
+    padded = np.zeros(packets * elements, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        padded[: len(values)] = np.abs(values.astype(np.float64))
+        sums = np.nan_to_num(padded.reshape(packets, elements).sum(axis=1), nan=np.inf, posinf=np.inf)
+    small = np.ones(packets, np.bool_)
+    small[np.argsort(-sums, kind="stable")[: math.ceil(important * packets)]] = False
+    found: list[bool] = small.tolist()
+    return found
+
+
+def tos_of(layer: int, *, small: bool) -> int:
+    """The byte of the IPv4 header, not ECN-capable: DSCP 8 .. 15."""
+    return _FIRST_DSCP + 2 * layer + small << _DSCP_SHIFT
+
+
+IMPORTANT_TOS = tos_of(0, small=False)
+"""also of acknowledgements: they are short, and senders wait for them"""
