@@ -12,17 +12,17 @@ import math
 import numpy as np
 
 from workloads.gradients import Vector
+from workloads.wire.dscp import LAYER_CLASSES, dscp_of
 
 __all__ = ["IMPORTANT_TOS", "layer_class", "small_packets", "tos_of"]
 
-_LAYER_CLASSES = 4
-_FIRST_DSCP, _DSCP_SHIFT = 8, 2
+_DSCP_SHIFT = 2
 
 
 def layer_class(element: int, elements: int) -> int:
     """Of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front layers, to
     3."""
-    return _LAYER_CLASSES * element // elements
+    return LAYER_CLASSES * element // elements
 
 
 def small_packets(values: Vector, elements: int, important: float) -> list[bool]:
@@ -41,7 +41,7 @@ def small_packets(values: Vector, elements: int, important: float) -> list[bool]
 
 def tos_of(layer: int, *, small: bool) -> int:
     """The byte of the IPv4 header, not ECN-capable: DSCP 8 .. 15."""
-    return _FIRST_DSCP + 2 * layer + small << _DSCP_SHIFT
+    return dscp_of(layer, low=small) << _DSCP_SHIFT
 
 
 IMPORTANT_TOS = tos_of(0, small=False)
