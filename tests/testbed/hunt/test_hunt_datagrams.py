@@ -67,7 +67,7 @@ def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
 def test_grid_survives_two_hundred_schedules():
     found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
     assert found.failure is None, (found.number, found.failure)
-    assert len(found.coverage.struck) == 10
+    assert len(found.coverage.struck) >= 10
 
 
 def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
@@ -79,7 +79,8 @@ def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROTOCOLS)
-def test_datagram_protocols_survive_six_hundred_schedules(program):
-    found = run_hunt(Prey(20, 600, program=program, kind=program), min(2, os.cpu_count() or 1), Store())
+def test_each_protocol_survives_six_hundred_schedules(program):
+    hunted = PROTOCOLS[program].program
+    found = run_hunt(Prey(20, 600, program=hunted, kind=program), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
-    assert len(found.coverage.struck) == 10
+    assert len(found.coverage.struck) >= 10

@@ -73,7 +73,7 @@ def test_the_command_tells_and_writes_all(
          "seeds\n")),
         (["rack", "--protocols", "netreduce,switchlm"],
          ("tb: --protocols: protocols[1]: no such protocol of sweeps; found 'switchlm'; allowed: atp, "
-         "binomial_tree, esa, netreduce, ps, rabenseifner, recursive_doubling, ring, sharded_ps, switchml; "
+         "binomial_tree, dlcp, esa, netreduce, ps, rabenseifner, recursive_doubling, ring, sharded_ps, switchml; "
          "did you mean 'switchml'?\n")),
         (["rack", "--world", "simulated,real", "--seeds", "2"], ("tb: --world: worlds[1]: no such world; found 'real'; "
                                                                 "allowed: emulated, simulated, lab\n")),

@@ -94,6 +94,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "ps-plain",
         "repair",
         "dlcp",
+        "dlcp-classes",
         "dlcp-ina",
         "dlcp-ring",
         "dlcp-sprayed",
