@@ -28,7 +28,7 @@ from workloads.rc.responder import Responder
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
 
-__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "ORDER_PLANTED", "PLANTED"]
+__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "NOT_UNDER_IRN", "ORDER_PLANTED", "PLANTED"]
 
 NOT_HUNTED = {
     programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
@@ -210,6 +210,23 @@ PLANTED: dict[str, Machines] = {
     },
 }  # fmt: skip
 """planted bug -> the Machines that hold it"""
+
+_NAMED = "never reached: the RETH of a packet names its message and place, and nobody looks for its PSN in the table"
+_NOT_INFERRED = "never reached: the RETH of a packet names its message, which is not inferred"
+_GO_BACK_N = "never reached: it changes a half of go-back-N's endpoint"
+
+NOT_UNDER_IRN: dict[str, str] = {
+    "MiddlesToPreviousMessage": _NOT_INFERRED,
+    "InferenceWithoutAnnouncement": _NOT_INFERRED,
+    "NewestMessageOnly": _NAMED,
+    "PsnWithoutWrap": _NAMED,
+    "requester_without_wrap": _GO_BACK_N,
+    "gaps_accepted": _GO_BACK_N,
+    "KeepsReleased": "costs time: the result of a slot that is used again stays until the sender's timer asks for it, "
+    "and is taken in whatever order it comes. Retries end only where losses use them up too, and drawn trouble ends "
+    "sooner",
+}
+"""of `PLANTED`, those that break no rule where all hosts use IRN, and why"""
 
 IRN_PLANTED: dict[str, Machines] = {
     **{program.__name__: Machines(create=program) for program in IRN_SWITCH_MUTANTS},

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from testbed.faults.model import Duplicate, Loss
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.endpoint_rules import ENDPOINT_RULES
-from testbed.hunt.judge import CRASH
+from testbed.hunt.judge import CRASH, Machines, run_and_judge
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, ORDER_PLANTED, PLANTED
+from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, NOT_UNDER_IRN, ORDER_PLANTED, PLANTED
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
+from topologies import LinkShape, rack
+from workloads.wire import PSN_MODULUS
 
 SEED, SCHEDULES = 1, 2000
 FOUND_LATE = {"KeepsReleased": 6000}
@@ -111,6 +117,40 @@ def test_a_planted_bug_of_irn_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=IRN_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure
+
+
+_SHAPE = LinkShape(rate_bps=100_000_000, delay_ns=20_000)
+_LINKS = ("h1-s1", "h2-s1")
+
+
+def _troubled(recovery: str, seed: int = 1) -> Scenario:
+    """PSNs wrap, windows go round, packets of all kinds are lost and doubled."""
+    return Scenario(
+        "irn", rack(2, _SHAPE), _SHAPE, seed=seed, world="simulated", trace=True,
+        transport=Transport(timeout_code=8, path_mtu=256, recovery=recovery, start_psn=PSN_MODULUS - 11),
+        switch=SwitchOptions("netreduce"),
+        job=Job(size_bytes=256 * 39, message_packets=4, window_messages=2, iterations=2),
+        faults=(Loss("lost", _LINKS, rate=0.1), Duplicate("twice", _LINKS, rate=0.1, delay_ns=300_000)),
+        time_limit_ns=60_000_000_000,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in NOT_UNDER_IRN if name != "KeepsReleased"])
+def test_what_is_never_reached_under_irn_changes_nothing_there_and_something_under_go_back_n(name):
+    assert name in PLANTED
+    for seed in range(3):
+        assert run_and_judge(_troubled("irn", seed), PLANTED[name]) == run_and_judge(_troubled("irn", seed))
+    runs = (_troubled("gbn", seed) for seed in range(12))
+    assert any(run_and_judge(run, PLANTED[name]) != run_and_judge(run) for run in runs)
+
+
+def test_a_slot_that_keeps_whom_it_answered_costs_time_alone_under_irn():
+    calm = replace(_troubled("irn"), faults=())
+    (ours, before), (theirs, after) = (
+        run_and_judge(calm, machines) for machines in (Machines(), PLANTED["KeepsReleased"])
+    )
+    assert (ours, theirs) == (None, None)
+    assert after[-1].t > before[-1].t
 
 
 QUICK_ORDER = ("LaterMessageClosesTheEarlier", "RackTimersAtOnce")
