@@ -220,12 +220,17 @@ NOT_UNDER_IRN: dict[str, str] = {
     "InferenceWithoutAnnouncement": _NOT_INFERRED,
     "NewestMessageOnly": _NAMED,
     "PsnWithoutWrap": _NAMED,
-    "requester_without_wrap": _GO_BACK_N,
-    "gaps_accepted": _GO_BACK_N,
+    **{
+        change.__name__: _GO_BACK_N
+        for change in (
+            requester_without_wrap, gaps_accepted, no_timer,
+            *(change for change in ENDPOINT_MUTANTS if change not in ENDPOINT_NOT_HUNTED),
+        )
+    },
     "KeepsReleased": "costs time: the result of a slot that is used again stays until the sender's timer asks for it, "
     "and is taken in whatever order it comes. Retries end only where losses use them up too, and drawn trouble ends "
     "sooner",
-}
+}  # fmt: skip
 """of `PLANTED`, those that break no rule where all hosts use IRN, and why"""
 
 IRN_PLANTED: dict[str, Machines] = {
