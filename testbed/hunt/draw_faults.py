@@ -32,7 +32,7 @@ from testbed.scenario.model import Scenario
 from topologies import Direction
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["draw_faults", "is_sensible"]
+__all__ = ["FORGED_ANSWERS", "draw_faults", "is_sensible"]
 
 _COUNTS = {0: 4, 1: 30, 2: 30, 3: 20, 4: 11, 5: 5}
 _FORGE_TRACED = 60
@@ -41,7 +41,7 @@ _PLAIN_STARTS = ("restarted", "old_plain")
 """harmless only behind the packet they were made of"""
 _RAW = (*_PLAIN_STARTS, "stray_plain")
 _UP_ONLY = ("bad_length", "reflected", "overrun", "stray_bad", *_POISON)
-_ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
+FORGED_ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fatal")
 
 
 def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
@@ -198,13 +198,13 @@ class _Maker(FaultDice):
             directions = (Direction.DOWN,)
         elif what in _UP_ONLY or what in DEADLY:
             directions = (Direction.UP,)
-        elif what in _ANSWERS:
+        elif what in FORGED_ANSWERS:
             directions = (Direction.DOWN,)
         before = what not in _POISON and draw.random() < 0.5
         later = 0 if before or draw.random() < 0.5 else draw.randint(1, 4 * self.rto)
         window, match, rate = self.maybe(), Match(), self.rate(0.05, 0.8)
         if draw.random() < 0.5:
             match = replace(self.identity(), attempt=None)
-        if what in _ANSWERS and match.opcodes is not None:
+        if what in FORGED_ANSWERS and match.opcodes is not None:
             match = replace(match, opcodes=None)
         return Forge(name, links, directions, window, match, rate, what, before, later)
