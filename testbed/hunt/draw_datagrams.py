@@ -16,13 +16,13 @@ from testbed.faults.model import Kill
 from testbed.hunt.datagram_recipes import datagram_recipes
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
-from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.draw_fabric import draw_levels
+from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 __all__ = ["draw_datagram_schedule", "with_limit", "with_times"]
@@ -81,7 +81,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     least = protocol.values_per_index * len(jobs)
     scenario = Scenario(
         name="hunt",
-        topology=_topology(draw, protocol, hosts, shape),
+        topology=draw_levels(draw, hosts, shape, _TWO_LEVELS if protocol.server else 0.0),
         link=shape,
         world="simulated",
         transport=Transport(path_mtu=mtu),
@@ -110,18 +110,6 @@ def with_times(draw: Random, scenario: Scenario) -> Scenario:
             job = replace(job, arrival_ns=draw.randrange(4 * travel))
         jobs.append(job)
     return replace(scenario, transport=replace(scenario.transport, rto_ns=rto), jobs=tuple(jobs))
-
-
-def _topology(draw: Random, protocol: Hunted, hosts: int, shape: LinkShape) -> Topology:
-    """A rack, or leaves of at least one host each under one or two spines."""
-    if not protocol.server or hosts < 3 or draw.random() >= _TWO_LEVELS:
-        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
-        return rack(hosts, shape, overrides)
-    leaves = min(hosts, draw.choice((2, 2, 3)))
-    cuts = sorted(draw.sample(range(1, hosts), leaves - 1))
-    counts = [end - start for start, end in zip([0, *cuts], [*cuts, hosts], strict=True)]
-    uplink = other_shape(draw, shape) if draw.random() < 0.3 else shape
-    return spine_leaf(counts, draw.choice((1, 1, 2)), shape, uplink)
 
 
 def _memory(draw: Random, least: int) -> int:

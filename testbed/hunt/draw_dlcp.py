@@ -11,13 +11,14 @@ from typing import TypeVar
 from testbed.faults.model import NodeFault
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagrams import with_limit, with_times
-from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.draw_fabric import draw_levels
+from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.dlcp_keys import DlcpKeys
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import LinkShape, Topology, rack, spine_leaf
+from topologies import LinkShape, Topology
 from workloads.dlcp.config import OVER
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
@@ -117,15 +118,9 @@ def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job
 
 def _topology(draw: Random, hosts: int, shape: LinkShape) -> Topology:
     """A rack, or leaves of at least one host each under one or two spines, which may spray."""
-    if hosts < 3 or draw.random() >= _TWO_LEVELS:
-        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
-        return rack(hosts, shape, overrides)
-    leaves = min(hosts, draw.choice((2, 2, 3)))
-    cuts = sorted(draw.sample(range(1, hosts), leaves - 1))
-    counts = [end - start for start, end in zip([0, *cuts], [*cuts, hosts], strict=True)]
-    uplink = other_shape(draw, shape) if draw.random() < 0.3 else shape
-    fabric = spine_leaf(counts, draw.choice((1, 1, 2)), shape, uplink)
-    return replace(fabric, multipath="spray") if draw.random() < _SPRAYS else fabric
+    topology = draw_levels(draw, hosts, shape, _TWO_LEVELS)
+    sprays = len(topology.switches) > 1 and draw.random() < _SPRAYS
+    return replace(topology, multipath="spray") if sprays else topology
 
 
 def smaller_dlcp(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:

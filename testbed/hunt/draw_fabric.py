@@ -8,9 +8,9 @@ from dataclasses import replace
 from random import Random
 
 from testbed.hunt.draw_link import other_shape
-from topologies import LinkShape, Topology, spine_leaf
+from topologies import LinkShape, Topology, rack, spine_leaf
 
-__all__ = ["FABRIC", "RACK", "draw_fabric", "plain_fabric", "smaller_fabrics"]
+__all__ = ["FABRIC", "RACK", "draw_fabric", "draw_levels", "plain_fabric", "smaller_fabrics"]
 
 RACK, FABRIC = "rack", "fabric"
 """what is drawn: one switch, or leaves and spines"""
@@ -50,6 +50,19 @@ def _sprayed(topology: Topology) -> Topology:
         for link in topology.links
     )
     return replace(topology, links=links, multipath="spray")
+
+
+def draw_levels(draw: Random, hosts: int, shape: LinkShape, two_levels: float) -> Topology:
+    """For so many hosts: a rack, or, in a share `two_levels`, leaves of at least one host each under one or two
+    spines."""
+    if hosts < 3 or not two_levels or draw.random() >= two_levels:
+        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
+        return rack(hosts, shape, overrides)
+    leaves = min(hosts, draw.choice((2, 2, 3)))
+    cuts = sorted(draw.sample(range(1, hosts), leaves - 1))
+    counts = [end - start for start, end in zip([0, *cuts], [*cuts, hosts], strict=True)]
+    uplink = other_shape(draw, shape) if draw.random() < 0.3 else shape
+    return spine_leaf(counts, draw.choice((1, 1, 2)), shape, uplink)
 
 
 def smaller_fabrics(topology: Topology, shape: LinkShape) -> Iterator[Topology]:

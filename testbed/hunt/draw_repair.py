@@ -11,12 +11,12 @@ from typing import TypeVar
 from switch_nodes.kinds import sums
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagrams import with_limit, with_times
-from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.draw_fabric import draw_levels
+from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.repair_keys import RepairKeys
-from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.repair.config import OPS
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
@@ -61,7 +61,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     shape = draw_shape(draw, AGGREGATION_OVERHEAD_BYTES - _ETHERNET + mtu, _QUEUES)
     scenario = Scenario(
         name="hunt",
-        topology=_topology(draw, hosts, shape),
+        topology=draw_levels(draw, hosts, shape, _TWO_LEVELS),
         link=shape,
         world="simulated",
         transport=Transport(path_mtu=mtu),
@@ -101,18 +101,6 @@ def _jobs(draw: Random, protocol: Hunted, keys: RepairKeys, mtu: int) -> tuple[J
             )
         )  # fmt: skip
     return tuple(jobs)
-
-
-def _topology(draw: Random, hosts: int, shape: LinkShape) -> Topology:
-    """A rack, or leaves of at least one host each under one or two spines."""
-    if hosts < 3 or draw.random() >= _TWO_LEVELS:
-        overrides = {f"h{draw.randint(1, hosts)}-s1": other_shape(draw, shape)} if draw.random() < 0.25 else {}
-        return rack(hosts, shape, overrides)
-    leaves = min(hosts, draw.choice((2, 2, 3)))
-    cuts = sorted(draw.sample(range(1, hosts), leaves - 1))
-    counts = [end - start for start, end in zip([0, *cuts], [*cuts, hosts], strict=True)]
-    uplink = other_shape(draw, shape) if draw.random() < 0.3 else shape
-    return spine_leaf(counts, draw.choice((1, 1, 2)), shape, uplink)
 
 
 def smaller_repair(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
