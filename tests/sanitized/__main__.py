@@ -37,6 +37,7 @@ DIFFERENTIAL = (
     "tests/testbed/faults/test_screen.py",
     "tests/testbed/worlds/simulated/native/test_agenda.py",
     "tests/testbed/worlds/simulated/native/test_loop.py",
+    "tests/testbed/worlds/simulated/native/test_wire.py",
 )
 """tests that hold the C core and the Python reference to the same bytes"""
 _PLANTED = {"overrun": "heap-buffer-overflow", "overflow": "signed integer overflow", "slots": "use-after-poison"}

@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import PacketIgnored, ResultReplayed
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
-from switch_nodes.registry import create_program
 from testbed.faults import kinds
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.kinds import loss
 from testbed.faults.model import Delay, Duplicate, Loss, Pause, Window
-from testbed.history.events import QueueDropped, ShapingMeasured
-from testbed.plan import Plan, make_plan
+from testbed.plan import make_plan
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
 from testbed.worlds.simulated.agenda import Agenda
@@ -35,44 +30,20 @@ from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.agendas import agendas
+from tests.support.both_loops import outcome, same
 from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
-from workloads.machine import Buffer, FrameBatch
-from workloads.wire import Envelope, decode_packet
-from workloads.wire.envelope import encode_envelope
+from workloads.machine import Buffer
+from workloads.wire import decode_packet
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = needs_native("simulator")
 SLOW = {"rate_bps": 100_000_000, "delay_ns": 1_000_000}
 """a link whose frames are some 90 us long"""
-CLASSES = st.fixed_dictionaries(
-    {
-        "queue_packets": st.integers(2, 6),
-        "priority": st.sampled_from(["none", "layers"]),
-        "drop_low_above_packets": st.sampled_from([None, 1]),
-        "ecn_threshold_packets": st.sampled_from([None, 1]),
-    }
-)
-
-
-class Tap:
-    def __init__(self) -> None:
-        self.seen: list[Any] = []
-
-    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        self.seen += [(now, int(batch.ports[i]), bytes(batch.row(i)), outgoing) for i in range(start, stop)]
-
-    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        self.seen.append((now, port, bytes(frame), outgoing, reason))
-
-    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
-        self.seen.append((now, port, bytes(frame), True, "trimmed"))
-
-    def close(self) -> None: ...
 
 
 class Listener(NetReduceProgram):
@@ -89,47 +60,6 @@ class Listener(NetReduceProgram):
     def emit(self, port: int, frame: Buffer) -> None:
         self.heard.append((port, bytes(frame)))
         super().emit(port, frame)
-
-
-def outcome(
-    plan: Plan,
-    *,
-    native: bool,
-    tap: bool = False,
-    create: Callable[[SwitchConfig], FinishingMachine] = create_program,
-) -> dict[str, Any]:
-    records: list[Any] = []
-    taps = {config.name: Tap() for config in plan.switches} if tap else {}
-    simulation = Simulation(plan, records.append, taps, create, native=native)
-    simulation.run()
-    wires = {
-        key: (
-            wire.frames,
-            wire.bytes,
-            wire.drops,
-            wire.early,
-            wire.marks,
-            wire.first_at,
-            wire.last_at,
-            wire.rate_bps,
-        )
-        for key, wire in simulation._wires.items()
-    }
-    return {
-        "records": records,
-        "wires": wires,
-        "taps": {name: found.seen for name, found in taps.items()},
-        "now": simulation.agenda.now,
-        "hops": simulation.packet_hops,
-    }
-
-
-def same(plan: Plan, **options: Any) -> dict[str, Any]:
-    compiled, reference = (outcome(plan, native=native, **options) for native in (True, False))
-    for ours, theirs in zip(compiled["records"], reference["records"], strict=False):
-        assert ours == theirs
-    assert compiled == reference
-    return reference
 
 
 @needs_c
@@ -334,65 +264,6 @@ def test_what_the_loop_does_not_know_is_for_the_reference() -> None:
         topology = replace(plan.scenario.topology, links=links)
         found = choose_parts(replace(plan, scenario=replace(plan.scenario, topology=topology)))
         assert type(found.agenda) is kind
-
-
-@needs_c
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
-@pytest.mark.parametrize("tap", [False, True])
-def test_links_that_mark(collective: str, tap: bool) -> None:
-    slow = LinkShape(rate_bps=40_000_000, queue_packets=12, ecn_threshold_packets=3)
-    plan = rack_plan(
-        4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(ecn_threshold_packets=5), {"h2-s1": slow}),
-        job={"size_bytes": 60_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
-    )  # fmt: skip
-    flow = BackgroundFlow("tenant", "udp", "h4", "h2", 30_000_000)
-    plan = make_plan(replace(plan.scenario, background=(flow,)))
-    assert type(choose_parts(plan).agenda) is NativeAgenda
-    reference = same(plan, tap=tap)
-    assert sum(record.event.marks for record in of(reference["records"], ShapingMeasured)) > 5
-
-
-@needs_c
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("tap", [False, True])
-def test_links_that_know_classes(seed: int, tap: bool) -> None:
-    """Background flows of all classes over one full link, beside the job, which is of none."""
-    dice = Random(seed)
-    shape = LinkShape(
-        rate_bps=40_000_000, queue_packets=dice.choice([4, 12, 40]), priority=dice.choice(["none", "layers"]),
-        drop_low_above_packets=dice.choice([None, 1, 3]), ecn_threshold_packets=dice.choice([None, 2]),
-    )  # fmt: skip
-    plan = rack_plan(
-        4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(), {"h2-s1": shape}),
-        job={"size_bytes": 60_000, "collective": dice.choice(["netreduce", "ring"]), "message_packets": 8,
-             "hosts": ("h1", "h2", "h3")},
-    )  # fmt: skip
-    flows = tuple(
-        BackgroundFlow(f"of-{dscp}", "udp", "h4", "h2", 8_000_000, dscp=dscp, ecn=dice.random() < 0.5)
-        for dscp in (*dice.sample(range(8, 16), 4), 46)
-    )
-    plan = make_plan(replace(plan.scenario, background=flows))
-    assert type(choose_parts(plan).agenda) is NativeAgenda
-    told = of(same(plan, tap=tap)["records"], QueueDropped)
-    assert bool(told) == shape.knows_classes
-    assert any(record.event.early for record in told) == (shape.drop_low_above_packets is not None)
-
-
-@needs_c
-@given(frames=st.lists(st.tuples(st.integers(0, 63), st.booleans()), max_size=60), keys=CLASSES)
-def test_both_wires_take_the_same_frames(frames: list[tuple[int, bool]], keys: dict[str, Any]) -> None:
-    """(DSCP, whether IPv6), one behind the other."""
-    reference, native = agendas(1)
-    assert isinstance(native, NativeAgenda)
-    shape, outcomes = LinkShape(8_000_000, mtu=200, **keys), []
-    for wire in (Wire(reference, 0, shape), NativeWire(native, 0, shape)):
-        fates = []
-        for dscp, is_v6 in frames:
-            addresses = (bytes(16), bytes(16)) if is_v6 else (bytes(4), bytes(4))
-            frame = encode_envelope(Envelope(bytes(6), bytes(6), *addresses, tos=dscp << 2 | 2), 20) + bytes(20)
-            fates.append((wire.send(frame), wire.waiting, wire.waiting_with(frame)))
-        outcomes.append((fates, wire.early, wire.drops, wire.marks, wire.frames))
-    assert outcomes[0] == outcomes[1]
 
 
 @needs_c
