@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.healing import kind_of
+from testbed.faults.model import Forge
+from testbed.hunt.draw_faults import FORGED_ANSWERS
 from testbed.hunt.draw_pairs import smaller_pairs
 from testbed.hunt.expected import may_fail, unsurvivable
 from testbed.hunt.protocols import PROTOCOLS
@@ -46,6 +48,13 @@ def test_what_is_simpler_is_a_file_too(kind: str) -> None:
 def test_every_schedule_must_end_well_or_may_fail(kind: str) -> None:
     for scenario in MANY[kind]:
         assert may_fail(scenario) is not None or unsurvivable(scenario) is None
+
+
+@EACH
+def test_nothing_is_forged_that_a_receiver_dies_of_where_no_switch_keeps_it_back(kind: str) -> None:
+    forged = {fault.what for scenario in MANY[kind] for fault in scenario.faults if isinstance(fault, Forge)}
+    assert forged
+    assert forged <= set(FORGED_ANSWERS)
 
 
 @EACH
