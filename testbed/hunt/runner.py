@@ -124,7 +124,9 @@ def _here(
 def _in_processes(
     prey: Prey, firsts: list[int], jobs: int, machines: Machines, interruption: Interruption
 ) -> Generator[ChunkResult, None, None]:
-    """In the order in which they end. After a failure only the chunks before it are waited for."""
+    """In the order in which they end. After a failure only the chunks before it are waited for; after an exception
+    none."""
+    others = set(multiprocessing.active_children())
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     pool = ProcessPoolExecutor(
         jobs, multiprocessing.get_context(method), initializer=_begin_process, initargs=(os.getpid(),)
@@ -146,6 +148,10 @@ def _in_processes(
                 if chunk.failure is not None:
                     bad = first if bad is None else min(bad, first)
                 yield chunk
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

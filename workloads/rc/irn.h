@@ -9,7 +9,7 @@ enum {
     IRN_BITS = 8192, /* packets of a bitmap, at most; divides 2^24 */
     IRN_WORDS = IRN_BITS / 64,
     IRN_ANSWERS = 256,
-    IRN_MESSAGES = 16,
+    IRN_MESSAGES = 64,
     IRN_LOG = 64
 };
 

@@ -23,7 +23,7 @@ from workloads.wire import PSN_MASK, Aeth, Opcode, Sack, psn_add
 
 __all__ = ["END_BYTES", "PAIR_BYTES", "IrnPairs", "can_be_compiled_irn", "check_irn"]
 
-_BITS, _ANSWERS, _MESSAGES, _LOG = 8192, 256, 16, 64
+_BITS, _ANSWERS, _MESSAGES, _LOG = 8192, 256, 64, 64
 _MOST_ANSWERS = _ANSWERS // 2
 """a queue pair with more of them waiting is not handed over"""
 
@@ -116,10 +116,12 @@ class _Pair:
         """False: it is in no state for that."""
         memory, at, sender, receiver = self._memory, self._at, self.sender, self.receiver
         here, answers, queue = receiver.arrivals.bitmap, receiver.answers, self.qp.requester.queue
+        window = sender.window.state
         if len(answers) > _MOST_ANSWERS or here >> _BITS:
             return False
-        window = sender.window.state
         count = min(len(queue.messages), _MESSAGES)
+        if count < len(queue.messages) and window.nxt >= queue.messages[count - 1].end:
+            return False  # the next packet is of a message that has no room here
         _STATE.pack_into(
             memory, at + _STATE_AT, sender.failed or receiver.failed, queue.end, count, *window[:-1], *sender.timers,
             *receiver.standing, 0, len(answers), *_NO_COUNTS,

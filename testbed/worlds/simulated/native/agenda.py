@@ -22,6 +22,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 """as in agenda.py"""
 _ALWAYS, _NO_FURTHER = (1 << 63) - 1, -1
 """limits: the end of time; no event but the one at hand"""
+_MOST_OFFERS = 10_000
+"""of one host at one time, one after the other: far more than frames that can meet there"""
 
 
 class NativeAgenda(Agenda):
@@ -39,6 +41,7 @@ class NativeAgenda(Agenda):
         self._notes = ctypes.cast(self.core.notes, ctypes.POINTER(ctypes.c_int64))
         self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
         self._numbers = 0
+        self._offered, self._offers = (-1, -1, -1), 0
         self.wires: list[WireRole] = []
         """by number; each adds itself"""
         self._nodes: list[NodeRole] = []
@@ -146,6 +149,12 @@ class NativeAgenda(Agenda):
         return ctypes.string_at(self.core.data, self.core.length)
 
     def _offer(self) -> None:
+        """Raises InternalError when compiled code wants the same host again and again, and time stands still."""
+        place = self.core.node, self.now, self._numbers
+        self._offers = self._offers + 1 if place == self._offered else 0
+        self._offered = place
+        if self._offers == _MOST_OFFERS:
+            raise InternalError(f"compiled code gave node {place[0]} back {_MOST_OFFERS} times at {place[1]} ns")
         if not self._host().offer():
             self.core.refused = 1
 

@@ -25,6 +25,7 @@ from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.native import choose_parts, parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import Why
+from testbed.worlds.simulated.native.nodes import NativeHostNode
 from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
@@ -175,6 +176,25 @@ def test_what_a_switch_repeats_is_told_without_coming_back_for_each() -> None:
     assert repeated > 200
     assert count[Why.TELL] < repeated / 10
     assert records == outcome(plan, native=False)["records"], "at the same times, in the same order"
+
+
+@needs_c
+@pytest.mark.parametrize("recovery", ["irn", "go_back_n"])
+def test_more_short_messages_on_their_way_than_compiled_code_is_told_of(recovery: str) -> None:
+    plan = rack_plan(
+        3, link={"rate_bps": 10**10, "delay_ns": 100_000}, transport={"recovery": recovery, "path_mtu": 256},
+        job={"size_bytes": 60_000, "message_packets": 1, "window_messages": 100, "collective": "binomial_tree"},
+    )  # fmt: skip
+    same(plan)
+
+
+@needs_c
+def test_compiled_code_that_gives_a_host_back_for_ever_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = rack_plan(2, job={"size_bytes": 60_000})
+    simulation = Simulation(plan, lambda record: None, native=True)
+    monkeypatch.setattr(NativeHostNode, "offer", lambda self: True)
+    with pytest.raises(InternalError, match=r"compiled code gave node 0 back 10000 times at \d+ ns"):
+        simulation.run()
 
 
 def other_program(config: SwitchConfig) -> FinishingMachine:
