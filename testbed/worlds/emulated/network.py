@@ -32,6 +32,7 @@ from testbed.kernel.links import (
 )
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
 from testbed.kernel.queues import read_waiting
+from testbed.kernel.receive_queues import processor_for, receive_on
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
 from testbed.worlds.emulated.dilation import kernel_shape
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
@@ -277,6 +278,7 @@ class _Builder:
             name = self._network.interface(node.name, port)
             index = sockets.index[name]
             turn_offloads_off(sockets.socket, name)
+            receive_on(sockets.pid, name, processor_for(self._network.order[node.name] + port))
             self._ledger.note(QdiscEntry(name, sockets.inode, "htb"))
             kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
             shape(

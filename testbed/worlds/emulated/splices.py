@@ -18,6 +18,7 @@ from pyroute2 import IPRoute
 from testbed.kernel.ledger import Ledger, LinkEntry, NamespaceEntry
 from testbed.kernel.links import UP, add_veth_pair, clear_flags, read_links, set_flags
 from testbed.kernel.namespaces import PrivateNetwork
+from testbed.kernel.receive_queues import processor_for, receive_all_on
 from testbed.worlds.emulated.namespace_sockets import turn_ipv6_off
 from topologies import Direction, Link
 from workloads.errors import InternalError
@@ -36,6 +37,7 @@ class Splices:
         self._network = PrivateNetwork()
         with self._network.inside():
             turn_ipv6_off()
+            receive_all_on(processor_for(0))
             self._netlink: Any = IPRoute(ext_ack=True)
         ledger.note(NamespaceEntry(self._network.inode, "joints of links"))
         self._numbers: dict[str, int] = {}

@@ -73,6 +73,16 @@ class TestBuilt:
         assert sorted(line.split()[0] for line in neighbours) == ["10.77.0.3", "10.77.0.4"]
         assert all(line.split()[-1] == "PERMANENT" for line in neighbours)
 
+    def test_one_processor_receives_what_comes_by_a_link(self, network: Network) -> None:
+        """Backlogs of two would let frames of one link overtake each other."""
+        masks = []
+        for node in ("h1", "h2", "s1"):
+            for name in network.interfaces(node):
+                place = f"/proc/{network.pid(node)}/root/sys/class/net/{name}/queues/rx-0/rps_cpus"
+                masks.append(int(Path(place).read_text(encoding="ascii").replace(",", ""), 16))
+        assert all(mask.bit_count() == 1 for mask in masks)
+        assert len(set(masks)) == min(2, len(os.sched_getaffinity(0)))
+
     def test_every_process_and_interface_is_in_the_ledger(self, network: Network, ledger: Ledger) -> None:
         entries = ledger.entries()
         listed = {entry.process.pid for entry in entries if isinstance(entry, ProcessEntry)}
