@@ -5,10 +5,11 @@ implementation (protocol text, section 2.2): a fixed wait that doubles after 100
 100. Decided here: never less than four round trips, as they were measured.
 
 `BackoffTimer`, where it goes another one: all of ATP's go to one server, whose queue too many of them make longer.
-Source: RFC 6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above. The longest
-wait is drawn anew each time, from its upper half: senders that wait equally long, as all do at the longest, meet the
-same full queue for ever, and it turns the same one away (Floyd and Jacobson, On traffic phase effects in
-packet-switched gateways, 1992).
+Source: RFC 6298 for the doubling, Karn's rule and the mean; the factor of four and the least wait as above.
+
+Waits that came in vain for long are drawn anew each time, from their upper half (`BackoffTimer`: the longest wait;
+`RetransmissionTimer`, with a seed: after eight attempts): senders that wait equally long meet the same full queue for
+ever, and it turns the same one away (Floyd and Jacobson, On traffic phase effects in packet-switched gateways, 1992).
 """
 
 from __future__ import annotations
@@ -22,19 +23,37 @@ _MOST_WAITS = 16
 """when most packets are lost somewhere, the typical round trip holds a timer, which would grow for ever"""
 _STEPS = 16
 """of the typical round trip"""
+_STEADY = 8
+"""attempts"""
+_MULTIPLIER, _INCREMENT, _DRAW_BITS = 6364136223846793005, 1442695040888963407, 64
+"""Knuth's linear congruential generator MMIX (The Art of Computer Programming 2, 3.3.4), of which the upper bits are
+used"""
+
+
+class _Draw:
+    def __init__(self, seed: int) -> None:
+        self._drawn = seed
+
+    def shorten(self, wait: int) -> int:
+        """By up to a half."""
+        self._drawn = (self._drawn * _MULTIPLIER + _INCREMENT) % (1 << _DRAW_BITS)
+        return wait - (wait // 2 * (self._drawn >> _DRAW_BITS // 2) >> _DRAW_BITS // 2)
 
 
 class RetransmissionTimer:
-    """Of one sender. Times in ns."""
+    """Of one sender; `seed`: another one than that of its peers. Times in ns."""
 
-    def __init__(self, rto_ns: int) -> None:
+    def __init__(self, rto_ns: int, seed: int | None = None) -> None:
+        """None: nothing is drawn, as SwitchML's worker does not."""
         self._rto_ns = rto_ns
         self._round_trip_ns = 0
+        self._draw = None if seed is None else _Draw(seed)
 
     def wait(self, attempts: int) -> int:
         """For a packet that left `attempts` times before."""
         wait = min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns)
-        return wait << min(attempts // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS)
+        wait <<= min(attempts // _TIMEOUTS_PER_DOUBLING, _MOST_DOUBLINGS)
+        return wait if self._draw is None or attempts < _STEADY else self._draw.shorten(wait)
 
     def measure(self, took_ns: int) -> None:
         """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of
@@ -50,9 +69,6 @@ class RetransmissionTimer:
 
 _SMOOTHING = 8
 _MOST_BACKOFF = 4
-_MULTIPLIER, _INCREMENT, _DRAW_BITS = 6364136223846793005, 1442695040888963407, 64
-"""Knuth's linear congruential generator MMIX (The Art of Computer Programming 2, 3.3.4), of which the upper bits are
-used"""
 
 
 class BackoffTimer:
@@ -60,16 +76,13 @@ class BackoffTimer:
 
     def __init__(self, rto_ns: int, seed: int = 0) -> None:
         self._rto_ns = rto_ns
-        self._drawn = seed
+        self._draw = _Draw(seed)
         self._round_trip_ns = self._backoff = self._hold_until = 0
 
     def wait(self) -> int:
         """For any packet that leaves now."""
         longest = self._longest()
-        if self._backoff < _MOST_BACKOFF:
-            return longest
-        self._drawn = (self._drawn * _MULTIPLIER + _INCREMENT) % (1 << _DRAW_BITS)
-        return longest - (longest // 2 * (self._drawn >> _DRAW_BITS // 2) >> _DRAW_BITS // 2)
+        return longest if self._backoff < _MOST_BACKOFF else self._draw.shorten(longest)
 
     def _longest(self) -> int:
         return min(max(self._rto_ns, _ROUND_TRIPS * self._round_trip_ns), _MOST_WAITS * self._rto_ns) << self._backoff

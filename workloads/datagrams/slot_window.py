@@ -20,10 +20,10 @@ _NOTHING = -1
 
 
 class SlotWindow:
-    """Packets are numbered from 0 over the whole life of the job. Times in ns."""
+    """Packets are numbered from 0 over the whole life of the job. Times in ns. `seed`: of the timer."""
 
-    def __init__(self, window: int, rto_ns: int) -> None:
-        self.window, self._timer = window, RetransmissionTimer(rto_ns)
+    def __init__(self, window: int, rto_ns: int, seed: int | None = None) -> None:
+        self.window, self._timer = window, RetransmissionTimer(rto_ns, seed)
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
         self._missing = 0

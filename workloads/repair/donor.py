@@ -28,7 +28,8 @@ class Donor(RepairHost):
 
     def __init__(self, config: RepairConfig, *, start_ns: int = 0) -> None:
         super().__init__(config, start_ns=start_ns)
-        self._window = SlotWindow(config.window, config.rto_ns)
+        collective = config.collective
+        self._window = SlotWindow(config.window, config.rto_ns, collective.job << 32 | collective.rank)
         self._symbol: Bytes | None = None
         """shape (bytes,); None: between iterations"""
         share = config.share

@@ -62,3 +62,12 @@ def test_the_longest_wait_is_drawn_from_its_upper_half(seed: int) -> None:
     for _ in range(100):
         drawn = (drawn * KNUTH[0] + KNUTH[1]) % 2**64
         assert timer.wait() == 16 * RTO - 8 * RTO * (drawn >> 32) // 2**32
+
+
+def test_waits_in_vain_are_drawn_from_their_upper_half_where_there_is_a_seed() -> None:
+    timer, peer = RetransmissionTimer(RTO, 3), RetransmissionTimer(RTO, 4)
+    assert {timer.wait(attempts) for attempts in range(8)} == {RTO}
+    waits = [(timer.wait(8), peer.wait(8)) for _ in range(200)]
+    assert all(RTO // 2 < wait <= RTO for both in waits for wait in both)
+    assert sum(own != other for own, other in waits) > 150
+    assert RTO * 32 < timer.wait(600) <= RTO * 64

@@ -191,6 +191,21 @@ def test_a_donor_takes_acknowledgements_that_name_it() -> None:
         assert len(list(host.frames_to_send(9))) == left
 
 
+def test_donors_that_wait_in_vain_stop_asking_at_the_same_time() -> None:
+    """Else the same full queue turns the same one away for ever."""
+    asked = []
+    for rank in (0, 1):
+        host: Any = create_host(host_config(rank, RS), 0)
+        times = []
+        for _ in range(60):
+            now = host.get_timer()
+            host.handle_timer(now)
+            times += [now for _ in host.frames_to_send(now)]
+        asked.append(times)
+    assert asked[0][:8] == asked[1][:8]
+    assert len(set(asked[0][-40:]) & set(asked[1][-40:])) < 5
+
+
 def test_coefficients_travel_as_bytes() -> None:
     for coefficient in (0, 1, 127, 128, 255):
         header = data_header(host_config(0, RS, op="gf256"), 3, 8, coefficient, 0)
