@@ -17,6 +17,7 @@ from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from topologies import rack
+from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["draw_pairs_schedule", "smaller_pairs"]
 
@@ -28,6 +29,8 @@ _QUEUES = {1000: 1}
 _OVER_SPINES = 0.25
 _MOST_PACKETS = 24
 """of a gradient, unless the dice want a large one"""
+_MOST_WAITS = 24
+"""for a receive: after each, every peer of a host sends a packet for nothing"""
 _ELEMENT = 4
 _TIME_LIMIT_NS = 60_000_000_000
 _OPS = {"sum": 80, "max": 10, "xor": 10}
@@ -68,7 +71,10 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         job=_job(draw, protocol, ranks, mtu),
         time_limit_ns=_TIME_LIMIT_NS,
     )
-    return with_timeout(draw, scenario)
+    timed = with_timeout(draw, scenario)
+    most = _MOST_WAITS * RNR_TIMER_NS[timed.transport.rnr_timer_code]
+    late = min(timed.transport.receive_late_ns, most)
+    return replace(timed, transport=replace(timed.transport, receive_late_ns=late))
 
 
 def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:

@@ -79,8 +79,10 @@ def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROTOCOLS)
-def test_each_protocol_survives_six_hundred_schedules(program):
-    hunted = PROTOCOLS[program].program
-    found = run_hunt(Prey(20, 600, program=hunted, kind=program), min(2, os.cpu_count() or 1), Store())
+def test_each_protocol_survives_many_schedules(program):
+    """Fewer of those between hosts, which have more connections and take longer."""
+    hunted = PROTOCOLS[program]
+    many = 200 if hunted.hunt.watches_slots else 80
+    found = run_hunt(Prey(20, many, program=hunted.program, kind=program), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
     assert len(found.coverage.struck) >= 10
