@@ -78,7 +78,9 @@ examples:
 
 def run_bench(args: argparse.Namespace) -> int:
     from testbed import bench
+    from testbed.kernel.interruption import interrupt_when_told_to_end
 
+    interrupt_when_told_to_end()
     if args.plan_only is not None:
         return _bench_plans(args)
     world = bench.bench_world(args.name, args.world)

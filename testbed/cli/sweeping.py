@@ -86,6 +86,7 @@ examples:
 
 
 def run_sweep(args: argparse.Namespace) -> int:
+    from testbed.kernel.interruption import interrupt_when_told_to_end
     from testbed.sweeps import load_sweep
     from testbed.sweeps.scenario_loader import SweepWords
     from testbed.sweeps.scenario_model import ScenarioSweep
@@ -97,6 +98,7 @@ def run_sweep(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "means nothing for a sweep of models", file="tb sweep", key="--matrix", allowed="with scenarios"
         )
+    interrupt_when_told_to_end()
     try:
         if isinstance(sweep, ScenarioSweep):
             return _sweep_scenarios(sweep, folder, args)

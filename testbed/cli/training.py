@@ -4,7 +4,6 @@ that come by themselves."""
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
@@ -115,6 +114,7 @@ def _place(args: argparse.Namespace) -> Path:
 
 def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path | None) -> int:
     from testbed.cli.running import _show, require_root
+    from testbed.kernel.interruption import interrupt_when_told_to_end
     from testbed.runs.run import run_scenario
     from testbed.train.planning import TrainingSource
     from testbed.train.voice import PrintedVoice
@@ -129,7 +129,7 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
     world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))
     if scenario.world == "emulated":
         require_root(f"{verb} {args.scenario}", simulated_helps=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # with everything removed, as on Ctrl-C
+    interrupt_when_told_to_end()
     result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code

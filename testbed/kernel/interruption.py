@@ -9,7 +9,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["Interruption"]
+__all__ = ["Interruption", "interrupt_when_told_to_end"]
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """Windows has no SIGHUP."""
@@ -57,3 +57,13 @@ class Interruption:
         """Raises KeyboardInterrupt once requested."""
         if self.requested:
             raise KeyboardInterrupt
+
+
+def interrupt_when_told_to_end() -> None:
+    """From now on SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that what was started is ended too.
+    Nothing changes for one that somebody handles or ignores, nor outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in _SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,40 @@ def test_an_interrupted_command_says_how_it_goes_on(
     monkeypatch.setattr(scenario_engine, "run_scenario_sweep", stopped)
     assert main(["sweep", "rack", "--seeds", "2", "--world", "simulated", "--out", str(tmp_path / "mine")]) == 130
     assert capsys.readouterr().err == f"tb: interrupted; the same command goes on where {tmp_path}/mine stands\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_told_to_end_leaves_no_process_at_work(tmp_path: Path, number: signal.Signals) -> None:
+    words = [
+        "sweep",
+        "rack-lossy",
+        "--seeds",
+        "40",
+        "--world",
+        "simulated",
+        "--jobs",
+        "2",
+        "--out",
+        str(tmp_path / "s"),
+    ]
+    command = subprocess.Popen(
+        [sys.executable, "-P", "-m", "testbed", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while len(workers := _children(command.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(workers) == 2
+    command.send_signal(number)
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert said.endswith(f"tb: interrupted; the same command goes on where {tmp_path}/s stands\n")
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def _children(pid: int) -> list[int]:
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
 
 
 def test_the_command_tells_and_writes_all(
