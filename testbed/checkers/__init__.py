@@ -156,7 +156,8 @@ register_checker(
     early_drops,
     proves="queues that know classes dropped the low class early, and nothing else while they had room",
     skip=skip_early_drops,
+    of_run=True,
 )
-register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck")
-register_checker("no_crash", no_crash, proves="no process ended unasked")
-register_checker("no_leftovers", no_leftovers, proves="nothing that the run made is left on the machine")
+register_checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck", of_run=True)
+register_checker("no_crash", no_crash, proves="no process ended unasked", of_run=True)
+register_checker("no_leftovers", no_leftovers, proves="nothing that the run made is left on the machine", of_run=True)

@@ -119,17 +119,14 @@ def _summary(scenario: Scenario) -> Iterator[str]:
     yield f"{scenario.name}: valid ({scenario.source})"
     yield f"  world     {scenario.world}, seed {scenario.seed}, at most {format_duration(scenario.time_limit_ns)}"
     switches = len(scenario.topology.switches)
-    idle = "" if not job.hosts else f" ({', '.join(job.hosts)} in the job)"
+    idle = "" if scenario.beside or not job.hosts else f" ({', '.join(job.hosts)} in the job)"
     above = f" and {switches:,} switches" if switches > 1 else ""
     yield (
         f"  network   {scenario.topology.kind} of {amount(hosts, 'host')}{idle}{above}, {format_rate(link.rate_bps)} "
         f"links, MTU {link.mtu}"
     )
-    size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
-    if scenario.jobs:
-        yield from _jobs(scenario)
-    else:
-        yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
+    for part in scenario.parts:
+        yield from _jobs(part)
     sizes = geometry_of(job, transport)
     if sizes is not None:
         yield (
@@ -150,7 +147,12 @@ _SHOWN_JOBS = 16
 
 
 def _jobs(scenario: Scenario) -> Iterator[str]:
-    """One line for each."""
+    """Of one collective: one line for each."""
+    job = scenario.job
+    if not scenario.jobs:
+        size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
+        yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
+        return
     yield f"  jobs      {len(scenario.jobs)} of {scenario.job.collective}"
     for planned in plan_jobs(scenario)[:_SHOWN_JOBS]:
         job, compute = planned.job, planned.workloads[0].compute

@@ -52,7 +52,7 @@ class Picture:
 def picture_of(scenario: Scenario) -> Picture:
     """The topology must be connected, as every loaded one is."""
     topology, height = scenario.topology, tiers(scenario.topology)
-    ranks = {host.name: rank for rank, host in enumerate(scenario.ranks)}
+    ranks = {host.name: rank for part in scenario.parts for rank, host in enumerate(part.ranks)}
     points = []
     for node in topology.nodes:
         part = str(node.role) if node.role is Role.HOST else node.part or "switch"
@@ -68,7 +68,7 @@ def picture_of(scenario: Scenario) -> Picture:
     usual = {band: found.most_common(1)[0][0] for band, found in sorted(counts.items())}
     size = f"{len(topology.hosts)} hosts, {len(topology.switches)} switch{'es' if len(topology.switches) > 1 else ''}"
     return Picture(
-        f"{scenario.name}: {topology.kind}, {size}; {scenario.job.collective}",
+        f"{scenario.name}: {topology.kind}, {size}; {' + '.join(part.job.collective for part in scenario.parts)}",
         tuple(points),
         tuple(Line(a, b, label, label == usual[band]) for a, b, band, label in drawn),
         tuple((low, high, label) for (low, high), label in usual.items()),

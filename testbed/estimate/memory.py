@@ -51,8 +51,12 @@ class MemoryNeed:
 def memory_need(plan: Plan) -> MemoryNeed:
     """Of a run in the world of the plan's scenario. In a lab, hosts hold their own gradients."""
     gradients = [_gradient_bytes(worker) for worker in plan.workers]
-    jobs = sum(_gradient_bytes(workers[0]) for workers in plan.groups.values())
-    told = sum(_gradient_bytes(worker) * worker.workload.iterations * _told(plan) for worker in plan.workers)
+    jobs = sum(_gradient_bytes(workers[0]) for part in plan.parts for workers in part.groups.values())
+    told = sum(
+        _gradient_bytes(worker) * worker.workload.iterations * _told(part)
+        for part in plan.parts
+        for worker in part.workers
+    )
     world = plan.scenario.world
     workers = 0 if world == "lab" else _WORKER_COPIES * sum(gradients)
     nodes = len(plan.scenario.topology.nodes) * _NODE if world == "emulated" else 0

@@ -15,11 +15,12 @@ from typing import Any, TypeVar
 
 from testbed.checkers.blocks import block_layout
 from testbed.checkers.context import CheckContext
+from testbed.checkers.parts import parts_of
 from testbed.history import Record
 from testbed.history.events import TrafficStarted
-from workloads.config import HostConfig
+from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.blocks import BlockSummed, Collided, MemoryAtEnd, PartialSent, ServerStatistics
-from workloads.events import CollectiveCompleted, DatagramResent
+from workloads.events import CollectiveCompleted, DatagramResent, RcStatistics
 
 __all__ = ["JOB_PERFORMANCE", "job_metrics", "without_performance"]
 
@@ -30,23 +31,30 @@ _PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "busy", "useful")
 
 
 def job_metrics(context: CheckContext) -> dict[str, Any] | None:
-    """The `jobs` of the metrics; None where no switch serves jobs."""
+    """The `jobs` of the metrics; None where no switch serves jobs and there is one collective."""
     serving = [switch for switch in context.plan.switches if switch.jobs]
-    if not serving:
+    if not serving and not context.plan.beside:
         return None
     memory = sum(switch.memory for switch in serving)
-    groups = context.plan.groups
+    parts = parts_of(context)
     started = [record.t for record in context.events(TrafficStarted)]
     start_ns = started[0] if started else 0
-    ends = {group: _ends(context, workers) for group, workers in groups.items()}
+    ends = {
+        (name, group): _ends(part, workers)
+        for name, part in parts.items()
+        for group, workers in part.plan.groups.items()
+    }
     last = [times[-1] for times in ends.values()]
     makespan_ns = None if None in last else max(time for time in last if time is not None) - start_ns
     capacity = memory * makespan_ns if makespan_ns else None
-    names = [job.name or f"job{place}" for place, job in enumerate(context.plan.scenario.all_jobs, 1)]
     each = [
-        {"job": group, "name": name, **_job(context, group, workers, ends[group], start_ns, capacity)}
-        for name, (group, workers) in zip(names, groups.items(), strict=True)
+        {**head, **_job(part, group, workers, ends[name, group], start_ns, capacity)}
+        for name, part in parts.items()
+        for head, (group, workers) in zip(
+            _heads(part, name if context.plan.beside else ""), part.plan.groups.items(), strict=True
+        )
     ]
+    served = each[: len(context.plan.parts[0].groups)]
     jcts = [job["jct_s"] for job in each]
     done = None not in jcts
     return {
@@ -54,10 +62,20 @@ def job_metrics(context: CheckContext) -> dict[str, Any] | None:
         "p95_jct_s": _nearest_rank(jcts, 0.95) if done else None,
         "makespan_s": None if makespan_ns is None else makespan_ns / 1e9,
         "memory_values": memory,
-        "busy": _sum(job["busy"] for job in each),
-        "useful": _sum(job["useful"] for job in each),
+        "busy": _sum(job["busy"] for job in served),
+        "useful": _sum(job["useful"] for job in served),
         "each": each,
     }
+
+
+def _heads(context: CheckContext, collective: str) -> Iterable[dict[str, Any]]:
+    """Of the jobs of one collective, in the order of its groups. `collective`: where it is not the only one."""
+    jobs = context.plan.scenario.all_jobs
+    for place, (job, group) in enumerate(zip(jobs, context.plan.groups, strict=True), 1):
+        name = job.name or collective or f"job{place}"
+        # The groups of connections of all collectives have numbers of their own; jobs count on.
+        number = group if not collective or job.number is None else job.number
+        yield {"job": number, "name": name, **({"collective": job.collective} if collective else {})}
 
 
 def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +110,7 @@ def _job(
         "iterations_s": _differences([arrival_ns, *ends]),
         "goodput_bps": 8 * size_bytes * workload.iterations / jct_s if jct_s else None,
         "gradient_bytes": size_bytes,
-        "resends": len(_of(context, group, DatagramResent)),
+        "resends": _resends(context, group, workers),
         "collisions": None if serverless else len(collisions),
         "evictions": None if serverless else partial["evicted"],
         "reminders": None if forgot else sum(record.event.reminders for record in servers),
@@ -101,6 +119,14 @@ def _job(
         "busy": _share((record.event.busy_ns for record in memories), capacity),
         "useful": _share((_known(record.event.useful_ns) for record in memories), capacity),
     }
+
+
+def _resends(context: CheckContext, group: int, workers: Sequence[HostConfig]) -> int:
+    connected = {worker.name for worker in workers if isinstance(worker, WorkerConfig)}
+    over_connections = sum(
+        record.event.packets_retransmitted for record in context.events(RcStatistics) if record.node in connected
+    )
+    return over_connections + len(_of(context, group, DatagramResent))
 
 
 def _of(context: CheckContext, group: int, kind: type[_OfJob]) -> list[Record[_OfJob]]:
@@ -123,7 +149,10 @@ def _differences(times: Sequence[int | None]) -> list[float | None]:
 
 
 def _completed_share(context: CheckContext, group: int) -> float | None:
-    """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known."""
+    """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known, or no
+    switch serves the job."""
+    if not any(job.job == group for switch in context.plan.switches for job in switch.jobs):
+        return None
     switches = {switch.name for switch in context.plan.switches}
     whole: set[int] = set()
     for record in context.events(BlockSummed, PartialSent):

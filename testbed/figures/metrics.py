@@ -69,14 +69,15 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     size_bytes = max(sizes.values(), default=0)
     times = [duration for duration in iterations if duration is not None]
     # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
-    known = len(times) == len(iterations) and sum(times) > 0 and not context.plan.scenario.jobs
+    alone = not (context.plan.scenario.jobs or context.plan.beside)
+    known = len(times) == len(iterations) and sum(times) > 0 and alone
     goodput = 8 * sum(sizes.values()) / sum(times) if known else None
     values: dict[str, Any] = {
         "duration_s": _duration(context),
         "jct_s": _jct(context),
         "iterations_s": iterations,
         "goodput_bps": goodput,
-        "bound_bps": bound_bps(context),
+        "bound_bps": None if context.plan.beside else bound_bps(context),
         "gradient_bytes": size_bytes,
         "retransmissions": _retransmissions(context),
         "reliable": bool(context.plan.ring_workers),

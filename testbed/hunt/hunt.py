@@ -247,6 +247,9 @@ def _check_base(base: Scenario) -> None:
     def refuse(problem: str, key: str, found: str, allowed: str) -> ScenarioError:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
+    if base.beside:
+        found = " + ".join(part.job.collective for part in base.parts)
+        raise refuse("schedules are drawn for one collective", "beside", found, "the jobs of one collective")
     hunted = hunted_in(base)
     if hunted is None and not _is_hunted_in_rings(traits_of(base.job.collective)):
         raise refuse(

@@ -52,6 +52,14 @@ class Plan:
     """collective grid: plans of gradient routes, by time"""
     unroutable: tuple[Unroutable, ...] = ()
     """collective grid: changes without a plan, by time"""
+    beside: tuple[Plan, ...] = ()
+    """of jobs of several collectives, the plan of each, which is whole but for background traffic; empty: there is one
+    collective"""
+
+    @property
+    def parts(self) -> tuple[Plan, ...]:
+        """Of each collective its plan."""
+        return self.beside or (self,)
 
     @property
     def groups(self) -> Mapping[int, tuple[HostConfig, ...]]:

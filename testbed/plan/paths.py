@@ -105,11 +105,12 @@ def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
 
 def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse, float]:
     found: defaultdict[LinkUse, float] = defaultdict(float)
-    summed: set[tuple[int, LinkUse]] = set()
-    for _, _, worker, envelope in _senders(plan):
-        paths = [_unsummed(plan, worker.name, path, summed) for path in _paths(plan, worker.name, envelope)]
-        for use, times in Counter(use for path in paths for use in path).items():
-            found[use] += weigh(worker) * times / len(paths)
+    for part in plan.parts:
+        summed: set[tuple[int, LinkUse]] = set()
+        for _, _, worker, envelope in _senders(part):
+            paths = [_unsummed(part, worker.name, path, summed) for path in _paths(part, worker.name, envelope)]
+            for use, times in Counter(use for path in paths for use in path).items():
+                found[use] += weigh(worker) * times / len(paths)
     return found
 
 
@@ -143,24 +144,31 @@ def _unsummed(
 def overbooked(plan: Plan) -> frozenset[LinkUse]:
     """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only
     the scenario is to blame. Steps follow one another, so each is looked at for itself; the connections of a host in
-    one step share its link."""
-    topology = plan.scenario.topology
-    coming: dict[int, Counter[LinkUse]] = {}
-    for step, share, worker, envelope in _senders(plan):
-        paths = _paths(plan, worker.name, envelope)
-        rate = topology.link(paths[0][0][0]).shape.rate_bps // share if paths[0] else 0
-        phase = coming.setdefault(step, Counter())
-        for use in {use for path in paths for use in path}:
-            phase[use] += rate
+    one step share its link. Any step of one collective may meet any one of another."""
+    topology, coming = plan.scenario.topology, Counter[LinkUse]()
+    for part in plan.parts:
+        coming.update(_most_coming(part))
     for flow in plan.background:
         paths = list(flow_paths(plan, flow.source, flow.config.envelope, flow.config.dport))
         rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
         for use in {use for path in paths for use in path}:
-            for phase in coming.values():
-                phase[use] += min(rate, flow.config.rate_bps or rate)
-    return frozenset(
-        use for phase in coming.values() for use, rate in phase.items() if rate > topology.link(use[0]).shape.rate_bps
-    )
+            coming[use] += min(rate, flow.config.rate_bps or rate)
+    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+
+
+def _most_coming(plan: Plan) -> Mapping[LinkUse, int]:
+    """Bits per second that the hosts of one collective may send over each link, in the step in which it is most."""
+    steps: dict[int, Counter[LinkUse]] = {}
+    for step, share, worker, envelope in _senders(plan):
+        paths = _paths(plan, worker.name, envelope)
+        rate = plan.scenario.topology.link(paths[0][0][0]).shape.rate_bps // share if paths[0] else 0
+        phase = steps.setdefault(step, Counter())
+        for use in {use for path in paths for use in path}:
+            phase[use] += rate
+    most = Counter[LinkUse]()
+    for phase in steps.values():
+        most |= phase
+    return most
 
 
 def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:

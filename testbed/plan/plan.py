@@ -8,6 +8,7 @@ from dataclasses import replace
 from testbed.plan.background import plan_background
 from testbed.plan.connections import plan_connections
 from testbed.plan.model import Plan
+from testbed.plan.side_by_side import side_by_side
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
@@ -16,9 +17,14 @@ __all__ = ["Plan", "make_plan", "plan_as", "with_workers"]
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """What the scenario's collective makes of it (`Protocol.plan`), and the background traffic."""
-    plan: Plan = protocol_of(scenario.job.collective).plan(scenario)
+    """What each of the scenario's collectives makes of its jobs (`Protocol.plan`), and the background traffic."""
+    plan = side_by_side(scenario, [_plan_part(part) for part in scenario.parts])
     return replace(plan, background=plan_background(scenario))
+
+
+def _plan_part(part: Scenario) -> Plan:
+    plan: Plan = protocol_of(part.job.collective).plan(part)
+    return plan
 
 
 def plan_as(collective: str, scenario: Scenario) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,6 +121,14 @@ class Problems:
         )  # fmt: skip
         self._found.append(((int(place.file != self.file), place.line or 0, len(self._found)), relayed))
 
+    def inside(
+        self, path: KeyPath, outside: Collection[str] = (), instead: Mapping[str, KeyPath] | None = None
+    ) -> Problems:
+        """For whoever reads what stands at `path` as if it were a file: its problems are told here, each at its place.
+        `outside`: first keys that stand in the whole file alone; `instead`: by first keys that stand in neither, the
+        place inside where what is wrong with them is told."""
+        return _Inside(self, path, outside, instead or {})
+
     def place(self, path: KeyPath) -> Place:
         """Of the nearest enclosing key that was written."""
         while path and path not in self.places:
@@ -140,3 +148,42 @@ class Problems:
     def raise_if_any(self) -> None:
         if self._found:
             raise self.as_error()
+
+
+class _Inside(Problems):
+    """As `Problems.inside`."""
+
+    def __init__(
+        self, outer: Problems, path: KeyPath, outside: Collection[str], instead: Mapping[str, KeyPath]
+    ) -> None:
+        places = {key[len(path) :]: place for key, place in outer.places.items() if key[: len(path)] == path}
+        super().__init__(outer.file, places, outer.folder)
+        self._outer, self._path, self._outside, self._instead = outer, path, outside, instead
+
+    def add(
+        self,
+        path: KeyPath,
+        problem: str,
+        *,
+        found: str | None = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self._outer.add(self._whole(path), problem, found=found, allowed=allowed, hint=hint)
+
+    def relay(self, path: KeyPath, error: ScenarioError) -> None:
+        self._outer.relay(self._whole(path), error)
+
+    def place(self, path: KeyPath) -> Place:
+        return self._outer.place(self._whole(path))
+
+    def _whole(self, path: KeyPath) -> KeyPath:
+        if path and path[0] in self._outside:
+            return path
+        return (*self._path, *(self._instead.get(str(path[0]), path) if path else path))
+
+    def __bool__(self) -> bool:
+        return bool(self._outer)
+
+    def __len__(self) -> int:
+        return len(self._outer)

@@ -111,7 +111,7 @@ def document(
         "world": world,
         "seed": scenario.seed,
         "hosts": len(plan.workers),
-        "collective": scenario.job.collective,
+        "collective": " + ".join(part.scenario.job.collective for part in plan.parts),
         "program": scenario.switch.program,
         "verdict": str(merge_results(checked.results)),
         "expect": scenario.expect,

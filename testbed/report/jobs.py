@@ -10,7 +10,7 @@ __all__ = ["job_lines"]
 
 
 def job_lines(metrics: dict[str, Any]) -> list[Line]:
-    """`metrics`: of result.json. Empty where no switch serves jobs."""
+    """`metrics`: of result.json. Empty where no switch serves jobs and there is one collective."""
     found = metrics.get("jobs")
     if found is None:
         return []
@@ -24,9 +24,9 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
         )
         lines.append(Line(text, "", 2))
     memory = f"switch memory of {amount(measured['memory_values'], 'value')}"
-    if measured["busy"] is None:
+    if measured["memory_values"] and measured["busy"] is None:
         lines.append(Line(f"{memory}: how long it was in use is not known", "", 2))
-    else:
+    elif measured["memory_values"]:
         useful = "" if measured["useful"] is None else f", usefully {measured['useful']:.1%}"
         lines.append(Line(f"{memory}: busy {measured['busy']:.1%} of the time{useful}", "", 2))
     width = max(len(job["name"]) for job in measured["each"]) + 2

@@ -47,10 +47,11 @@ class Progress:
     def __init__(self, plan: Plan, stream: TextIO, *, no_color: bool = False) -> None:
         self._stream, self._plan = stream, plan
         self._iterations = max(worker.workload.iterations for worker in plan.workers)
-        self._results = message_layout(CheckContext(plan, ())).total if plan.ring_workers else 0
+        self._in_rings = bool(plan.ring_workers) and not plan.beside
+        self._results = message_layout(CheckContext(plan, ())).total if self._in_rings else 0
         """per worker"""
         self._workers = len(plan.workers)
-        self._counts_messages = ring_kind(plan.workers[0].collective.kind).in_messages
+        self._counts_messages = not plan.beside and ring_kind(plan.workers[0].collective.kind).in_messages
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._announced: set[str] = set()
@@ -89,7 +90,7 @@ class Progress:
         elif isinstance(event, Retransmission | DatagramResent):
             self._went_back += 1
         elif isinstance(event, CollectiveStarted):
-            if self._plan.ring_workers:
+            if self._in_rings:
                 self._results = message_layout(CheckContext(self._plan, (record,))).total
         elif isinstance(event, TrainingProgress):
             self._accuracy = event.accuracy

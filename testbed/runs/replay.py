@@ -145,6 +145,11 @@ def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
 def why_bytes_depend_on_time(scenario: Scenario) -> str:
     """Why the faults that strike a first transmission may differ between two runs in real time, since its bytes do;
     empty: they may not."""
+    whys = map(_why_of_part, scenario.parts)
+    return next(filter(None, whys), "")
+
+
+def _why_of_part(scenario: Scenario) -> str:
     jobs, routing = scenario.all_jobs, scenario.routing
     traits = traits_of(scenario.job.collective)
     if traits.slots_move and len(jobs) > 1:

@@ -4,7 +4,7 @@ that is wrong."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from testbed.faults.base import PacketFault
@@ -12,6 +12,7 @@ from testbed.reading.keytypes import At
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.sections import NotKnown, as_far_as_known
 from testbed.scenario.background import BackgroundFlow, check_background, check_payloads
+from testbed.scenario.beside import Beside, Party, check_parties, inside_of
 from testbed.scenario.checks import (
     check_clocks,
     check_commodity,
@@ -66,6 +67,8 @@ class Sections:
     nics: tuple[tuple[str, str], ...]
     faults: list[Placed]
     background: tuple[BackgroundFlow, ...]
+    beside: tuple[Sections, ...] = ()
+    """those of each entry of `beside`"""
 
     def values(self) -> dict[str, Any]:
         """What follows from several sections, for the scenario."""
@@ -76,10 +79,17 @@ class Sections:
             "link": self.network.link,
             "job": self.job,
             "jobs": tuple(self.jobs),
+            "beside": tuple(each.as_beside() for each in self.beside),
             "nics": self.nics,
             "transport": self.transport,
             "faults": tuple(fault for _, _, fault in self.faults),
         }
+
+    def as_beside(self) -> Beside:
+        """Of an entry of `beside`, where nothing is wrong."""
+        assert self.job is not None
+        assert self.transport is not None
+        return Beside(self.job, self.transport, tuple(job for job in self.jobs if job is not None))
 
     @property
     def topology(self) -> Topology | None:
@@ -94,6 +104,16 @@ class Sections:
     def entries(self) -> list[tuple[KeyPath, Job]]:
         """Of `jobs`, with their places."""
         return [(("jobs", index), job) for index, job in enumerate(self.jobs) if job is not None]
+
+    @property
+    def parties(self) -> list[Party]:
+        """Of the collectives that are known."""
+        all_of_them = [((), self), *((("beside", index), each) for index, each in enumerate(self.beside))]
+        return [
+            Party(path, each.job, [job for job in each.jobs if job is not None])
+            for path, each in all_of_them
+            if each.job is not None
+        ]
 
 
 def check_between(at: At, data: dict[str, Any], sections: Sections) -> None:
@@ -142,6 +162,16 @@ class _Between:
             self._run(check_clocks, of.world, of.clocks)
         if of.nics:
             self._run(check_no_devices, of.job, of.nics)
+        if of.beside and check_parties(self.problems, of.parties, of.world, topology, self.data):
+            for party in self._parties(self.problems):
+                party.check()
+
+    def _parties(self, problems: Problems) -> list[_Between]:
+        """Of each entry of `beside`, for which switches only forward."""
+        return [
+            _Between(At(inside_of(problems, ("beside", index))), self._given(("beside", index)), sections)
+            for index, sections in enumerate(self.of.beside)
+        ]
 
     def _run(self, check: Callable[..., None], *needed: Any) -> None:
         """Where all is there that the check needs."""
@@ -202,16 +232,25 @@ class _Between:
             if of.time_limit_ns is not None:
                 with as_far_as_known():
                     check_window(self.problems, placed[0], placed[2], of.time_limit_ns)
-            with as_far_as_known():
-                self._check_match(placed, ranks)
+            if not any(party._can_strike(placed) for party in self._parties(self.problems)):
+                with as_far_as_known():
+                    self._check_match(placed, ranks)
         if topology is None:
             return
         check_conflicts(self.problems, of.faults, topology)
         with as_far_as_known():
             if of.job is not None:
-                jobs = [job for _, job in of.entries] or [of.job]
+                jobs = [job for party in of.parties for _, job in party.all_jobs]
                 busy = busy_hosts(topology, jobs, of.background)
                 check_effects(self.problems, of.faults, topology, busy, of.shapes is not None)
+
+    def _can_strike(self, placed: Placed) -> bool:
+        """Whether nothing keeps the fault from what these jobs send."""
+        trial = replace(self, at=At(Problems(self.problems.file, {})))
+        with as_far_as_known():
+            trial._check_match(placed, _known(lambda: self._ranks(_known(self._hosts))))
+            return not trial.problems
+        return False
 
     def _ranks(self, hosts: int | None) -> int | None:
         """Of a job, at most."""

@@ -23,11 +23,18 @@ def dump_scenario(scenario: Scenario) -> str:
     topology: Any = topology_section(scenario.topology, scenario.link)
     written = changed(scenario, topology=topology, faults=as_written(scenario.faults, scenario.topology))
     data = write_section(written)
-    _leave_out(data, "job", Job, scenario.job.collective)
-    _leave_out(data, "transport", Transport, scenario.job.collective)
-    for entry in data.get("jobs", ()):
-        _leave_out({"entry": entry}, "entry", JobEntry, scenario.job.collective)
+    _leave_out_foreign(data, scenario.job.collective)
+    for party, entry in zip(scenario.beside, data.get("beside", ()), strict=True):
+        _leave_out_foreign(entry, party.job.collective)
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _leave_out_foreign(data: dict[str, Any], collective: str) -> None:
+    """From `job`, `transport` and `jobs`."""
+    _leave_out(data, "job", Job, collective)
+    _leave_out(data, "transport", Transport, collective)
+    for entry in data.get("jobs", ()):
+        _leave_out({"entry": entry}, "entry", JobEntry, collective)
 
 
 def _leave_out(data: dict[str, Any], name: str, section: type, collective: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,20 @@ from testbed.reading.keytypes import At
 from testbed.reading.problems import Place, Problems, show
 from testbed.reading.sections import as_far_as_known, names_of, read_keys
 from testbed.reading.yamlfile import parse_yaml, read_text
+from testbed.scenario.beside import PLAIN, Beside, inside_of
 from testbed.scenario.between import Sections, check_between
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.checks_server import with_server
 from testbed.scenario.fault_loader import place_faults
+from testbed.scenario.job import Job
 from testbed.scenario.job_loader import load_jobs, with_size
 from testbed.scenario.model import CONTROLLER, Scenario
 from testbed.scenario.nics import on_hosts
 from testbed.scenario.overrides import apply_override
 from testbed.scenario.recoveries import with_recoveries
 from testbed.scenario.topology_kinds import network_of
+from testbed.scenario.transport import Transport
+from topologies import Topology
 from workloads.errors import ScenarioError
 
 __all__ = ["load_scenario", "parse_scenario"]
@@ -70,17 +75,8 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
     """The sections with what follows from the others: links and nodes, hosts, sizes."""
     network = network_of(at / "topology", found["topology"]) if "topology" in found else None
     topology = None if network is None else network.topology
-    job, transport, switch = found.get("job"), found.get("transport"), found.get("switch")
-    if job is not None:
-        with as_far_as_known():
-            job = with_server(at.problems, topology, job)
-    given = found.get("jobs")
-    jobs = load_jobs(at / "jobs", given, job, topology) if given and job is not None else ()
-    if transport is not None:
-        with as_far_as_known():
-            job = job and with_size(job, transport, topology)
-        with as_far_as_known():
-            jobs = tuple(each and with_size(each, transport, topology) for each in jobs)
+    transport, switch = found.get("transport"), found.get("switch")
+    job, jobs = _jobs(at, found.get("job"), found.get("jobs"), transport, topology)
     recoveries = dict(found.get("recoveries", ()))
     if recoveries and transport is not None and job is not None:
         with as_far_as_known():
@@ -90,7 +86,7 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
         if switch is not None and switch.commodity == "openflow" and found.get("world") == "emulated":
             more_nodes = (CONTROLLER,)
     nics = data.get("nics")
-    return Sections(
+    own = Sections(
         world=found.get("world"),
         time_limit_ns=found.get("time_limit_ns"),
         trace=found.get("trace", False),
@@ -104,4 +100,34 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
         nics=on_hosts(at / "nics", nics if isinstance(nics, dict) else (), found.get("nics", ()), topology),
         faults=place_faults(at / "faults", found.get("faults", ()), topology, more_nodes),
         background=found.get("background", ()),
+    )
+    entries = (
+        _of_party(At(inside_of(at.problems, ("beside", index))), entry, own)
+        for index, entry in enumerate(found.get("beside", ()))
+    )
+    return replace(own, beside=tuple(entries))
+
+
+def _jobs(
+    at: At, job: Job | None, given: Sequence[Any] | None, transport: Transport | None, topology: Topology | None
+) -> tuple[Job | None, Sequence[Job | None]]:
+    """`job` and the `jobs` that are given, with servers, hosts and sizes."""
+    if job is not None:
+        with as_far_as_known():
+            job = with_server(at.problems, topology, job)
+    jobs = load_jobs(at / "jobs", given, job, topology) if given and job is not None else ()
+    if transport is not None:
+        with as_far_as_known():
+            job = job and with_size(job, transport, topology)
+        with as_far_as_known():
+            jobs = tuple(each and with_size(each, transport, topology) for each in jobs)
+    return job, jobs
+
+
+def _of_party(at: At, entry: Beside | None, own: Sections) -> Sections:
+    """Those of one entry of `beside`. What faults do is asked for the whole file."""
+    transport: Transport | None = getattr(entry, "transport", None)
+    job, jobs = _jobs(at, getattr(entry, "job", None), getattr(entry, "jobs", None), transport, own.topology)
+    return replace(
+        own, switch=PLAIN, transport=transport, job=job, jobs=jobs, routing=None, nics=(), faults=[], background=()
     )

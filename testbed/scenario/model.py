@@ -11,6 +11,7 @@ from testbed.reading.fields import BoolKey, LimitKey, LineKey, SpanKey, WordKey,
 from testbed.reading.sections import NO_KEY, Key, Section
 from testbed.scenario import names
 from testbed.scenario.background import BackgroundFlow, FlowsType
+from testbed.scenario.beside import PLAIN, Beside, PartiesType
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
@@ -37,6 +38,8 @@ __all__ = [
 
 CONTROLLER = "controller"
 """the node that steers Open vSwitches (`switch.commodity: openflow`); no part of the topology"""
+
+_SEEDS, _PARTS_APART = 1 << 63, 0xBF58476D1CE4E5B9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Scenario(Section):
     """the one job, or what several have in common, [below](#job)"""
     jobs: Annotated[tuple[Job, ...], JobsType(), Key(shown="`job` alone")] = ()
     """several jobs side by side, a list, [below](#jobs)"""
+    beside: Annotated[tuple[Beside, ...], PartiesType(), Key(shown="none")] = ()
+    """jobs of other collectives on the same network, a list, [below](#beside)"""
     routing: Routing | None = None
     """[below](#routing)"""
     clocks: Annotated[Clocks, Key(shown="all true")] = TRUE_CLOCKS
@@ -98,6 +103,29 @@ class Scenario(Section):
     is that of the verdict"""
     source: str = field(default="", compare=False)
     """file it came from; no part of the value"""
+
+    @property
+    def parts(self) -> tuple[Scenario, ...]:
+        """The jobs of each collective as a scenario of their own: this one, or `job` and `jobs`, then each entry of
+        `beside`, over switches that only forward. Ids of jobs count on, and no two parts draw from one seed."""
+        if not self.beside:
+            return (self,)
+        parts = [replace(self, beside=(), job=replace(self.job, number=self.job.number or 1))]
+        for place, entry in enumerate(self.beside, 1):
+            taken = max(job.number or 1 for job in parts[-1].all_jobs)
+            parts.append(
+                replace(
+                    self,
+                    beside=(),
+                    seed=(self.seed + place * _PARTS_APART) % _SEEDS,
+                    switch=PLAIN,
+                    transport=entry.transport,
+                    job=replace(entry.job, number=taken + 1),
+                    jobs=tuple(replace(job, number=taken + (job.number or 1)) for job in entry.jobs),
+                    routing=None,
+                )
+            )
+        return tuple(parts)
 
     @property
     def ranks(self) -> tuple[Node, ...]:

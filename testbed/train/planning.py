@@ -50,6 +50,7 @@ def _require_summing(scenario: Scenario) -> None:
     job = scenario.job
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
+        ("beside", "jobs of other collectives", "a training has the fabric for itself", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),

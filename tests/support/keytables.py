@@ -13,6 +13,7 @@ from testbed.faults.kinds import FAULT_KINDS
 from testbed.protocols import names
 from testbed.reading.documentation import key_rows
 from testbed.scenario.background import BackgroundFlow
+from testbed.scenario.beside import Beside
 from testbed.scenario.clocks import Clocks
 from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.known import protocol_of
@@ -131,6 +132,7 @@ TABLES: dict[str, Callable[[], str]] = {
         )
     },
     "Match": lambda: _table(("key", "meaning"), [(key, doc) for key, _, doc in key_rows(Match)]),
+    "Beside": _keys(Beside),
     "JobEntry": _entry,
     "collectives": _collectives,
     "faults": _faults,

@@ -244,15 +244,24 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert len(scenario.description) > 100
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
     hosts, tenants = len(scenario.topology.hosts), bool(scenario.background)
-    server = [scenario.job.server] if scenario.job.server else []
+    server = [part.job.server for part in scenario.parts if part.job.server]
     everyone = [host.name for host in scenario.topology.hosts if host.part != "server" or host.name in server]
     idle = 1 if name in ("jobs-8", "jobs-64") else 0  # a server for programs that need one
-    ranks = [host.name for host in scenario.ranks] + server
+    workers = [host.name for part in scenario.parts for host in part.ranks]
+    ranks = workers + server
     assert tenants or sorted(ranks) == sorted(everyone[: len(everyone) - idle])
-    assert [worker.name for worker in make_plan(scenario).workers] == [host.name for host in scenario.ranks]
+    assert [worker.name for worker in make_plan(scenario).workers] == workers
     plain = hosts == 4 + len(server) or len(scenario.topology.switches) > 1
     no_power_of_two = name.startswith(("recursive-doubling", "rabenseifner", "binomial-tree", "sharded-ps"))
-    assert plain or tenants or scenario.jobs or name == "rack-32" or no_power_of_two or name.startswith("repair")
+    assert (
+        plain
+        or tenants
+        or scenario.jobs
+        or scenario.beside
+        or name == "rack-32"
+        or no_power_of_two
+        or name.startswith("repair")
+    )
     serial_ns = scenario.job.iterations * scenario.job.size_bytes * 8 * 10**9 // scenario.link.rate_bps
     assert serial_ns < 10**9 or name in ("demo", "accelerator-openflow", "jobs-8"), (
         "a built-in takes about two seconds, recovery included"

@@ -1,0 +1,94 @@
+"""Jobs of several collectives on one network: what each collective's checkers are given, and how their findings become
+one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from switch_nodes.program_events import PROGRAM_EVENTS
+from testbed.captures.capture import FileCapture
+from testbed.captures.pcapng import CapturedFrame
+from testbed.checkers.context import Capture, CheckContext
+from testbed.history import Record
+from testbed.history.verdict import CheckResult, merge
+from testbed.plan import Plan
+
+__all__ = ["merged", "parts_of"]
+
+_ETHERTYPE, _IPV4 = slice(12, 14), b"\x08\x00"
+_SOURCE_IP, _TARGET_IP = slice(26, 30), slice(30, 34)
+
+
+def parts_of(context: CheckContext) -> Mapping[str, CheckContext]:
+    """By name of the collective, in the order of the scenario: its plan, with what its own hosts told and what passed
+    between them. What a switch program tells is of the jobs that it serves, which are those of the first. A run of one
+    collective is its only part."""
+    plan = context.plan
+    if not plan.beside:
+        return {plan.scenario.job.collective: context}
+    counts, names = Counter[str](), []
+    for part in plan.parts:
+        name = part.scenario.job.collective
+        counts[name] += 1
+        names.append(name if counts[name] == 1 else f"{name} {counts[name]}")
+    return {
+        name: CheckContext(part, _told(context.history, plan, part, place), _seen(context.captures, plan, part))
+        for place, (name, part) in enumerate(zip(names, plan.parts, strict=True))
+    }
+
+
+def _told(history: Iterable[Record], plan: Plan, part: Plan, place: int) -> Sequence[Record]:
+    foreign = {host.name for host in plan.hosts} - {host.name for host in part.hosts}
+    switches = {switch.name for switch in plan.switches} if place else frozenset[str]()
+    return [
+        record
+        for record in history
+        if record.node not in foreign and not (record.node in switches and type(record.event) in PROGRAM_EVENTS)
+    ]
+
+
+def _seen(captures: Iterable[Path | Capture], plan: Plan, part: Plan) -> tuple[Capture, ...]:
+    own = {host.name for host in part.hosts}
+    foreign = frozenset(plan.scenario.topology.node(host.name).ip for host in plan.hosts if host.name not in own)
+    return tuple(_PartCapture(FileCapture(found) if isinstance(found, Path) else found, foreign) for found in captures)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartCapture:
+    """A capture without what hosts of other collectives sent or were sent."""
+
+    whole: Capture
+    foreign: frozenset[bytes]
+    """addresses"""
+
+    @property
+    def name(self) -> str:
+        return self.whole.name
+
+    @property
+    def switch(self) -> str:
+        return self.whole.switch
+
+    def read(self) -> Iterator[tuple[str, CapturedFrame]]:
+        for interface, frame in self.whole.read():
+            data = frame.frame
+            is_ip = data[_ETHERTYPE] == _IPV4
+            if not (is_ip and (data[_SOURCE_IP] in self.foreign or data[_TARGET_IP] in self.foreign)):
+                yield interface, frame
+
+
+def merged(found: Mapping[str, CheckResult]) -> CheckResult:
+    """Of one check the findings by collective, one at least."""
+    first, *others = found.values()
+    if not others:
+        (name,) = found
+        return CheckResult(first.name, first.verdict, f"{name}: {first.detail}", first.evidence)
+    return CheckResult(
+        first.name,
+        merge(result.verdict for result in found.values()),
+        "; ".join(f"{name}: {result.detail}" for name, result in found.items()),
+        tuple(f"{name}: {line}" for name, result in found.items() for line in result.evidence),
+    )

@@ -1,0 +1,62 @@
+"""Jobs of several collectives on one network, from file to verdict, in both worlds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
+
+_SUMMED = {
+    "netreduce": ("netreduce", {}, {}),
+    "switchml": ("switchml", {"dtype": "int32"}, {}),
+    "switchml over UC": ("switchml", {"dtype": "int32"}, {"framing": "uc"}),
+    "atp": ("atp", {"hosts": ["h1", "h2"], "server": "h3"}, {}),
+    "esa": ("esa", {"hosts": ["h1", "h2"], "server": "h3"}, {}),
+    "ps": ("ps", {"hosts": ["h1", "h2"], "server": "h3"}, {}),
+    "dlcp": ("dlcp", {"over": "ina"}, {}),
+    "repair": ("repair", {"code": "rs", "n": 4, "k": 2}, {}),
+    "nothing": ("ring", {}, {}),
+}  # fmt: skip
+"""(collective, its keys, keys of transport) of jobs that have the switch program"""
+_BETWEEN_HOSTS = {
+    "ring": {}, "binomial_tree": {}, "recursive_doubling": {}, "rabenseifner": {}, "sharded_ps": {}, "shift": {},
+    "dlcp": {"over": "ps"}, "repair": {"code": "rs", "n": 4, "k": 2}, "atp": {"hosts": ["h4", "h5"], "server": "h6"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
+@pytest.mark.parametrize("name", ["mixed-netreduce-ring", "mixed-atp-rabenseifner", "mixed-spine-leaf"])
+def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
+    result = run_scenario(load_scenario(name, world=world), tmp_path / "run")
+    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert all(fault["strikes"] for fault in result.document["faults"])
+    jobs = result.document["metrics"]["jobs"]["each"]
+    assert " + ".join(dict.fromkeys(job["collective"] for job in jobs)) == result.document["collective"]
+
+
+@pytest.mark.parametrize("beside", _BETWEEN_HOSTS)
+@pytest.mark.parametrize("summed", _SUMMED)
+def test_every_switch_program_forwards_what_is_not_its_own(summed: str, beside: str, tmp_path: Path) -> None:
+    collective, keys, transport = _SUMMED[summed]
+    program = "forward" if collective == "ring" else collective
+    data = {
+        "name": "pair",
+        "world": "simulated",
+        "topology": {"kind": "rack", "hosts": 6, "link": {"rate": "100Mbps", "delay": "100us"}},
+        "switch": {"program": program, "memory": 64},
+        "transport": transport,
+        "job": {"collective": collective, "hosts": ["h1", "h2", "h3"], "size": "60kB", **keys},
+        "beside": [
+            {"job": {"collective": beside, "hosts": ["h4", "h5", "h6"], "size": "40kB", **_BETWEEN_HOSTS[beside]}}
+        ],
+        "faults": [{"kind": "loss", "name": "loss", "links": "all", "rate": "1%"}],
+    }
+    file = tmp_path / "pair.yaml"
+    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    result = run_scenario(load_scenario(str(file)), tmp_path / "run")
+    assert result.document["verdict"] == "pass", result.document["checks"]
