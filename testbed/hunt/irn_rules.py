@@ -8,7 +8,8 @@ simpler queue pair that works with plain sets.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
   but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
-  Under `irn-rack`: or something that left after its last copy arrived. When a timer is over, and since the one before
+  Under `irn-rack`: or something that left after its last copy arrived. Under `irn-held`: a map has its bit clear and
+  names as the newest something that left no earlier than its last copy. When a timer is over, and since the one before
   nothing came but the packet that this had sent again: all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
   when more than N were in flight.
@@ -21,7 +22,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from testbed.checkers.frames import RoceFrame, Role
-from workloads.config import QpConfig
+from workloads.config import IRN_HELD, QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Event
 from workloads.rc.irn_receiver import MOST_AHEAD
@@ -55,7 +56,7 @@ class IrnPair:
         self.config, self._tell = config, tell
         self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
         self.failed = False
-        kind = _RackSender if config.recovery == "irn-rack" else _Sender
+        kind = {"irn-rack": _RackSender, IRN_HELD: _HeldSender}.get(config.recovery, _Sender)
         self._sender, self._receiver = kind(self), _Receiver(self)
 
     def tell(self, rule: str, what: str) -> None:
@@ -64,6 +65,8 @@ class IrnPair:
     def came(self, found: RoceFrame, now: int) -> None:
         if found.role is Role.ANSWER and found.sack is not None:
             self._sender.heard(found.syndrome, *found.sack, now)
+            if found.held is not None:
+                self._sender.told(*found.held)
         elif is_request(found):
             self._receiver.asked(found)
 
@@ -143,6 +146,9 @@ class _Sender:
             self._gap_told |= expected == self._oldest
         self._arrived = {psn for psn in before if psn > self._oldest}
 
+    def told(self, first: int, count: int, bits: int, newest: int) -> None:
+        """A map came: `irn-held` alone heeds it."""
+
     def sent(self, psn: int, now: int) -> None:
         at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
         oldest, end = self._oldest & PSN_MASK, self._end & PSN_MASK
@@ -220,6 +226,38 @@ class _RackSender(_Sender):
         elif self._fired is None:
             self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
         else:
+            self._since, self._fired = self._fired, None
+
+
+class _HeldSender(_RackSender):
+    """What a map tells of is sent again, as often as one does."""
+
+    def __init__(self, pair: IrnPair) -> None:
+        super().__init__(pair)
+        self._seen: dict[int, int] = {}
+        """by PSN on the wire: place of its latest copy"""
+        self._asked: set[int] = set()
+
+    def told(self, first: int, count: int, bits: int, newest: int) -> None:
+        limit = self._seen.get(newest, 0)
+        for number in range(count):
+            at = self._oldest + psn_diff(first + number & PSN_MASK, self._oldest & PSN_MASK)
+            if not bits >> number & 1 and max(self._copies.get(at, (limit + 1,))) <= limit:
+                self._asked.add(at)
+
+    def sent(self, psn: int, now: int) -> None:
+        super().sent(psn, now)
+        self._asked.discard(self._oldest + psn_diff(psn, self._oldest & PSN_MASK))
+        self._seen[psn] = self._places
+
+    def _repeats(self, at: int, psn: int) -> None:
+        if at in self._asked or (at <= self._lost_to and at != self._oldest):
+            return
+        if at != self._oldest:
+            self._pair.tell("holes_alone_again", f"sends PSN {psn} again, and no map asked for it")
+        elif self._fired is None and at > self._lost_to:
+            self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+        elif self._fired is not None:
             self._since, self._fired = self._fired, None
 
 
