@@ -2,7 +2,8 @@
 simpler queue pair that works with plain sets.
 
 - `msn_counts_messages`, `answers_are_earned`: every packet that came is answered once, in turn, with what is expected
-  next, its own PSN, whether that shows a gap, and the number of messages that came whole and in order.
+  next, its own PSN, whether that shows a gap, and the number of messages that came whole and in order. A map says of
+  nothing that it is here but of what came.
 - `answers_are_given`: before the host sends a request.
 - `acks_are_believed`: what was answered to have arrived is not sent again.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
@@ -303,6 +304,8 @@ class _Receiver:
         if answer.syndrome not in (_ACK, Nak.PSN_SEQUENCE):
             return  # a refusal: what is wrong with a request is the responder's to know
         tell = self._pair.tell
+        if answer.held is not None:
+            self._judge_map(*answer.held, answer.psn)
         if answer.sack is None or not self._owed:
             tell("answers_are_earned", f"an answer about PSN {answer.psn}, and nothing is to be answered")
             return
@@ -314,6 +317,14 @@ class _Receiver:
             )
         elif said != owed or answer.psn != owed.selective:
             tell("answers_are_earned", f"answers {said}; what came makes that {owed}")
+
+    def _judge_map(self, first: int, count: int, bits: int, newest: int, answered: int) -> None:
+        start = self._expected + psn_diff(first, self._psn(self._expected))
+        here = [start + number < self._expected or start + number in self._here for number in range(count)]
+        if newest != answered:
+            self._pair.tell("answers_are_earned", f"its map names PSN {newest}, but it is about {answered}")
+        elif any(bits >> number & 1 and not came for number, came in enumerate(here)):
+            self._pair.tell("answers_are_earned", f"its map from PSN {first} on says that more is here than came")
 
     def has_answered(self) -> None:
         if self._owed:
