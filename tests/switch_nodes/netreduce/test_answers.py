@@ -134,7 +134,8 @@ def test_nothing_else_of_the_answer_changes(make: object) -> None:
     b.data(0, 1, 0)
     passed = answer(b, 0, lacking(b, 0, 3))
     came, left = decode_packet(passed.came), decode_packet(passed.left)
-    assert came is not None and left is not None
+    assert came is not None
+    assert left is not None
     assert replace(came, payload=b"") == replace(left, payload=b"")
     assert b.job.psn(0, 1, 0) == passed.held.first
 
