@@ -7,13 +7,21 @@ import struct
 from typing import NamedTuple
 
 from workloads.machine import Buffer
+from workloads.wire.layout import Field, Layout
 from workloads.wire.psn import PSN_MASK
 
-__all__ = ["HELD_MAP_BYTES", "HELD_PACKETS", "NO_PSN", "HeldMap", "decode_held_map"]
+__all__ = ["HELD_MAP", "HELD_MAP_BYTES", "HELD_PACKETS", "NO_PSN", "HeldMap", "decode_held_map"]
 
 HELD_PACKETS = 64
 """most packets of a map"""
 NO_PSN = 0xFFFFFFFF
+HELD_MAP = Layout(
+    "map",
+    Field("packets", 8, "of the map, less one"),
+    Field("first", 24, "PSN of bit 0"),
+    Field("newest", 32, "PSN that came last to the node before; 0xffffffff: none"),
+    Field("bits", 64, "bit i: PSN first + i need not be sent again now"),
+)
 _WORDS = struct.Struct("!IIQ")
 HELD_MAP_BYTES = _WORDS.size
 
