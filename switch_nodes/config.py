@@ -68,6 +68,8 @@ class RingConfig:
     """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m
     times the bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it
     is"""
+    tells_held: bool = False
+    """answers carry maps of what need not be sent again, and the switch adds to them (`irn-held`)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from typing import ClassVar, Protocol
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "IRN_END_TO_END",
+    "IRN_HELD",
     "IRN_RECOVERIES",
     "PHASE_KINDS",
     "ArithmeticSpec",
@@ -75,8 +77,11 @@ class IrnConfig:
     for those of other hosts"""
 
 
-IRN_RECOVERIES = ("irn", "irn-rack")
-"""recoveries that speak IRN on the wire"""
+IRN_END_TO_END = ("irn", "irn-rack")
+"""recoveries that speak IRN on the wire, and ask nothing of switches"""
+IRN_HELD = "irn-held"
+"""the same, and switches that sum say what they hold"""
+IRN_RECOVERIES = (*IRN_END_TO_END, IRN_HELD)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,14 @@ class LeafRing(Ring):
         """Port to the root of a message."""
         return self.uplinks[root_of(self.id, number, len(self.uplinks))]
 
+    @property
+    def most_port(self) -> int:
+        return max(self.uplinks)
+
+    def note_came(self, rank: int, port: int, psn: int) -> None:
+        if self.tells_held:
+            self.came[rank, port if rank == self.inbound else 0] = psn
+
     def raw_exit(self, rank: int, number: int) -> int | None:
         return self.uplink_of(number) if rank == self.boundary else None
 

@@ -85,7 +85,8 @@ def _check(library: ctypes.CDLL) -> None:
 
 
 class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
-    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn` all frames take the reference."""
+    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn`, and
+    for rings of `irn-held`, all frames take the reference."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
@@ -121,7 +122,7 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
     def compiled(self) -> tuple[int, int] | None:
         """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls
         `netreduce_absorb` itself; None when the reference takes all frames."""
-        return None if self._gated else (self._pointer, self._queue.pointer)
+        return None if self._takes_reference else (self._pointer, self._queue.pointer)
 
     def catch_up(self) -> None:
         """Behind a compiled loop: collect what was counted and noted, and make room if it came back for that."""
@@ -131,9 +132,13 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             state.why = _Why.DONE
             self._queue.make_room(state.room_frames, state.room_bytes)
 
+    @property
+    def _takes_reference(self) -> bool:
+        return self._gated or self._tells_held
+
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         row, count = 0, batch.count
-        if self._gated:
+        if self._takes_reference:
             for row in range(count):
                 self.receive_frame(int(batch.ports[row]), batch.row(row), now)
             return

@@ -23,6 +23,7 @@ from switch_nodes.events import (
     SlotsAtEnd,
 )
 from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.netreduce.answers import AnswerMaps
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
@@ -62,6 +63,7 @@ class NetReduceProgram(ForwardProgram):
     spine_ring_class = SpineRing
     table_class = ConnectionTable
     fabric_table_class = FabricTable
+    maps_class = AnswerMaps
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *dict.fromkeys(DROP_REASONS.values()), _AHEAD)
 
     def __init__(self, config: SwitchConfig) -> None:
@@ -120,6 +122,8 @@ class NetReduceProgram(ForwardProgram):
         self.tables.clear()
         self.tables.update((ring_id, self._make_table(ring)) for ring_id, ring in rings.items())
         self.reader = FrameReader(rings.values())
+        self._maps = self.maps_class(self.reader, self.tables)
+        self._tells_held = any(ring.tells_held for ring in rings.values())
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         kind, edges, packet = self.reader.read(port, frame)
@@ -138,9 +142,15 @@ class NetReduceProgram(ForwardProgram):
             self._ignore(edges[0], -1, -1, DROP_REASONS[action])
 
     def bypass(self, port: int, frame: Buffer) -> None:
-        """What is not ours passes as through a plain switch."""
+        """What is not ours passes as through a plain switch; but maps take along what waits here."""
         self.count("bypassed")
-        self.forward(port, frame)
+        mapped = self._maps.read(frame) if self._tells_held else None
+        if mapped is None:
+            self.forward(port, frame)
+        elif mapped.port is None:
+            self.forward(port, mapped.frame)
+        else:
+            self.emit(mapped.port, mapped.frame)
 
     def _receive_data(self, packet: DataPacket) -> None:
         place = self.placement.place(packet)
@@ -160,6 +170,7 @@ class NetReduceProgram(ForwardProgram):
 
     def _aggregate(self, packet: DataPacket, place: Place) -> None:
         ring = place.edge.ring
+        ring.note_came(place.edge.rank, packet.port, packet.psn)
         contribution = Contribution(packet, place, self.elements_from(packet, place.offset))
         slot = ring.slot_of(place.message, place.offset)
         event = self.slot_event(contribution, slot)

@@ -49,6 +49,10 @@ class Ring:
     `entry_length` int32; `plain_from`, `plain_to` int64, the PSNs without INA header, -1 for none and for no end;
     `expected` int64, next new PSN or -1.
 
+    Only with `tells_held`: `sent_order` int64 (S, P), when the slot last sent on each connection, counted by all that
+    left, -1 for never; `came` int64 (P, ports), the PSN that came last on a connection; column 0, or of one that comes
+    from above, by port. -1 for none.
+
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
 
     Here and in everything that works on a ring, a connection's "rank" is its index among the members; `ranks` has the
@@ -115,6 +119,11 @@ class Ring:
         self.expected = np.full(connections, -1, np.int64)
 
         self.cursor = np.zeros(Cursor.COUNT, np.int64)
+        self.tells_held = config.tells_held
+        if config.tells_held:
+            self._orders = 0
+            self.sent_order = np.full((slots, connections), -1, np.int64)
+            self.came = np.full((connections, 1 + self.most_port), -1, np.int64)
 
     def _shape(self, config: RingConfig) -> None:
         """For rings of several switches: their own connections, before the arrays are made."""
@@ -145,6 +154,12 @@ class Ring:
         does."""
         position, rest = divmod(va - self.receive_vas[rank], self.mtu)
         return None if rest or position < 0 else divmod(position, self.message_packets)
+
+    def note_sent(self, slot: int, connection: int) -> None:
+        """A slot's packet, sum or value leaves on a connection."""
+        if self.tells_held:
+            self._orders += 1
+            self.sent_order[slot, connection] = self._orders
 
     def header_row(self, rank: int) -> int:
         """Of the header buffer: under whose header the result on connection `rank` leaves."""
@@ -179,6 +194,16 @@ class Ring:
     def head(self) -> tuple[int, int]:
         """(message, offset)"""
         return int(self.cursor[Cursor.HEAD_MESSAGE]), int(self.cursor[Cursor.HEAD_OFFSET])
+
+    @property
+    def most_port(self) -> int:
+        """The highest port by which packets of one connection may come in several ways; 0: none does."""
+        return 0
+
+    def note_came(self, rank: int, port: int, psn: int) -> None:
+        """A packet of a connection came to its slot."""
+        if self.tells_held:
+            self.came[rank, 0] = psn
 
     @property
     def newest_complete(self) -> int:

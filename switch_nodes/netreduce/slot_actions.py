@@ -191,6 +191,7 @@ class SlotActions:
         """The result of a slot on connection `rank`; of a leaf's boundary, on the one that comes down."""
         row = ring.header_row(rank)
         header = ring.header[slot, row, : ring.header_length[slot, row]]
+        ring.note_sent(slot, row)
         value = ring.value[slot, : ring.length[slot]]
         self.switch.count("results_out")
         self.switch.emit(ring.egress[rank], self.build_result(header.tobytes(), value.tobytes(), bool(ring.ce[slot])))
@@ -199,6 +200,7 @@ class SlotActions:
         header = ring.header[slot, ring.boundary, : ring.header_length[slot, ring.boundary]]
         partial = ring.partial[slot, : ring.length[slot]]
         self.switch.count("sent_up")
+        ring.note_sent(slot, ring.boundary)
         frame = self.build_result(header.tobytes(), partial.tobytes(), bool(ring.ce[slot]))
         self.switch.emit(ring.uplink_of(message), frame)
 

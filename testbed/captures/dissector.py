@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from workloads.collectives.ina_header import DTYPE_CODES, INA_LAYOUT, INA_MAGIC, INA_VERSION, OP_CODES
-from workloads.wire import Aeth, Bth, Layout, Opcode, Sack
+from workloads.wire import ICRC_BYTES, Aeth, Bth, Layout, Opcode, Sack
 from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
+from workloads.wire.held_map import HELD_MAP
 
 __all__ = ["dissector"]
 
@@ -43,7 +44,7 @@ _ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
 """a whole message, or under IRN a later packet of one"""
 _IRN_WORDS: Mapping[str, Mapping[int, str]] = {"syndrome": {0: "positive", 0x60: "gap"}}
 _UNRELIABLE = tuple(code for code in Opcode if code.name.startswith("UC_WRITE"))
-_HEX = {"syndrome", "magic", "flags", "bitmap0", "bitmap1"}
+_HEX = {"bits", "syndrome", "magic", "flags", "bitmap0", "bitmap1"}
 _ADDRESSES = {"server"}
 _SIGNED = {"exponent0", "exponent1"}
 
@@ -64,6 +65,7 @@ def dissector() -> str:
             *_protocol("ina", "In-network aggregation (NetReduce)", INA_LAYOUT, _INA_WORDS),
             *_protocol("inadgram", "Aggregation datagram", AGGREGATION, _AGGREGATION_WORDS),
             *_protocol("inairn", "Answer of IRN", _IRN_ANSWER, _IRN_WORDS),
+            *_protocol("inaheld", "Map of held packets (irn-held)", HELD_MAP, {}),
             *(
                 f'inadgram_f.flag_{flag.name.lower()} = ProtoField.bool("inadgram.flags.{flag.name.lower()}", '
                 f'"{flag.name}", 16, nil, {flag.value:#06x})'
@@ -73,13 +75,14 @@ def dissector() -> str:
             "inadgram.fields = inadgram_f",
             "ina.fields = ina_f",
             "inairn.fields = inairn_f",
+            "inaheld.fields = inaheld_f",
             "",
             _FUNCTIONS.format(
                 ina_bytes=INA_LAYOUT.size, magic=INA_MAGIC, version=INA_VERSION, agg_bytes=AGGREGATION.size,
                 port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON),
                 unreliable=_lua_set(_UNRELIABLE),
                 alone=_lua_set(_ALONE), irn=int(Opcode.IRN_ANSWER), bth_bytes=Bth.LAYOUT.size,
-                irn_bytes=_IRN_ANSWER.size,
+                irn_bytes=_IRN_ANSWER.size, held_bytes=HELD_MAP.size, icrc_bytes=ICRC_BYTES,
                 flags="\n".join(
                     f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))"
                     for flag in DatagramFlag
@@ -100,7 +103,7 @@ def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping
     yield f"local {name}_f = {{}}"
     for field in layout.fields:
         yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
-    if name == "inairn":
+    if name in ("inairn", "inaheld"):
         pass
     elif name == "ina":
         yield 'ina_f.float32 = ProtoField.float("ina.element.float32", "element")'
@@ -199,6 +202,11 @@ function inairn.dissector(tvb, pinfo, tree)
     if not code or code.value ~= {irn} or tvb:len() < code.offset + {bth_bytes} + {irn_bytes} then return end
     local answer = tvb(code.offset + {bth_bytes}, {irn_bytes}):tvb()
     inairn_header(answer, tree:add(inairn, answer()))
+    local at = code.offset + {bth_bytes} + {irn_bytes}
+    if tvb:len() == at + {held_bytes} + {icrc_bytes} then
+        local map = tvb(at, {held_bytes}):tvb()
+        inaheld_header(map, tree:add(inaheld, map()))
+    end
     local what = answer(0, 1):uint() == 0 and "has " or "gap, has "
     pinfo.cols.info:append(" [IRN: " .. what .. answer(8, 4):uint() .. ", expects " .. answer(4, 4):uint() .. "]")
 end

@@ -30,9 +30,9 @@ class MalformedFrame(ValueError):
 class RoceFrame:
     """What the rules ask about one RoCE v2 frame."""
 
-    __slots__ = ("ack_req", "connection", "constant", "dest", "extensions", "head", "icrc_valid", "msn", "opcode",
-                 "payload", "payload_bytes", "psn", "request", "reth_length", "reth_va", "role", "sack", "source",
-                 "starts", "syndrome", "trimmed")  # fmt: skip
+    __slots__ = ("ack_req", "connection", "constant", "dest", "extensions", "head", "held", "icrc_valid", "msn",
+                 "opcode", "payload", "payload_bytes", "psn", "request", "reth_length", "reth_va", "role", "sack",
+                 "source", "starts", "syndrome", "trimmed")  # fmt: skip
 
     source: bytes
     dest: bytes
@@ -60,13 +60,16 @@ class RoceFrame:
     """both -1 without AETH"""
     sack: tuple[int, int] | None
     """of an answer of IRN: next expected PSN, PSN that is answered"""
+    held: tuple[int, int, int, int] | None
+    """of one with a map (`irn-held`) and a right iCRC: first PSN, packets, their bits, newest PSN or 0xffffffff"""
     head: bytes
     """of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it (the
     INA header), without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
     payload: bytes
     payload_bytes: int
     constant: bytes
-    """of what is no data: the whole frame without what a switch may change"""
+    """of what is no data: the whole frame without what a switch may change; of a map it may change all but its first
+    PSN"""
 
 
 _V4 = struct.Struct("!12xH BxHxxHxB2x4s4s xxHHH BBxxII")
@@ -88,6 +91,7 @@ _ANSWERS = (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER)
 _TRIMMED = 11
 """DSCP"""
 _SACK = struct.Struct("!II")
+_HELD = struct.Struct("!IIQ")
 _WITH_RETH = frozenset(code for code, info in OPCODES.items() if "reth" in info.extensions)
 
 
@@ -141,7 +145,7 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     if opcode in _WITH_RETH:
         result.reth_va = int.from_bytes(frame[at + 12 : at + 20], "big")
         result.reth_length = int.from_bytes(frame[at + 24 : at + 28], "big")
-    result.sack, result.starts = None, False
+    result.sack, result.held, result.starts = None, None, False
     result.syndrome = result.msn = -1
     result.payload, result.payload_bytes = frame[data_at:data_end], data_end - data_at
     result.head = result.constant = result.request = b""
@@ -162,10 +166,15 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
         result.msn = int.from_bytes(frame[at + 13 : at + 16], "big")
         if opcode == Opcode.IRN_ANSWER:
             result.sack = _SACK.unpack_from(frame, at + 16)
+            if data_end - data_at == _HELD.size and result.icrc_valid:
+                word, newest, bits = _HELD.unpack_from(frame, data_at)
+                result.held = word & 0xFFFFFF, (word >> 24) + 1, bits, newest
+                masked[data_at - 14 : data_end - 14] = frame[data_at + 1 : data_at + 4]
     else:
         result.role = Role.OTHER
     udp_checksum = frame[at - 2 : at]
-    result.constant = b"".join((frame[:14], masked, udp_checksum, bth4, frame[end - 4 : end]))
+    icrc_bytes = b"" if result.held else frame[end - 4 : end]
+    result.constant = b"".join((frame[:14], masked, udp_checksum, bth4, icrc_bytes))
     return result
 
 

@@ -62,6 +62,8 @@ class SwitchRules:
         self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
         self._naks: dict[bytes, str] = {}
         """NAKs that entered, by what may not change, and where"""
+        self._maps: dict[bytes, set[tuple[int, int]]] = {}
+        """packets and bits of maps that entered, by what may not change"""
         self._cut: dict[tuple[Connection, int], str] = {}
         """what came trimmed, and where first"""
         self._damaged: Counter[bytes] = Counter()
@@ -80,6 +82,8 @@ class SwitchRules:
         """`payload`: hash of the payload."""
         if frame.role is not Role.DATA:
             self._others.setdefault(frame.constant, ([0], Counter()))[0][0] += 1
+            if frame.held is not None:
+                self._maps.setdefault(frame.constant, set()).add(frame.held[1:3])
             if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
                 self._naks.setdefault(frame.constant, str(seen))
             return
@@ -159,10 +163,19 @@ class SwitchRules:
         if known is None:
             self._violations.add(6, seen, f"no {opcode_name(frame.opcode)} with these bytes entered before")
             return
+        if frame.held is not None:
+            self._map_left(frame.constant, *frame.held[1:3], seen)
         entered, left = known
         left[seen.interface] += 1
         if left[seen.interface] > entered[0]:
             self._violations.add(6, seen, f"it left {left[seen.interface]} times and entered {entered[0]} times")
+
+    def _map_left(self, constant: bytes, count: int, bits: int, seen: Sighting) -> None:
+        """A switch may add bits to a map, and cut it where its message ends."""
+        for before, there in self._maps[constant]:
+            if count <= before and not there & ((1 << count) - 1) & ~bits:
+                return
+        self._violations.add(6, seen, f"its map of {count} packets lacks bits, or has packets, that entered otherwise")
 
     def _data_left(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         self.data_passed += 1

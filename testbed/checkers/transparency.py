@@ -24,7 +24,7 @@ from testbed.plan.rings import PlannedRing
 from testbed.terminal.words import amount, times
 from topologies import Topology, attachment
 from workloads.collectives.kinds import ring_kind
-from workloads.config import WorkerConfig
+from workloads.config import IRN_HELD, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed
 
 __all__ = ["skip_transparency", "transparency"]
@@ -117,6 +117,7 @@ class _CaptureJudge:
         self._by_answers: dict[Connection, ConnectionRules] = {}
         if not (forged or anew):
             in_order = not any(isinstance(fault, Reorder | Duplicate) for fault in scenario.faults)
+            has_one_way = scenario.topology.multipath == "flow" and scenario.transport.recovery != IRN_HELD
             for requests, seat in self._seats.items():
                 worker = seat.ring.members[seat.rank]
                 receiver = seat.ring.names[seat.after]
@@ -128,8 +129,9 @@ class _CaptureJudge:
                     first_psn=worker.to_successor.first_psn,
                     path_mtu=worker.to_successor.path_mtu,
                     window_packets=_window_packets(worker),
-                    # Where the network sprays, answers keep their order only to the switch that their host hangs on.
-                    in_order=in_order and (scenario.topology.multipath == "flow" or receiver in here),
+                    # Where the network sprays, or maps go by the spine that they tell of, answers keep their order
+                    # only to the switch that their host hangs on.
+                    in_order=in_order and (has_one_way or receiver in here),
                     sees_sender=worker.name in here,
                     sees_trims=receiver in here or not self._trims,
                 )

@@ -48,7 +48,7 @@ examples:
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME and "
-             "transport.recovery=gbn, irn or irn-rack (default: drawn)",
+             "transport.recovery=gbn, irn, irn-rack or irn-held (default: drawn)",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
     parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")

@@ -2,13 +2,15 @@
 simpler queue pair that works with plain sets.
 
 - `msn_counts_messages`, `answers_are_earned`: every packet that came is answered once, in turn, with what is expected
-  next, its own PSN, whether that shows a gap, and the number of messages that came whole and in order.
+  next, its own PSN, whether that shows a gap, and the number of messages that came whole and in order. A map says of
+  nothing that it is here but of what came.
 - `answers_are_given`: before the host sends a request.
 - `acks_are_believed`: what was answered to have arrived is not sent again.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
   but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
-  Under `irn-rack`: or something that left after its last copy arrived. When a timer is over, and since the one before
+  Under `irn-rack`: or something that left after its last copy arrived. Under `irn-held`: a map has its bit clear and
+  names as the newest something that left no earlier than its last copy. When a timer is over, and since the one before
   nothing came but the packet that this had sent again: all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
   when more than N were in flight.
@@ -21,7 +23,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from testbed.checkers.frames import RoceFrame, Role
-from workloads.config import QpConfig
+from workloads.config import IRN_HELD, QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Event
 from workloads.rc.irn_receiver import MOST_AHEAD
@@ -55,7 +57,7 @@ class IrnPair:
         self.config, self._tell = config, tell
         self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
         self.failed = False
-        kind = _RackSender if config.recovery == "irn-rack" else _Sender
+        kind = {"irn-rack": _RackSender, IRN_HELD: _HeldSender}.get(config.recovery, _Sender)
         self._sender, self._receiver = kind(self), _Receiver(self)
 
     def tell(self, rule: str, what: str) -> None:
@@ -64,6 +66,8 @@ class IrnPair:
     def came(self, found: RoceFrame, now: int) -> None:
         if found.role is Role.ANSWER and found.sack is not None:
             self._sender.heard(found.syndrome, *found.sack, now)
+            if found.held is not None:
+                self._sender.told(*found.held)
         elif is_request(found):
             self._receiver.asked(found)
 
@@ -142,6 +146,9 @@ class _Sender:
             before.add(answered)
             self._gap_told |= expected == self._oldest
         self._arrived = {psn for psn in before if psn > self._oldest}
+
+    def told(self, first: int, count: int, bits: int, newest: int) -> None:
+        """A map came: `irn-held` alone heeds it."""
 
     def sent(self, psn: int, now: int) -> None:
         at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
@@ -223,6 +230,38 @@ class _RackSender(_Sender):
             self._since, self._fired = self._fired, None
 
 
+class _HeldSender(_RackSender):
+    """What a map tells of is sent again, as often as one does."""
+
+    def __init__(self, pair: IrnPair) -> None:
+        super().__init__(pair)
+        self._seen: dict[int, int] = {}
+        """by PSN on the wire: place of its latest copy"""
+        self._asked: set[int] = set()
+
+    def told(self, first: int, count: int, bits: int, newest: int) -> None:
+        limit = self._seen.get(newest, 0)
+        for number in range(count):
+            at = self._oldest + psn_diff(first + number & PSN_MASK, self._oldest & PSN_MASK)
+            if not bits >> number & 1 and max(self._copies.get(at, (limit + 1,))) <= limit:
+                self._asked.add(at)
+
+    def sent(self, psn: int, now: int) -> None:
+        super().sent(psn, now)
+        self._asked.discard(self._oldest + psn_diff(psn, self._oldest & PSN_MASK))
+        self._seen[psn] = self._places
+
+    def _repeats(self, at: int, psn: int) -> None:
+        if at in self._asked or (at <= self._lost_to and at != self._oldest):
+            return
+        if at != self._oldest:
+            self._pair.tell("holes_alone_again", f"sends PSN {psn} again, and no map asked for it")
+        elif self._fired is None and at > self._lost_to:
+            self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+        elif self._fired is not None:
+            self._since, self._fired = self._fired, None
+
+
 class _Receiver:
     def __init__(self, pair: IrnPair) -> None:
         self._pair = pair
@@ -265,6 +304,8 @@ class _Receiver:
         if answer.syndrome not in (_ACK, Nak.PSN_SEQUENCE):
             return  # a refusal: what is wrong with a request is the responder's to know
         tell = self._pair.tell
+        if answer.held is not None:
+            self._judge_map(*answer.held, answer.psn)
         if answer.sack is None or not self._owed:
             tell("answers_are_earned", f"an answer about PSN {answer.psn}, and nothing is to be answered")
             return
@@ -276,6 +317,14 @@ class _Receiver:
             )
         elif said != owed or answer.psn != owed.selective:
             tell("answers_are_earned", f"answers {said}; what came makes that {owed}")
+
+    def _judge_map(self, first: int, count: int, bits: int, newest: int, answered: int) -> None:
+        start = self._expected + psn_diff(first, self._psn(self._expected))
+        here = [start + number < self._expected or start + number in self._here for number in range(count)]
+        if newest != answered:
+            self._pair.tell("answers_are_earned", f"its map names PSN {newest}, but it is about {answered}")
+        elif any(bits >> number & 1 and not came for number, came in enumerate(here)):
+            self._pair.tell("answers_are_earned", f"its map from PSN {first} on says that more is here than came")
 
     def has_answered(self) -> None:
         if self._owed:

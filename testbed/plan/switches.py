@@ -15,7 +15,7 @@ from testbed.scenario.model import Scenario
 from topologies import Node, attachment
 from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
-from workloads.config import ArithmeticSpec
+from workloads.config import IRN_HELD, ArithmeticSpec
 
 __all__ = ["RING_ID", "plan_switches"]
 
@@ -95,4 +95,5 @@ def _ring(scenario: Scenario, arithmetic: ArithmeticSpec, towards: Mapping[Node,
         receive_vas=tuple(receive_va(rank) for rank in range(len(scenario.ranks)))
         if scenario.transport.speaks_irn
         else (),
+        tells_held=scenario.transport.recovery == IRN_HELD,
     )

@@ -7,7 +7,7 @@ from testbed.plan.model import Plan
 from testbed.plan.ring import plan_ring
 from testbed.protocols.parts.scheduled import PAIRS_HUNT
 from testbed.scenario.protocol import Protocol, Traits
-from workloads.config import IRN_RECOVERIES
+from workloads.config import IRN_END_TO_END
 
 __all__ = ["PROTOCOL"]
 
@@ -24,7 +24,7 @@ PROTOCOL = Protocol(
     plan=plan_ring,
     traits=Traits(
         reliable=True,
-        recoveries=("gbn", *IRN_RECOVERIES),
+        recoveries=("gbn", *IRN_END_TO_END),
         is_stage=True,
         told_share=0.25,
         as_fallback="each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce "

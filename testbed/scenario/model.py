@@ -78,7 +78,7 @@ class Scenario(Section):
     """host -> NIC: `soft`, our own endpoint, or `verbs:NAME`, an RDMA device ([devices](verbs.md#in-a-scenario)); world
     `emulated` only"""
     recoveries: Annotated[tuple[tuple[str, str], ...], RecoveriesType(), Key(shown="as `transport.recovery`")] = ()
-    """host -> `gbn`, `irn` or `irn-rack`. All hosts of a job need the same ([IRN](irn.md#keys))"""
+    """host -> `gbn`, `irn`, `irn-rack` or `irn-held`. All hosts of a job need the same ([IRN](irn.md#keys))"""
     faults: Annotated[tuple[Fault, ...], FaultsType(), Key(shown="none")] = ()
     """a list, [below](#faults)"""
     background: Annotated[tuple[BackgroundFlow, ...], FlowsType(), Key(shown="none")] = ()

@@ -112,6 +112,7 @@ RECOVERIES = {
     "gbn": "go-back-N: all from the lost packet on is sent again",
     "irn": "IRN: what is lost is sent again alone",
     "irn-rack": "IRN that tells loss from reordering by time (RFC 8985)",
+    "irn-held": "IRN where switches that sum say what they hold (netreduce)",
 }
 """how RC connections repair losses"""
 VERBS = {"write": "RDMA WRITE with immediate", "send": "SEND with immediate"}

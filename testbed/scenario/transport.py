@@ -82,7 +82,8 @@ class Transport(Section):
     """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
     recovery: Annotated[str, _OVER_ROCE, choice(names.RECOVERIES)] = "gbn"
     """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone; `irn-rack`, the
-    same, and what was only overtaken is not taken for lost ([IRN](irn.md))"""
+    same, and what was only overtaken is not taken for lost; `irn-held`, switches that sum say what they hold
+    ([IRN](irn.md))"""
     timeout_code: Annotated[int, _OVER_ROCE, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never"""
     retry_count: Annotated[int, _OVER_ROCE, whole(0, 7)] = 7

@@ -18,6 +18,7 @@ from tests.support import netreduce_mutants as programs
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
+from tests.support.held_mutants import HELD_ENDPOINT_MUTANTS, HELD_SWITCH_MUTANTS
 from tests.support.irn_mutants import IRN_ENDPOINT_MUTANTS, IRN_NOT_HUNTED, IRN_SWITCH_MUTANTS
 from tests.support.netreduce_more_mutants import MORE_MUTANTS, MORE_NOT_HUNTED
 from tests.support.order_mutants import ORDER_MUTANTS, RACK_MUTANTS
@@ -28,7 +29,7 @@ from workloads.rc.responder import Responder
 from workloads.wire import PSN_MASK, psn_diff
 from workloads.worker import WorkerMachine
 
-__all__ = ["FABRIC_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "NOT_UNDER_IRN", "ORDER_PLANTED", "PLANTED"]
+__all__ = ["FABRIC_PLANTED", "HELD_PLANTED", "IRN_PLANTED", "NOT_HUNTED", "NOT_UNDER_IRN", "ORDER_PLANTED", "PLANTED"]
 
 NOT_HUNTED = {
     programs.CongestionForgotten: "no checker of a run asks for marks of congestion",
@@ -244,6 +245,12 @@ ORDER_PLANTED: dict[str, Machines] = {
     **{change.__name__: _worker(change) for change in RACK_MUTANTS},
 }
 """those that take order of arrival for order of sending, for hunts over fabrics, a part of which sprays"""
+
+HELD_PLANTED: dict[str, Machines] = {
+    **{program.__name__: Machines(create=program) for program in HELD_SWITCH_MUTANTS},
+    **{change.__name__: _worker(change) for change in HELD_ENDPOINT_MUTANTS},
+}
+"""those of `irn-held`, for hunts where all hosts have it"""
 
 FABRIC_PLANTED: dict[str, Machines] = {
     program.__name__: Machines(create=program)

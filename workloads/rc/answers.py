@@ -18,6 +18,8 @@ class Answer(NamedTuple):
     msn: int
     sack: Sack | None = None
     """makes it an answer of IRN"""
+    payload: bytes = b""
+    """of `irn-held`: a map"""
 
 
 def answer_extensions(answer: Answer) -> tuple[Opcode, bytes]:

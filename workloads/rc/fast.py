@@ -248,7 +248,7 @@ def fill_answers(answer: Any, batch: FrameBatch, qp: QueuePair) -> None:
     words = []
     opcode, body_bytes = Opcode.ACKNOWLEDGE, _ANSWER.size
     for _ in range(count):
-        psn, syndrome, msn, sack = answers.popleft()
+        psn, syndrome, msn, sack, _ = answers.popleft()
         words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
         if sack is not None:
             opcode, body_bytes = Opcode.IRN_ANSWER, 2 * _ANSWER.size

@@ -130,7 +130,7 @@ class _Pair:
         self._give_bitmap(_HERE_AT, here)
         self._give_messages(count)
         place = at + _ANSWERS_AT
-        for psn, syndrome, msn, sack in answers:
+        for psn, syndrome, msn, sack, _ in answers:
             assert sack is not None
             _ANSWER.pack_into(memory, place, psn, syndrome << 24 | msn, sack.cumulative)
             place += _ANSWER.size

@@ -168,7 +168,7 @@ class NativeRcEndpoint:
         aeth = ACK_UNLIMITED << 24 | responder.msn
         _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0)
         at += _ANSWERS_AT
-        for psn, syndrome, msn, _ in answers:
+        for psn, syndrome, msn, _, _ in answers:
             _ANSWER.pack_into(self._qps, at, psn, syndrome << 24 | msn)
             at += _ANSWER.size
 

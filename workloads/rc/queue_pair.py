@@ -96,7 +96,7 @@ class QueuePair:
             return None
         answer = answers.popleft()
         opcode, extensions = answer_extensions(answer)
-        return self.writer.write(opcode, answer.psn, False, extensions, b"")
+        return self.writer.write(opcode, answer.psn, False, extensions, answer.payload)
 
     def _cnp(self) -> bytes:
         """It consumes no PSN, is never acknowledged, and has BECN set."""

@@ -10,6 +10,8 @@ from typing import Protocol
 from workloads.config import QpConfig
 from workloads.rc.answers import Answer
 from workloads.rc.go_back_n import GoBackN
+from workloads.rc.held_receiver import HeldReceiver
+from workloads.rc.held_sender import HeldSender
 from workloads.rc.inbound import Inbound
 from workloads.rc.irn_rack_sender import RackSender
 from workloads.rc.irn_receiver import IrnReceiver
@@ -70,5 +72,6 @@ RECOVERIES: Mapping[str, Recovery] = {
         Recovery("gbn", GoBackN, Responder, Opcode.ACKNOWLEDGE),
         Recovery("irn", IrnSender, IrnReceiver, Opcode.IRN_ANSWER),
         Recovery("irn-rack", RackSender, IrnReceiver, Opcode.IRN_ANSWER),
+        Recovery("irn-held", HeldSender, HeldReceiver, Opcode.IRN_ANSWER),
     )
 }

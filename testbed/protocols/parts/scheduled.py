@@ -11,7 +11,7 @@ from testbed.plan.scheduled import plan_schedule, slowest_host_bps
 from testbed.scenario.checks_pairs import check_pairs
 from testbed.scenario.protocol import Hunt, Protocol, SectionCheck, Traits
 from workloads.collectives.pairs import Schedule
-from workloads.config import IRN_RECOVERIES
+from workloads.config import IRN_END_TO_END
 
 __all__ = ["PAIRS_HUNT", "scheduled"]
 
@@ -47,7 +47,7 @@ def scheduled(
         plan=partial(plan_schedule, schedule),
         traits=Traits(
             reliable=True,
-            recoveries=("gbn", *IRN_RECOVERIES),
+            recoveries=("gbn", *IRN_END_TO_END),
             told_share=0.5,
             why_no_clamping="pairs add step by step and would clamp early",
         ),

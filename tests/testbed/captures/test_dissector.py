@@ -19,6 +19,7 @@ from testbed.scenario.protocol import protocol_names
 from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
 from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
+from workloads.wire.held_map import decode_held_map
 
 _SHORTER = {
     "strategy-lossy": ("job.divide=10",),
@@ -102,7 +103,8 @@ def test_a_datagram_is_shown_as_the_codec_reads_it(scenario: str, script: Path, 
 
 
 _EVERY = (
-    "rack-lossy", "irn-lossy", "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
+    "rack-lossy", "irn-lossy", "irn-held-spine-leaf-lossy",
+    "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
     "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
     "recursive-doubling-lossy", "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
     "ps-lossy", "repair-lossy", "dlcp-ina-lossy",
@@ -158,6 +160,17 @@ def test_an_answer_of_irn_is_shown_as_the_codec_reads_it(script: Path, tmp_path:
         told = [column(fields, f"inairn.{name}") for name in ("syndrome", "msn", "cumulative", "selective")]
         assert told == [packet.aeth.syndrome, packet.aeth.msn, packet.sack.cumulative, packet.sack.selective]
     assert {packet.aeth.syndrome for packet in packets} == {0, 0x60}
+
+
+def test_a_map_is_shown_as_the_codec_reads_it(script: Path, tmp_path: Path) -> None:
+    capture = capture_of("irn-held-spine-leaf-lossy", tmp_path, "job.size=100kB")
+    packets = [decode_packet(captured.frame) for captured in read_capture(capture)]
+    maps = [held for packet in packets if packet.sack and (held := decode_held_map(packet.payload))]
+    found = shown(script, capture, "inaheld", ["packets", "first", "newest", "bits"])
+    assert len(found) == len(maps) > 10
+    for fields, held in zip(found, maps, strict=True):
+        told = [column(fields, f"inaheld.{name}") for name in ("packets", "first", "newest", "bits")]
+        assert told == [held.packets - 1, held.first, held.newest, held.bits]
 
 
 def test_later_packets_of_a_message_under_irn_are_elements(script: Path, tmp_path: Path) -> None:

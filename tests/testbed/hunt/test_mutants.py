@@ -16,7 +16,15 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
 from tests.support.fabric_mutants import FABRIC_MUTANTS, FABRIC_NOT_HUNTED
-from tests.support.hunt_mutants import FABRIC_PLANTED, IRN_PLANTED, NOT_HUNTED, NOT_UNDER_IRN, ORDER_PLANTED, PLANTED
+from tests.support.hunt_mutants import (
+    FABRIC_PLANTED,
+    HELD_PLANTED,
+    IRN_PLANTED,
+    NOT_HUNTED,
+    NOT_UNDER_IRN,
+    ORDER_PLANTED,
+    PLANTED,
+)
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
 from topologies import LinkShape, rack
@@ -157,6 +165,18 @@ def test_a_slot_that_keeps_whom_it_answered_costs_time_alone_under_irn():
     )
     assert (ours, theirs) == (None, None)
     assert after[-1].t > before[-1].t
+
+
+@pytest.mark.parametrize("name", HELD_PLANTED)
+def test_a_planted_bug_of_irn_held_is_found(name):
+    prey = Prey(SEED, SCHEDULES, kind=FABRIC, recovery="irn-held")
+    found = run_hunt(prey, 1, Store(), machines=HELD_PLANTED[name])
+    assert found.failure is not None
+    assert found.failure.check in CHECKS, found.failure
+
+
+def test_there_are_enough_bugs_of_irn_held():
+    assert len(HELD_PLANTED) >= 9
 
 
 QUICK_ORDER = ("LaterMessageClosesTheEarlier", "RackTimersAtOnce")
