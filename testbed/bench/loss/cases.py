@@ -18,7 +18,7 @@ _SIZE, _QUICK_SIZE = "1MB", "300kB"
 _RELIABLE = tuple(
     Variant(f"{name} {recovery}", protocol, (("transport.recovery", recovery),))
     for name, protocol, recoveries in (
-        ("NetReduce", "netreduce", ("gbn", "irn", "irn-rack")),
+        ("NetReduce", "netreduce", ("gbn", "irn", "irn-rack", "irn-held")),
         ("ring", "ring", ("gbn", "irn")),
     )
     for recovery in recoveries

@@ -33,5 +33,14 @@ def test_every_point_is_valid_and_has_its_workers(world: str) -> None:
             if " " in label:
                 assert scenario.transport.recovery == label.split()[1]
         lacking = set() if case.network == "rack" else {"SwitchML"}
-        everything = {"NetReduce gbn", "NetReduce irn", "NetReduce irn-rack", "ring gbn", "ring irn", "ATP", "ESA"}
+        everything = {
+            "NetReduce gbn",
+            "NetReduce irn",
+            "NetReduce irn-rack",
+            "NetReduce irn-held",
+            "ring gbn",
+            "ring irn",
+            "ATP",
+            "ESA",
+        }
         assert labels == (everything | {"SwitchML"}) - lacking
