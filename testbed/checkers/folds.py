@@ -57,13 +57,15 @@ def masters_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], ar
     return ring_fold([fold([gradients[rank] for rank in reversed(group)], arithmetic) for group in groups], arithmetic)
 
 
-def pairs_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
-    """Neighbours are added until one is left. Where the ranks are no power of two, the first of them are added in pairs
-    before, as many as there are ranks above it."""
+def pairs_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec, *, far_first: bool = False) -> Array:
+    """Neighbours are added until one is left, or, far partners first, each of one half with its own of the other. Where
+    the ranks are no power of two, the first of them are added in pairs before, as many as there are ranks above it."""
     extra = len(gradients) - (1 << len(gradients).bit_length() - 1)
     level = [fold(gradients[2 * i : 2 * i + 2], arithmetic) for i in range(extra)] + list(gradients[2 * extra :])
     while len(level) > 1:
-        level = [fold(level[i : i + 2], arithmetic) for i in range(0, len(level), 2)]
+        half = len(level) // 2
+        both = zip(level, level[half:], strict=False) if far_first else zip(level[::2], level[1::2], strict=True)
+        level = [fold(pair, arithmetic) for pair in both]
     return level[0]
 
 

@@ -20,6 +20,7 @@ from topologies import machine_groups
 from workloads.config import HostConfig, WorkerConfig
 
 __all__ = [
+    "in_far_pairs",
     "in_pairs",
     "in_rank_order",
     "in_ring_order",
@@ -66,6 +67,11 @@ def in_stages(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[
 
 def in_pairs(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
     return [pairs_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
+
+
+def in_far_pairs(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
+    """Far partners meet first."""
+    return [pairs_fold(gradients, workers[0].collective.arithmetic, far_first=True)] * len(workers)
 
 
 def of_predecessor(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, SlotsAtEnd
 from testbed.checkers.context import CheckContext
+from testbed.checkers.parts import parts_of
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
 from testbed.checkers.twins import OF_JOB, Figures
@@ -103,7 +104,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     jobs = job_metrics(context)
     routing = routing_metrics(context)
     extra = {
-        "congestion": congestion_metrics(context),
+        "congestion": next(filter(None, map(congestion_metrics, parts_of(context).values())), None),
         "background": background_metrics(context),
         "jobs": jobs,
         "routing": routing,

@@ -85,6 +85,7 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
     )
     return Job(
         collective=protocol.name,
+        own=protocol.hunt.draw_keys(draw) if protocol.hunt.draw_keys is not None else None,
         size_bytes=_ELEMENT * elements,
         dtype=draw.choices(list(protocol.dtypes), list(protocol.dtypes.values()))[0],
         op=draw.choices(list(_OPS), list(_OPS.values()))[0],
@@ -96,9 +97,11 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
 
 
 def smaller_pairs(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
-    """Fewer hosts, iterations and elements; each rank keeps one to sum."""
+    """Fewer hosts, iterations and elements, and own keys as they come; each rank keeps an element to sum."""
     yield from fewer_hosts(scenario)
     job, ranks = scenario.job, len(scenario.topology.hosts)
+    if job.own is not None and job.own != type(job.own)():
+        yield replace(scenario, job=replace(job, own=type(job.own)()))
     if job.iterations > 1:
         yield replace(scenario, job=replace(job, iterations=1))
         yield replace(scenario, job=replace(job, iterations=job.iterations - 1))

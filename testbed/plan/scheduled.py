@@ -3,28 +3,40 @@ ring of two for each of its phases, over plain switches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from testbed.plan.connections import plan_connections
 from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
-from testbed.scenario.model import Scenario
+from testbed.scenario.model import Job, Scenario
 from workloads.collectives.pairs import Schedule
 
-__all__ = ["plan_schedule", "slowest_host_bps"]
+__all__ = ["no_options", "plan_schedule", "slowest_host_bps"]
 
 
-def plan_schedule(schedule: Schedule, scenario: Scenario) -> Plan:
-    """Queue pairs, PSNs and keys of all pairs are drawn from the seed."""
+def no_options(job: Job) -> Mapping[str, Any]:
+    """Of a schedule that has none."""
+    return {}
+
+
+def plan_schedule(
+    schedule: Schedule, scenario: Scenario, options: Callable[[Job], Mapping[str, Any]] = no_options
+) -> Plan:
+    """Queue pairs, PSNs and keys of all pairs are drawn from the seed. `options`: what a job's own keys tell the
+    schedule."""
     (only,) = plan_jobs(scenario)
     hosts = only.hosts
+    phases = schedule(len(hosts), only.workloads[0].elements, **options(only.job))
     rings = [
         PhaseRing(
             phase.step, phase.name, phase.kind, number, tuple(hosts[rank] for rank in phase.ranks),
             phase.first_element, phase.elements,
         )
-        for number, phase in enumerate(schedule(len(hosts), only.workloads[0].elements), 1)
+        for number, phase in enumerate(phases, 1)
     ]  # fmt: skip
     pairs = tuple({(ring.hosts[0], ring.hosts[1]) for ring in rings})
     irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None

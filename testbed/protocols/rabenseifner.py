@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_pairs
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from testbed.checkers.folds import Array
+from testbed.checkers.orders import in_far_pairs, in_pairs
+from testbed.plan.model import Plan
 from testbed.protocols.parts.scheduled import scheduled
 from testbed.scenario.checks_pairs import check_halves
+from testbed.scenario.model import Job
+from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from workloads.collectives.rabenseifner import rabenseifner
+from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
@@ -17,11 +26,31 @@ def _gradients(ranks: int) -> float:
     return 2 * (within - 1) / within + 2 * (ranks != within)
 
 
+def _keys(job: Job) -> RabenseifnerKeys:
+    return job.own if isinstance(job.own, RabenseifnerKeys) else RabenseifnerKeys()
+
+
+def _options(job: Job) -> Mapping[str, Any]:
+    return {"far_first": _keys(job).far_first}
+
+
+def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+    add = in_far_pairs if _keys(plan.scenario.job).far_first else in_pairs
+    return add(plan, workers, gradients)
+
+
+def _draw_keys(draw: Random) -> RabenseifnerKeys:
+    return RabenseifnerKeys(draw.choice(("near", "far")))
+
+
 PROTOCOL = scheduled(
     "rabenseifner",
     "Rabenseifner's all-reduce: recursive halving, then doubling",
     rabenseifner,
-    in_pairs,
+    _order,
     gradients=_gradients,
     checks=(check_halves,),
+    job_keys=RabenseifnerKeys,
+    options=_options,
+    draw_keys=_draw_keys,
 )

@@ -99,6 +99,8 @@ class Hunt:
     """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
     tells_overflow: bool = True
     """a sum of int32sat that is clamped ends the job, and is told"""
+    draw_keys: Callable[..., Any] | None = None
+    """dice (`random.Random`) -> the section of the protocol's own keys of a job, where `draw` asks for it"""
     draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
     survival: str = "testbed.hunt.survival_datagrams:SURVIVAL"
     """the argument (`testbed.hunt.schedule.Survival`)"""

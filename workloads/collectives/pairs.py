@@ -8,9 +8,10 @@ over. `phased.py` runs any of them.
 With D the largest power of two in N ranks, the first 2(N - D) ranks fold in first: 2i gives its whole vector to 2i + 1,
 which stands for both, and has the result back at the end. The D ranks left are numbered anew (Thakur, Rabenseifner,
 Gropp 2005). In step k a rank meets the one whose new number differs in bit k: near partners first, so that ranks that
-are neighbours in a rack sum before anything leaves it.
+are neighbours in a rack sum before anything leaves it. Or far ones first: in the bit that is k-th from the highest.
 
-Every element is summed as the same tree by both, on all ranks: ((x0 + x1) + (x2 + x3)) + ..., x being the D vectors.
+Every element is summed as the same tree by both, on all ranks: ((x0 + x1) + (x2 + x3)) + ..., x being the D vectors;
+with far partners first ((x0 + x4) + (x2 + x6)) + ((x1 + x5) + (x3 + x7)) of eight.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class PairPhase:
     elements: int
 
 
-Schedule: TypeAlias = Callable[[int, int], tuple[PairPhase, ...]]
-"""(ranks, elements) -> phases in an order that is that of every rank"""
+Schedule: TypeAlias = Callable[..., tuple[PairPhase, ...]]
+"""(ranks, elements, and options by name) -> phases in an order that is that of every rank"""
 
 
 def check_ranks(ranks: int) -> None:
@@ -57,12 +58,13 @@ def standing_ranks(ranks: int) -> list[int]:
     return [*range(1, folded, 2), *range(folded, ranks)]
 
 
-def meetings(standing: list[int]) -> list[list[tuple[int, int]]]:
+def meetings(standing: list[int], *, far_first: bool = False) -> list[list[tuple[int, int]]]:
     """(lower, higher) of the ranks that meet, by step."""
-    return [
-        [(rank, standing[number | 1 << step]) for number, rank in enumerate(standing) if not number & 1 << step]
-        for step in range(len(standing).bit_length() - 1)
+    near_first = [
+        [(rank, standing[number | 1 << bit]) for number, rank in enumerate(standing) if not number & 1 << bit]
+        for bit in range(len(standing).bit_length() - 1)
     ]
+    return near_first[::-1] if far_first else near_first
 
 
 def folded_in(ranks: int, elements: int) -> list[PairPhase]:

@@ -11,7 +11,7 @@ from workloads.errors import ScenarioError
 __all__ = ["rabenseifner"]
 
 
-def rabenseifner(ranks: int, elements: int) -> tuple[PairPhase, ...]:
+def rabenseifner(ranks: int, elements: int, *, far_first: bool = False) -> tuple[PairPhase, ...]:
     """Raises ScenarioError below 2 ranks, and for less elements than the largest power of two in `ranks`: a rank would
     have nothing to keep."""
     standing = standing_ranks(ranks)
@@ -22,7 +22,7 @@ def rabenseifner(ranks: int, elements: int) -> tuple[PairPhase, ...]:
         )  # fmt: skip
     held = dict.fromkeys(standing, (0, elements))
     halving, doubling = list[PairPhase](), list[PairPhase]()
-    met = meetings(standing)
+    met = meetings(standing, far_first=far_first)
     for step, pairs in enumerate(met):
         spread = []
         for low, high in pairs:

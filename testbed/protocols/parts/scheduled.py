@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from testbed.plan.model import Plan
-from testbed.plan.scheduled import plan_schedule, slowest_host_bps
+from testbed.plan.scheduled import no_options, plan_schedule, slowest_host_bps
+from testbed.reading.known import Section
 from testbed.scenario.checks_pairs import check_pairs
 from testbed.scenario.protocol import Hunt, Protocol, SectionCheck, Traits
 from workloads.collectives.pairs import Schedule
@@ -34,9 +36,13 @@ def scheduled(
     *,
     gradients: Callable[[int], float],
     checks: tuple[SectionCheck, ...] = (),
+    job_keys: type[Section] | None = None,
+    options: Callable[..., Mapping[str, Any]] = no_options,
+    draw_keys: Callable[..., Any] | None = None,
 ) -> Protocol:
-    """`order`: as `Protocol.order`. `gradients`: ranks -> how many times a gradient's own time on a link the schedule
-    takes, without latencies."""
+    """`order`, `job_keys`: as those of `Protocol`; `draw_keys`: as that of `Hunt`. `gradients`: ranks -> how many times
+    a gradient's own time on a link the schedule takes, without latencies. `options`: job -> what its own keys tell the
+    schedule, by name."""
 
     def bound(plan: Plan, link_bps: float) -> float:
         return slowest_host_bps(plan) / gradients(len(plan.workers))
@@ -44,7 +50,7 @@ def scheduled(
     return Protocol(
         name=name,
         summary=f"{summary} (program forward)",
-        plan=partial(plan_schedule, schedule),
+        plan=partial(plan_schedule, schedule, options=options),
         traits=Traits(
             reliable=True,
             recoveries=("gbn", *IRN_END_TO_END),
@@ -54,5 +60,6 @@ def scheduled(
         checks=(check_pairs, *checks),
         order=order,
         bound=bound,
-        hunt=PAIRS_HUNT,
+        hunt=replace(PAIRS_HUNT, draw_keys=draw_keys),
+        job_keys=job_keys,
     )

@@ -174,3 +174,12 @@ def test_packets_that_connections_sent_again_count_for_their_job() -> None:
     resends = [job["resends"] for job in values["jobs"]["each"]]
     assert sum(resends) == values["retransmissions"]["packets"] > 0
     assert (values["goodput_bps"], values["bound_bps"], values["jobs"]["memory_values"]) == (None, None, 0)
+
+
+@pytest.mark.parametrize("controlled", ["transport", "beside.0.transport"])
+def test_the_collective_that_is_slowed_down_has_the_figures_of_congestion(controlled: str) -> None:
+    more = [f"{controlled}.congestion_control=dcqcn", "topology.link.ecn_threshold=20", "faults=[]"]
+    plan = make_plan(load_scenario(NETREDUCE, [*SMALL, *more], world="simulated"))
+    found = metrics(CheckContext(plan, sort_history(simulate(plan))))["congestion"]
+    hosts = {worker.name for worker in plan.parts[controlled != "transport"].workers}
+    assert set(found["rates"]) == hosts

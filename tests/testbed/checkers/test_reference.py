@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from testbed.checkers.folds import fold, ring_fold
+from testbed.checkers.folds import fold, pairs_fold, ring_fold
 from testbed.checkers.reference import expected_results
 from tests.support.judged import FakeSource, good_totals, small_plan
 from workloads.config import ArithmeticSpec
@@ -135,3 +135,14 @@ def test_a_source_may_reuse_its_buffer():
 
     plan = small_plan()
     assert bits(next(iter(expected_results(plan, Reusing)))[0]) == bits(good_totals(plan)[0])
+
+
+def test_pairs_are_added_near_or_far_partners_first():
+    big, small = np.float32(2**24), np.float32(1)
+    gradients = [np.array([value], np.float32) for value in (big, small, -big, small)]
+    spec = ArithmeticSpec("sum", "float32")
+    near, far = (pairs_fold(gradients, spec, far_first=first) for first in (False, True))
+    # (2^24 + 1) + (1 - 2^24) loses the first 1; (2^24 - 2^24) + (1 + 1) loses nothing.
+    assert (float(near[0]), float(far[0])) == (1.0, 2.0)
+    folded_in = [gradients[0], gradients[2], *gradients[1:2], *gradients[3:], *gradients[1:2]]
+    assert float(pairs_fold(folded_in, spec, far_first=True)[0]) == 3.0

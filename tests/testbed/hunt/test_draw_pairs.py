@@ -77,3 +77,11 @@ def test_hosts_recoveries_fabrics_and_faults_are_all_drawn(kind: str) -> None:
     assert {scenario.job.op for scenario in drawn} == {"sum", "max", "xor"}
     assert {scenario.job.dtype for scenario in drawn} == {"float32", "int32"}
     assert len({kind_of(fault) for scenario in drawn for fault in scenario.faults}) >= 11
+
+
+def test_near_and_far_partners_are_drawn_and_near_ones_are_simpler() -> None:
+    drawn = [scenario for scenario in MANY["rabenseifner"] if len(scenario.topology.hosts) > 2]
+    far = [scenario for scenario in drawn if scenario.job.own.partners == "far"]
+    assert len(drawn) / 3 < len(far) < 2 * len(drawn) / 3
+    simpler = [smaller.job.own.partners for smaller in smaller_pairs(far[0], PROTOCOLS["rabenseifner"])]
+    assert simpler.count("near") == 1

@@ -160,6 +160,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["nothing"], "no such scenario"),
         (["worker-killed"], ("cannot be hunted in: it is made to show something else than a pass; found fail; allowed: "
                             "pass")),
+        (["mixed-spine-leaf"], "schedules are drawn for one collective; found netreduce + ring; allowed: the jobs of"),
         (["hierarchical"], ("cannot be hunted in: until when its jobs must have ended is not worked out; found "
                            "parallel_netreduce; allowed: netreduce, atp, binomial_tree, dlcp, esa, grid")),
         (["atp", "--set", "switch.program=forward"], ("cannot be hunted in: nothing is aggregated, so no sum can be "

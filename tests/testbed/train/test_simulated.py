@@ -129,6 +129,11 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
             ),
         ),
         ("rack-int32", (), "job.dtype: a training cannot use this; found int32; allowed: float32"),
+        (
+            "mixed-spine-leaf",
+            (),
+            "beside: a training cannot use this; found jobs of other collectives; allowed: a training has the fabric",
+        ),
         ("rack", ("job.op=max",), "job.op: a training cannot use this; found max; allowed: sum"),
         (
             "switchml-two-jobs",

@@ -17,7 +17,8 @@ CASES = ("lossy", "data-lost", "link-flap")
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 @pytest.mark.parametrize(
     "name",
-    [f"{name.replace('_', '-')}-{case}" for name in SCHEDULES for case in CASES] + ["binomial-tree", "sharded-ps"],
+    [f"{name.replace('_', '-')}-{case}" for name in SCHEDULES for case in CASES]
+    + ["binomial-tree", "sharded-ps", "rabenseifner-far-lossy"],
 )
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, ["job.size=200kB"] if name.endswith("-lossy") else [], world=world)

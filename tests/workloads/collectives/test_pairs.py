@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from itertools import groupby
 
 import pytest
@@ -18,6 +19,7 @@ from workloads.collectives.sharded_ps import sharded_ps
 from workloads.costs import sent_bytes
 from workloads.errors import ScenarioError
 
+VARIANTS = {**SCHEDULES, "rabenseifner far": partial(rabenseifner, far_first=True)}
 _SUMS = ("chain_reduce", "reduce_scatter", "exchange", "collect")
 
 
@@ -57,39 +59,39 @@ def follow(schedule: tuple[PairPhase, ...], ranks: int, elements: int) -> list[l
     return held
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", VARIANTS)
 @given(st.integers(2, 20), st.integers(0, 40))
 def test_every_rank_ends_with_every_part_once(name: str, ranks: int, more: int) -> None:
     elements = ranks + more
     everybody = frozenset(range(ranks))
-    held = follow(SCHEDULES[name](ranks, elements), ranks, elements)
+    held = follow(VARIANTS[name](ranks, elements), ranks, elements)
     assert all(value == everybody for rank in held for value in rank)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", VARIANTS)
 @given(st.integers(2, 20))
 def test_no_rank_has_two_phases_of_one_name(name: str, ranks: int) -> None:
-    phases = Counter((rank, phase.name) for phase in SCHEDULES[name](ranks, 64) for rank in phase.ranks)
+    phases = Counter((rank, phase.name) for phase in VARIANTS[name](ranks, 64) for rank in phase.ranks)
     assert set(phases.values()) == {1}
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("ranks", [2, 4, 8, 16, 32])
 def test_the_busiest_rank_sends_what_the_closed_form_says(name: str, ranks: int) -> None:
     """The elements are a multiple of the ranks, so that halves are halves."""
     sent: Counter[int] = Counter()
-    for phase in SCHEDULES[name](ranks, 4 * ranks):
+    for phase in VARIANTS[name](ranks, 4 * ranks):
         for source, _, items in moves(phase):
             sent[source] += len(items)
-    assert max(sent.values()) == sent_bytes(name, ranks, 4 * ranks)
+    assert max(sent.values()) == sent_bytes(name.partition(" ")[0], ranks, 4 * ranks)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize("name", VARIANTS)
 @given(st.integers(2, 20))
 def test_no_rank_goes_back_a_step(name: str, ranks: int) -> None:
     """What the engine takes for one step are phases that follow one another."""
     at: dict[int, int] = {}
-    for phase in SCHEDULES[name](ranks, 4 * ranks):
+    for phase in VARIANTS[name](ranks, 4 * ranks):
         for rank in phase.ranks:
             assert at.get(rank, -1) <= phase.step
             at[rank] = phase.step
@@ -136,11 +138,20 @@ def test_four_ranks_halve_with_the_near_partner_first_and_double_with_the_far_on
     ]  # fmt: skip
 
 
+def test_far_partners_first_halve_from_the_far_one_on() -> None:
+    told = [(phase.name, phase.ranks, phase.first_element) for phase in rabenseifner(4, 8, far_first=True)]
+    assert told == [
+        ("halve_0", (2, 0), 0), ("halve_0", (3, 1), 0), ("halve_1", (1, 0), 0), ("halve_1", (3, 2), 4),
+        ("double_1", (1, 0), 0), ("double_1", (3, 2), 4), ("double_0", (2, 0), 0), ("double_0", (3, 1), 0),
+    ]  # fmt: skip
+
+
 def test_near_partners_first_take_little_out_of_a_rack() -> None:
-    """Four racks of four, an element per rank: the bytes that leave a rack, in gradients (2 (R-1) / R for halving)."""
-    for name, gradients in (("rabenseifner", 1.5), ("recursive_doubling", 8.0)):
+    """Four racks of four, an element per rank: the bytes that leave a rack, in gradients: 2 (R-1) / R for halving with
+    near partners first, 2 m (1 - 1/R) with far ones."""
+    for name, gradients in (("rabenseifner", 1.5), ("rabenseifner far", 6.0), ("recursive_doubling", 8.0)):
         left = sum(
-            len(items) for phase in SCHEDULES[name](16, 16) for source, to, items in moves(phase) if source < 4 <= to
+            len(items) for phase in VARIANTS[name](16, 16) for source, to, items in moves(phase) if source < 4 <= to
         )
         assert left / 16 == gradients
 

@@ -29,6 +29,7 @@ from testbed.history.files import read_history
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
 from tests.testbed.worlds.simulated.test_pairs import FRAME, MTU, SHAPE, seconds_of
@@ -144,12 +145,20 @@ def test_times_are_those_of_the_table(collective: str, ranks: int, size: int, or
 
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 @pytest.mark.parametrize(
-    ("collective", "gradients"), [("ring", 1.875), ("recursive_doubling", 8.0), ("rabenseifner", 1.5)]
+    ("collective", "own", "gradients"),
+    [
+        ("ring", None, 1.875),
+        ("recursive_doubling", None, 8.0),
+        ("rabenseifner", RabenseifnerKeys("near"), 1.5),
+        ("rabenseifner", RabenseifnerKeys("far"), 6.0),
+    ],
 )
-def test_bytes_that_leave_and_enter_a_rack(collective: str, gradients: float, world: str, tmp_path: Path) -> None:
+def test_bytes_that_leave_and_enter_a_rack(
+    collective: str, own: RabenseifnerKeys | None, gradients: float, world: str, tmp_path: Path
+) -> None:
     """Four racks of four, ranks in order. Beside data a link carries the ACKs of what came the other way."""
     size = MTU * 128
-    scenario = replace(job_on(spine_leaf([4, 4, 4, 4], 1, SHAPE), collective, size), world=world)
+    scenario = replace(job_on(spine_leaf([4, 4, 4, 4], 1, SHAPE), collective, size, own=own), world=world)
     result = run_scenario(scenario, tmp_path / "run")
     assert result.document["verdict"] == "pass", result.document["checks"]
     hosts, found = {node.name for node in scenario.topology.hosts}, dict[tuple[str, str], float]()

@@ -17,6 +17,7 @@ from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import Simulation, simulate
 from tests.support.schedules import SCHEDULES
 from topologies import LinkShape, Topology, rack, spine_leaf
@@ -24,11 +25,14 @@ from workloads.costs import flat, sent_bytes
 from workloads.events import CollectiveCompleted, CollectiveStarted, RcStatistics, Retransmission
 
 SHAPE = LinkShape(rate_bps=100_000_000, delay_ns=20_000)
-NAMES = tuple(SCHEDULES)
+FAR = "rabenseifner far"
+NAMES = (*SCHEDULES, FAR)
 MTU, FRAME = 1024, 1082
 
 
 def scenario_of(collective: str, hosts: int | Topology, *faults: Any, seed: int = 1, **job: Any) -> Scenario:
+    if collective == FAR:
+        collective, job = "rabenseifner", {"own": RabenseifnerKeys("far"), **job}
     topology = rack(hosts, SHAPE) if isinstance(hosts, int) else hosts
     options = {"size_bytes": 28_004, "message_packets": 8, "iterations": 2, **job}
     every = tuple(link.name for link in topology.links)
@@ -127,7 +131,7 @@ def test_the_time_is_that_of_the_closed_form(collective: str, hosts: int, size: 
     scenario = scenario_of(collective, hosts, size_bytes=size, iterations=1, message_packets=170)
     quiet = replace(with_transport(scenario, timeout_code=18), capture=False)
     ack_s, frame_s, delays_s = 2 * 62 * 8 / 1e8, FRAME * 8 / 1e8, 4 * 20e-6
-    closed = getattr(flat, collective)(hosts, size, 1e8 * MTU / FRAME, ack_s + frame_s + delays_s)
+    closed = getattr(flat, collective.partition(" ")[0])(hosts, size, 1e8 * MTU / FRAME, ack_s + frame_s + delays_s)
     assert seconds_of(list(simulate(make_plan(quiet)))) == pytest.approx(closed, rel=0.05)
 
 
@@ -142,7 +146,7 @@ def test_packets_and_bytes_of_each_host(collective: str, hosts: int) -> None:
     for record in simulate(plan):
         if isinstance(record.event, RcStatistics):
             sent[record.node] = sent.get(record.node, 0) + record.event.packets_sent
-    assert max(sent.values()) == int(sent_bytes(collective, hosts, size)) // MTU
+    assert max(sent.values()) == int(sent_bytes(collective.partition(" ")[0], hosts, size)) // MTU
     assert len(set(sent.values())) == 1 or collective == "binomial_tree"
     assert len(sent) == hosts
     assert sum(sum(connection.message_packets) for connection in plan.connections) == sum(sent.values())
