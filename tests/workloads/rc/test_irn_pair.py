@@ -78,7 +78,7 @@ def test_a_lost_tail_waits_for_rto_low_when_few_are_in_flight_and_for_rto_high_w
 
 
 @pytest.mark.parametrize("in_order", [True, False])
-@pytest.mark.parametrize("recovery", ["irn", "irn-rack"])
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
 @pytest.mark.parametrize("psn", START_PSNS)
 def test_a_whole_window_lost_costs_two_timers_and_not_one_for_each_packet(
     psn: int, recovery: str, in_order: bool

@@ -68,14 +68,14 @@ def test_one_that_is_trimmed_again_and_again_is_asked_for_each_time(recovery: st
     assert {later - before for before, later in pairwise(left)} == {2 * DELAY}
 
 
-@pytest.mark.parametrize("recovery", ["irn", "irn-rack"])
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
 def test_irn_sends_nothing_else_again(recovery: str) -> None:
     pair = transfer(recovery, {1: 1, 2: 2, 5: 1, 9: 1}, packets=12)
     assert statistics(pair, "a").timeouts == 0
     assert [copies(pair, offset) for offset in range(12)] == [1, 2, 3, 1, 1, 2, 1, 1, 1, 2, 1, 1]
 
 
-@pytest.mark.parametrize("recovery", ["irn", "irn-rack"])
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
 def test_irn_asks_by_name(recovery: str) -> None:
     pair = transfer(recovery, {2: 1})
     asked = [sent.packet for sent in pair.sent if sent.packet.aeth and sent.packet.aeth.syndrome == Nak.TRIMMED]
@@ -84,7 +84,7 @@ def test_irn_asks_by_name(recovery: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("recovery", ["irn", "irn-rack"])
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
 def test_a_loss_beside_it_is_found_as_ever(recovery: str) -> None:
     """The oldest packet is trimmed, and one behind it is lost: its hole is seen though the oldest is asked for."""
     settings = {"trimming": True, "irn": IRN, "delay_ns": DELAY, "spacing_ns": 1000}
