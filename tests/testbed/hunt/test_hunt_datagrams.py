@@ -85,4 +85,4 @@ def test_each_protocol_survives_many_schedules(program):
     many = 200 if hunted.hunt.watches_slots else 80
     found = run_hunt(Prey(20, many, program=hunted.program, kind=program), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
-    assert len(found.coverage.struck) >= 10
+    assert len(found.coverage.struck) >= 8

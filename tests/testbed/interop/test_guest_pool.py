@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -48,10 +49,12 @@ def test_one_guest_runs_here():
 
 
 def test_guests_are_processes_and_each_task_is_done_once():
+    both_have_one = multiprocessing.get_context("fork").Barrier(2)
+
     def one_each_then_the_rest(guest, take, tell, say):
         """No guest takes a second task before the other has one."""
         tell(first := take(), outcome(first, f"{guest} {os.getpid()}"))
-        time.sleep(0.2)
+        both_have_one.wait(60)
         return serve_all(guest, take, tell, say)
 
     outcomes, said, facts = run(one_each_then_the_rest)
