@@ -13,9 +13,9 @@ import os
 import socket
 import statistics
 import struct
-import subprocess
 import sys
 
+from benchmarks.emulated_times import busy_processes
 from testbed.kernel.receive_queues import processor_for, receive_all_on
 from tests.support.namespace import own_namespace
 
@@ -81,15 +81,10 @@ def main() -> int:
     parser.add_argument("--busy", type=int, default=0, help="processes that are busy beside it")
     options = parser.parse_args()
     found: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
-    spin = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
-    try:
+    with busy_processes(options.busy):
         for _ in range(options.repeats):
             for by_one in found:
                 found[by_one].append(overtaken(options.frames, by_one=by_one))
-    finally:
-        for process in spin:
-            process.kill()
-            process.wait()
     for by_one, counts in found.items():
         late = [late for _, late in counts]
         print(

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from switch_nodes.netreduce.connections import ConnectionTable
-from switch_nodes.netreduce.fabric import LeafRing
 from switch_nodes.netreduce.frames import FrameReader
 from switch_nodes.netreduce.ring import Ring
 from workloads.machine import Buffer
@@ -60,8 +59,7 @@ class AnswerMaps:
             if found is None:
                 continue
             message, offset, packets = found
-            comes_down = isinstance(ring, LeafRing) and rank == ring.inbound
-            port = ring.uplink_of(message) if isinstance(ring, LeafRing) and comes_down else None
+            port = ring.answer_port(rank, message)
             count = min(held.packets, packets - offset)
             limit, bits = _order_of(ring, table, rank, held.newest), held.bits & ((1 << count) - 1)
             for at in range(count):
@@ -83,10 +81,4 @@ def _is_held(ring: Ring, rank: int, message: int, slot: int, limit: int) -> bool
     """Rule 1. A message that is gone from here is known to have come everywhere."""
     if ring.tag[slot] != message:
         return int(ring.tag[slot]) > message
-    is_here, bitmap = bool(ring.done[slot]), int(ring.bitmap[slot])
-    went_on = is_here
-    if not (isinstance(ring, LeafRing) and rank == ring.inbound):
-        is_here = bool(bitmap >> rank & 1)
-        if isinstance(ring, LeafRing) and rank == ring.boundary:
-            went_on = bitmap == ring.everyone
-    return is_here and (not went_on or int(ring.sent_order[slot, rank]) > limit)
+    return ring.has(slot, rank) and (not ring.went_on(slot, rank) or int(ring.sent_order[slot, rank]) > limit)

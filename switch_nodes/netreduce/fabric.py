@@ -89,6 +89,16 @@ class LeafRing(Ring):
         """Port to the root of a message."""
         return self.uplinks[root_of(self.id, number, len(self.uplinks))]
 
+    def has(self, slot: int, rank: int) -> bool:
+        return bool(self.done[slot]) if rank == self.inbound else super().has(slot, rank)
+
+    def went_on(self, slot: int, rank: int) -> bool:
+        return self._is_full(slot) if rank == self.boundary else super().went_on(slot, rank)
+
+    def answer_port(self, rank: int, number: int) -> int | None:
+        """From the boundary's receiver to the spine that sums the message."""
+        return self.uplink_of(number) if rank == self.inbound else None
+
     @property
     def most_port(self) -> int:
         return max(self.uplinks)

@@ -85,8 +85,8 @@ def _check(library: ctypes.CDLL) -> None:
 
 
 class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
-    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn`, and
-    for rings of `irn-held`, all frames take the reference."""
+    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn`, and for rings of
+    `irn-held`, all frames take the reference."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)

@@ -155,6 +155,18 @@ class Ring:
         position, rest = divmod(va - self.receive_vas[rank], self.mtu)
         return None if rest or position < 0 else divmod(position, self.message_packets)
 
+    def has(self, slot: int, rank: int) -> bool:
+        """Whether what comes on connection `rank` is in the slot."""
+        return bool(int(self.bitmap[slot]) >> rank & 1)
+
+    def went_on(self, slot: int, rank: int) -> bool:
+        """Whether what came on connection `rank` left with the others of the slot, once at least."""
+        return bool(self.done[slot])
+
+    def answer_port(self, rank: int, number: int) -> int | None:
+        """Port by which answers about message `number` of connection `rank` leave; None: as a plain switch would."""
+        return None
+
     def note_sent(self, slot: int, connection: int) -> None:
         """A slot's packet, sum or value leaves on a connection."""
         if self.tells_held:

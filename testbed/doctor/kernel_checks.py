@@ -13,6 +13,7 @@ from typing import Any
 
 from testbed.doctor.model import ProbeFailed
 from testbed.kernel.offloads import read_offloads, turn_offloads_off
+from testbed.kernel.receive_queues import may_receive_on, processor_for, receive_all_on
 from testbed.kernel.shaping import read_qdisc, shape
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "check_namespaces",
     "check_netem",
     "check_offloads",
+    "check_order",
     "check_priority",
     "check_veth",
 ]
@@ -169,6 +171,14 @@ def check_af_packet() -> str:
     if missing:
         raise ProbeFailed(f"the C library lacks {', '.join(missing)}")
     return "a frame crossed a veth pair; recvmmsg, sendmmsg"
+
+
+def check_order() -> str:
+    """Nothing is written to links that are not ours: `lo` has the same setting as they will have."""
+    if not may_receive_on("lo"):
+        raise ProbeFailed("sysfs has no rps_cpus that may be written")
+    joints = "" if receive_all_on(processor_for(0)) else "; not at joints of links, for want of rps_default_mask"
+    return f"one processor can receive what comes by an interface{joints}"
 
 
 def check_offloads() -> str:

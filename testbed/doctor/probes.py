@@ -56,6 +56,14 @@ PROBES: tuple[ProbeSpec, ...] = (
         isolated=True,
     ),
     ProbeSpec(
+        "order",
+        "one receiving processor for each link",
+        kernel.check_order,
+        "frames of a link may overtake each other when the machine is busy",
+        _KERNEL + " (CONFIG_RPS), and sysfs that may be written",
+        isolated=True,
+    ),
+    ProbeSpec(
         "mininet",
         "Mininet for this interpreter, and mnexec",
         host.check_mininet,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["processor_for", "receive_all_on", "receive_on"]
+__all__ = ["may_receive_on", "processor_for", "receive_all_on", "receive_on"]
 
 _DEFAULT = Path("/proc/sys/net/core/rps_default_mask")
 """Documentation/admin-guide/sysctl/net.rst; of a namespace since Linux 6.3"""
@@ -23,14 +23,23 @@ def processor_for(number: int) -> int:
     return usable[number % len(usable)]
 
 
+def may_receive_on(interface: str) -> bool:
+    """Whether the kernel has the setting (CONFIG_RPS) and lets us change it, at an interface that our sysfs shows."""
+    return bool(_settings(Path("/"), interface))
+
+
 def receive_on(pid: int, interface: str, processor: int) -> bool:
-    """`pid`: a process that sees the sysfs of the interface's namespace. False where the kernel has no such setting
-    (CONFIG_RPS), or sysfs is not to be written. Raises OSError when the kernel refuses."""
-    queues = Path(f"/proc/{pid}/root/sys/class/net/{interface}/queues")
-    masks = [mask for mask in sorted(queues.glob("rx-*/rps_cpus")) if os.access(mask, os.W_OK)]
-    for mask in masks:
-        mask.write_text(_spelled(1 << processor), encoding="ascii")
-    return bool(masks)
+    """`pid`: a process that sees the sysfs of the interface's namespace. False where the setting is missing, or is not
+    to be written. Raises OSError when the kernel refuses."""
+    settings = _settings(Path("/proc", str(pid), "root"), interface)
+    for setting in settings:
+        setting.write_text(_spelled(1 << processor), encoding="ascii")
+    return bool(settings)
+
+
+def _settings(root: Path, interface: str) -> list[Path]:
+    queues = sorted((root / "sys/class/net" / interface / "queues").glob("rx-*"))
+    return [queue / "rps_cpus" for queue in queues if os.access(queue / "rps_cpus", os.W_OK)]
 
 
 def receive_all_on(processor: int) -> bool:

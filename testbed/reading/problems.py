@@ -98,7 +98,7 @@ class Problems:
         allowed: str | None = None,
         hint: str | None = None,
     ) -> None:
-        place = self.place(path)
+        place, path = self.place(path), self.whole(path)
         error = ScenarioError(
             problem,
             file=place.file,
@@ -113,7 +113,7 @@ class Problems:
 
     def relay(self, path: KeyPath, error: ScenarioError) -> None:
         """A problem of another file, which the value at `path` names."""
-        place = self.place(path)
+        place, path = self.place(path), self.whole(path)
         where = format_path(path) + (f" of {place.file}" if place.line is None else f" in {place.file}:{place.line}")
         relayed = ScenarioError(
             error.problem, file=error.file, line=error.line, key=error.key, found=error.found, allowed=error.allowed,
@@ -131,6 +131,13 @@ class Problems:
 
     def place(self, path: KeyPath) -> Place:
         """Of the nearest enclosing key that was written."""
+        return self._nearest(self.whole(path))
+
+    def whole(self, path: KeyPath) -> KeyPath:
+        """Where that stands in the file."""
+        return path
+
+    def _nearest(self, path: KeyPath) -> Place:
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, Place(self.file))
@@ -151,39 +158,19 @@ class Problems:
 
 
 class _Inside(Problems):
-    """As `Problems.inside`."""
+    """As `Problems.inside`. What is told here is told there."""
 
     def __init__(
         self, outer: Problems, path: KeyPath, outside: Collection[str], instead: Mapping[str, KeyPath]
     ) -> None:
         places = {key[len(path) :]: place for key, place in outer.places.items() if key[: len(path)] == path}
-        super().__init__(outer.file, places, outer.folder)
+        super().__init__(outer.file, places, outer.folder, outer._found)
         self._outer, self._path, self._outside, self._instead = outer, path, outside, instead
 
-    def add(
-        self,
-        path: KeyPath,
-        problem: str,
-        *,
-        found: str | None = None,
-        allowed: str | None = None,
-        hint: str | None = None,
-    ) -> None:
-        self._outer.add(self._whole(path), problem, found=found, allowed=allowed, hint=hint)
+    def whole(self, path: KeyPath) -> KeyPath:
+        if not path or path[0] not in self._outside:
+            path = (*self._path, *(self._instead.get(str(path[0]), path) if path else path))
+        return self._outer.whole(path)
 
-    def relay(self, path: KeyPath, error: ScenarioError) -> None:
-        self._outer.relay(self._whole(path), error)
-
-    def place(self, path: KeyPath) -> Place:
-        return self._outer.place(self._whole(path))
-
-    def _whole(self, path: KeyPath) -> KeyPath:
-        if path and path[0] in self._outside:
-            return path
-        return (*self._path, *(self._instead.get(str(path[0]), path) if path else path))
-
-    def __bool__(self) -> bool:
-        return bool(self._outer)
-
-    def __len__(self) -> int:
-        return len(self._outer)
+    def _nearest(self, path: KeyPath) -> Place:
+        return self._outer._nearest(path)

@@ -20,6 +20,8 @@ from testbed.worlds.base import RunFacts
 __all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
 
 SCHEMA_VERSION = 1
+_BY_TIMERS = "timers"
+"""how jobs over datagrams repair losses"""
 
 
 def judge(
@@ -112,6 +114,7 @@ def document(
         "seed": scenario.seed,
         "hosts": len(plan.workers),
         "collective": " + ".join(part.scenario.job.collective for part in plan.parts),
+        "recoveries": sorted({_recovery(part) for part in plan.parts}),
         "program": scenario.switch.program,
         "verdict": str(merge_results(checked.results)),
         "expect": scenario.expect,
@@ -132,6 +135,10 @@ def document(
     }
     finite: dict[str, Any] = _finite(result)
     return finite
+
+
+def _recovery(part: Plan) -> str:
+    return part.scenario.transport.recovery if part.ring_workers else _BY_TIMERS
 
 
 def to_json(result: dict[str, Any]) -> str:

@@ -166,9 +166,9 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
         share = ""
         if again["packets"] is not None and again["of_packets_sent"]:
             share = f"; {again['packets']:,} of {again['of_packets_sent']:,} packets were sent again"
-        back = f"sent again: {backs}" if datagrams else f"senders went back: {backs}"
-        lines.append(Line(f"{back}{share}", "", 2))
-        lines += [] if datagrams else _go_back_n(again, lost)
+        goes_back = result["recoveries"] == ["gbn"]
+        lines.append(Line(f"{'senders went back' if goes_back else 'sent again'}: {backs}{share}", "", 2))
+        lines += _go_back_n(again, lost) if goes_back else []
     switch = []
     if metrics["replayed_results"]:
         switch.append(f"repeated {amount(metrics['replayed_results'], 'result')} from its slots")

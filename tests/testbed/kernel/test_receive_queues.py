@@ -8,7 +8,7 @@ import pytest
 
 from testbed.kernel import receive_queues
 from testbed.kernel.namespaces import PrivateNetwork
-from testbed.kernel.receive_queues import processor_for, receive_all_on, receive_on
+from testbed.kernel.receive_queues import may_receive_on, processor_for, receive_all_on, receive_on
 
 
 def test_processors_are_taken_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,6 +24,7 @@ def test_masks_are_spelled_in_groups_of_32_bits() -> None:
 
 def test_an_interface_that_is_not_there_has_no_queues() -> None:
     assert not receive_on(os.getpid(), "no-such-port", 0)
+    assert not may_receive_on("no-such-port")
 
 
 @pytest.mark.root

@@ -33,6 +33,20 @@ def test_passing_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("recoveries", "explained"),
+    [(["gbn"], True), (["irn"], False), (["gbn", "irn"], False), (["gbn", "timers"], False)],
+)
+def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeypatch, recoveries, explained):
+    result = result_of(lossy_context(tmp_path), monkeypatch) | {"recoveries": recoveries}
+    result["metrics"]["lost"]["data"] = 10
+    result["metrics"]["retransmissions"] |= {"packets": 500, "of_packets_sent": 1000, "by_cause": {"nak": 9}}
+    text = plain_summary(result)
+    assert ("that is go-back-N" in text) == explained
+    assert ("senders went back: 9 after a NAK" in text) == explained
+    assert ("sent again: 9 after a NAK" in text) == (not explained)
+
+
+@pytest.mark.parametrize(
     ("environment", "line"),
     [
         ({}, "code that ran: nobody told, so speeds may be those of the Python reference"),

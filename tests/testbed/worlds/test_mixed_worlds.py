@@ -30,11 +30,19 @@ _BETWEEN_HOSTS = {
 
 
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("name", ["mixed-netreduce-ring", "mixed-atp-rabenseifner", "mixed-spine-leaf"])
-def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "recoveries"),
+    [
+        ("mixed-netreduce-ring", ["gbn", "irn"]),
+        ("mixed-atp-rabenseifner", ["irn", "timers"]),
+        ("mixed-spine-leaf", ["gbn", "irn"]),
+    ],
+)
+def test_a_built_in_passes(name: str, recoveries: list[str], world: str, tmp_path: Path) -> None:
     result = run_scenario(load_scenario(name, world=world), tmp_path / "run")
     assert result.document["verdict"] == "pass", result.document["checks"]
     assert all(fault["strikes"] for fault in result.document["faults"])
+    assert result.document["recoveries"] == recoveries
     jobs = result.document["metrics"]["jobs"]["each"]
     assert " + ".join(dict.fromkeys(job["collective"] for job in jobs)) == result.document["collective"]
 

@@ -78,8 +78,8 @@ class TestBuilt:
         masks = []
         for node in ("h1", "h2", "s1"):
             for name in network.interfaces(node):
-                place = f"/proc/{network.pid(node)}/root/sys/class/net/{name}/queues/rx-0/rps_cpus"
-                masks.append(int(Path(place).read_text(encoding="ascii").replace(",", ""), 16))
+                place = Path("/proc", str(network.pid(node)), "root", "sys/class/net", name, "queues/rx-0/rps_cpus")
+                masks.append(int(place.read_text(encoding="ascii").replace(",", ""), 16))
         assert all(mask.bit_count() == 1 for mask in masks)
         assert len(set(masks)) == min(2, len(os.sched_getaffinity(0)))
 
