@@ -3,7 +3,7 @@
 `python -P -m benchmarks.bench_link_order` as root: a sender that moves from processor to processor gives numbered
 frames to a shaped veth interface, and the other end counts those that were overtaken. In turns the other end leaves it
 to the sender's processor who handles a frame, as the kernel does by itself, and has one processor for all
-(`testbed.kernel.receive_queues`). Load beside it makes the difference larger (`--busy 2`).
+(`testbed.kernel.receive_queues`).
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig
+from switch_nodes.jobs import JobConfig, TreeLinks
 from workloads.datagrams.problems import MAX_WORKERS
 from workloads.errors import ScenarioError
 from workloads.wire.aggregation import MAX_ELEMENTS
 
-__all__ = ["check_job", "job_refused"]
+__all__ = ["check_job", "check_tree", "job_refused"]
 
 
 def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: object, allowed: str) -> ScenarioError:
@@ -45,3 +45,23 @@ def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_ele
     if config.arithmetic.op != "sum" or config.arithmetic.dtype not in dtypes:
         found, allowed = f"{config.arithmetic.op} of {config.arithmetic.dtype}", ", ".join(dtypes[:-1])
         raise refuse("arithmetic", found, f"sum of {allowed} or {dtypes[-1]}")
+
+
+def check_tree(switch: SwitchConfig, config: JobConfig, tree: TreeLinks, members: int) -> None:
+    """The switch's place in a tree of a job of the switch, below which are some of `members` ranks. Raises
+    ScenarioError when it cannot be one."""
+    ports = [tree.up, *(child.port for child in tree.children)]
+    if len(set(ports)) != len(ports) or not set(ports) <= set(range(switch.ports)):
+        raise job_refused(switch, config, "ports of the tree", str(ports), f"different ones of 0 .. {switch.ports - 1}")
+    if not tree.children or not _apart([child.ranks for child in tree.children], members):
+        found = ", ".join(f"{child.ranks:#x}" for child in tree.children) or "nobody"
+        raise job_refused(switch, config, "ranks below", found, "somebody, and each rank behind one port")
+
+
+def _apart(bitmaps: Sequence[int], members: int) -> bool:
+    seen = 0
+    for bitmap in bitmaps:
+        if not bitmap or bitmap & seen or bitmap >> members:
+            return False
+        seen |= bitmap
+    return True

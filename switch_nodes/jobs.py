@@ -53,12 +53,13 @@ class TreeChild:
 
 @dataclass(frozen=True, slots=True)
 class TreeLinks:
-    """A switch in a combining tree (program `repair`), whose root is the newcomer, the member with the highest rank."""
+    """A switch in a combining tree, whose root is a host: of program `repair` the newcomer, the member with the highest
+    rank; of program `ps` the parameter server."""
 
     up: int
-    """port towards the newcomer"""
-    newcomer: bool
-    """it is at that port itself"""
+    """port towards the root"""
+    is_last: bool
+    """the root is at that port itself"""
     children: tuple[TreeChild, ...]
 
 
@@ -85,6 +86,9 @@ class JobConfig:
     """None: all members are at ports of this switch, and no other one aggregates"""
     tree: TreeLinks | None = None
     """program `repair`: its place in the combining tree"""
+    trees: tuple[TreeLinks | None, ...] = ()
+    """program `ps`: its place in each of the job's trees, None: it is in others; block b takes tree b modulo their
+    number"""
     partial_after_ns: int = 0
     """program `dlcp`: a slot that has waited so long for other workers leaves with those that it has"""
     adds: bool = True

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "DIGEST_DELAY_NS",
     "IRN_END_TO_END",
     "IRN_HELD",
     "IRN_RECOVERIES",
@@ -203,6 +204,10 @@ class ComputeConfig:
     """each layer is computed, backward, when the result of the one in front of it in the gradient is there"""
 
 
+DIGEST_DELAY_NS = 100_000_000
+"""real time until the last digest: hashing must not take the processor from peers that still receive"""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadConfig:
     kind: str
@@ -216,6 +221,7 @@ class WorkloadConfig:
     """the job starts that long after the traffic"""
     compute: ComputeConfig | None = None
     """None: gradients are ready at once; the elements of its layers are those of the gradient"""
+    digest_delay_ns: int = DIGEST_DELAY_NS
 
 
 class GroupShare(Protocol):
@@ -224,7 +230,6 @@ class GroupShare(Protocol):
     @property
     def kind(self) -> str:
         """the collective's name"""
-        ...
 
     @property
     def rank(self) -> int: ...

@@ -58,5 +58,5 @@ def _check_levels(switch: SwitchConfig, config: JobConfig) -> None:
         raise job_refused(switch, config, "ranks by rack", list(levels.racks), "each rank in one rack, none empty")
     if levels.own is not None and not 0 <= levels.own < len(levels.racks):
         raise job_refused(switch, config, "its own rack", levels.own, f"0 .. {len(levels.racks) - 1}, or none")
-    if levels.own is None and not levels.collects:
+    if levels.own is None and not levels.collects and not config.trees:
         raise job_refused(switch, config, "neither workers nor the server are here", "no role", "not to tell it")

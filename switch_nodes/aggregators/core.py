@@ -45,6 +45,8 @@ class AggregatorProgram(AggregatorSender):
 
     policy = Policy.ATP
     judge_class = SlotJudge
+    job_class = ServedJob
+    entrance_class = Entrance
     counter_names = (*AggregatorSender.counter_names, *_COUNTERS, *ENTRANCE_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs) -> None:
@@ -54,8 +56,8 @@ class AggregatorProgram(AggregatorSender):
         super().__init__(config, knobs)
         self._traced = config.trace
         self.judge = self.judge_class(self.memory, knobs)
-        self.served = {job.job: ServedJob(job) for job in config.jobs}
-        self._entrance = Entrance(self.served, self.policy)
+        self.served = {job.job: self.job_class(job) for job in config.jobs}
+        self._entrance = self.entrance_class(self.served, self.policy)
         self._table = aggregator_table(knobs)
         self._age = _AGES[knobs.age]
         self._handlers = self.handlers()
@@ -283,7 +285,7 @@ class AggregatorProgram(AggregatorSender):
             if slot is None or slot.served is not served:
                 continue
             delivered_at = served.delivered.get(slot.block)
-            if slot.bitmap == served.target:
+            if slot.bitmap == slot.target:
                 left += delivered_at is not None and slot.opened < delivered_at
             elif delivered_at is None:
                 left += 1

@@ -22,8 +22,7 @@ _ECN, _RESEND, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.RESEND), int(Data
 
 class Entrance:
     """Contributions on their way to a job's server, results from it, and its reminders. All else is other people's:
-    NACKs, other policies, jobs that are not served here, and what crosses a switch that is neither its rack's nor its
-    server's."""
+    NACKs, other policies, jobs that are not served here, and what crosses a switch that has no part in the sum."""
 
     def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
         self.served, self.policy = served, policy
@@ -39,11 +38,10 @@ class Entrance:
             if not served.config.adds:
                 return None
             member = served.by_ip.get(found.src_ip)
-            local = member is not None and member.rank in served.ranks_here
-            if found.dst_ip != served.server.ip or not (local or served.collects):
+            if found.dst_ip != served.server.ip or not served.adds_from(member, header.sequence):
                 return None
-            problem = _contribution(port, found, served, member, local)
-        elif _is_from_above(found, served):
+            problem = _contribution(port, found, served, member)
+        elif _is_from_above(found, served) and served.has_results_of(header.sequence):
             problem = _from_above(port, found, served)
         else:
             return None
@@ -54,17 +52,16 @@ class Entrance:
         return Arrival(served, rank, port, frame, found, congested)
 
 
-def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMember | None, local: bool) -> str | None:
-    """What is wrong with it. Inside is its worker, or workers of one other rack; all of that rack, if it says so
-    (EDGE); or, as an answer to a NACK, the whole sum."""
+def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMember | None) -> str | None:
+    """What is wrong with it."""
     header, config = found.header, served.config
     if member is None and found.src_ip != config.service_ip:
         return "malformed"
-    if (member is not None and local and member.port != port) or (not local and port in served.ports_here):
+    if not served.comes_by(port, member, header.sequence):
         return "wrong_port"
     if not config.first_slot <= header.slot <= served.last_slot:
         return "bad_slot"
-    bitmap, edge = header.bitmap0, header.flags & _EDGE
+    bitmap, edge = header.bitmap0, bool(header.flags & _EDGE)
     if (
         not bitmap
         or bitmap & ~served.everyone
@@ -75,11 +72,8 @@ def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMemb
     ):
         return "malformed"
     if header.flags & _RESEND and bitmap == served.everyone and not edge:
-        return None
-    if member is not None and local:
-        return None if bitmap == 1 << member.rank and not edge else "malformed"
-    within = [mask for mask in served.other_racks if not bitmap & ~mask]
-    return None if within and (not edge or bitmap == within[0]) else "malformed"
+        return None  # the whole sum, as an answer to a NACK
+    return None if served.may_hold(port, member, header.sequence, bitmap, edge=edge) else "malformed"
 
 
 def _is_from_above(found: Datagram, served: ServedJob) -> bool:
@@ -94,7 +88,7 @@ def _from_above(port: int, found: Datagram, served: ServedJob) -> str | None:
     """From the server; at a rack's switch also from the switch that collects."""
     if found.src_ip != served.server.ip and (served.collects or found.src_ip != served.config.service_ip):
         return "malformed"
-    if port != served.server.port if served.collects else port in served.ports_here:
+    if not served.is_above(port, found.header.sequence):
         return "wrong_port"
     if not served.config.first_slot <= found.header.slot <= served.last_slot:
         return "bad_slot"

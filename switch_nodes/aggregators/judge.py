@@ -29,7 +29,7 @@ class SlotJudge:
         if header.flags & _BYPASS or not self.belongs_here(a):
             return SlotEvent.BYPASS
         if slot is None:
-            return SlotEvent.COMPLETING if header.bitmap0 == a.served.target else SlotEvent.NEW
+            return SlotEvent.COMPLETING if header.bitmap0 == a.target else SlotEvent.NEW
         if slot.owner == (header.job, header.sequence, header.tensor):
             if slot.header.nelem != header.nelem:
                 return SlotEvent.MISMATCH
@@ -38,7 +38,7 @@ class SlotJudge:
             return SlotEvent.COMPLETING if self.completes(slot, a) else SlotEvent.NEW
         if self.knobs.reclaim and slot.served is a.served and self.is_successor(slot, a):
             return SlotEvent.SUCCESSOR
-        if self.is_preferred(slot, a) and header.bitmap0 != a.served.target:
+        if self.is_preferred(slot, a) and header.bitmap0 != a.target:
             return SlotEvent.OTHER_LOWER
         return SlotEvent.OTHER
 
@@ -66,12 +66,13 @@ class SlotJudge:
         return slot is not None and slot.served is a.served and slot.sequence == header.sequence
 
     def belongs_here(self, a: Arrival) -> bool:
-        """One worker of this switch, or all of a rack, which their own switch has added."""
-        return a.rank in a.served.ranks_here or bool(a.found.header.flags & _EDGE)
+        header = a.found.header
+        edge = bool(header.flags & _EDGE)
+        return a.served.joins(a.port, a.rank, header.sequence, header.bitmap0, edge=edge)
 
     def completes(self, slot: Aggregator, a: Arrival) -> bool:
         """Decided by who is inside, not by how many packets came."""
-        return slot.bitmap | a.found.header.bitmap0 == slot.served.target
+        return slot.bitmap | a.found.header.bitmap0 == slot.target
 
     def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
         """Of a newer tensor, or a window later in the same one; both are counted modulo 2^32. A worker that sends it

@@ -39,7 +39,7 @@ class Aggregator:
 
     __slots__ = (
         "bitmap", "congested", "entered", "exponents", "header", "opened", "overflow", "owner", "priority", "sequence",
-        "served", "tensor", "values",
+        "served", "target", "tensor", "values",
     )  # fmt: skip
 
     def __init__(self, served: ServedJob, found: Datagram, now: int) -> None:
@@ -47,6 +47,8 @@ class Aggregator:
         header = found.header
         self.served, self.sequence, self.tensor = served, header.sequence, header.tensor
         self.owner = (header.job, header.sequence, header.tensor)
+        self.target = served.target_of(header.sequence)
+        """`bitmap` of the complete sum"""
         self.header: AggregationHeader = header
         """of the packet that opened it"""
         self.bitmap = 0
@@ -109,7 +111,7 @@ class Memory:
         slot = self.slots[index]
         if slot is None:
             return SlotState.EMPTY
-        return SlotState.DONE if slot.bitmap == slot.served.target else SlotState.FILLING
+        return SlotState.DONE if slot.bitmap == slot.target else SlotState.FILLING
 
     def take(self, index: int, served: ServedJob, found: Datagram, now: int) -> Aggregator:
         """The empty slot becomes that of the packet's block."""

@@ -19,7 +19,7 @@ from workloads.wire.aggregation import (
     payload_sum,
 )
 
-__all__ = ["Arrival", "answer_empty", "from_slot", "redirected", "remade", "result_frames"]
+__all__ = ["Arrival", "answer_empty", "from_slot", "redirected", "remade", "result_frame", "result_frames"]
 
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
@@ -42,6 +42,11 @@ class Arrival(NamedTuple):
     @property
     def block(self) -> int:
         return (self.found.header.sequence - 1) & 0xFFFFFFFF
+
+    @property
+    def target(self) -> int:
+        """The bitmap of the complete sum of its block, here."""
+        return self.served.target_of(self.found.header.sequence)
 
     def flags(self, added: int = 0) -> int:
         """Of what it becomes."""
@@ -90,6 +95,13 @@ def from_slot(slot: Aggregator, index: int) -> bytes:
     return encode_datagram(envelope, AGGREGATION_PORT, header, slot.payload)
 
 
+def result_frame(
+    a: Arrival, to_mac: bytes, to_ip: bytes, header: AggregationHeader, payload: Buffer, summed: int
+) -> bytes:
+    """A copy of a result, from whom it came. `summed`: `payload_sum` of the payload."""
+    return encode_datagram(_remade(a, to_mac, to_ip), AGGREGATION_PORT, header, payload, summed)
+
+
 def result_frames(
     a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool, copy: bool
 ) -> list[tuple[JobMember, bytes]]:
@@ -103,6 +115,10 @@ def result_frames(
         receivers.append((served.server, served.server.ip))
     frames = []
     for member, ip in receivers:
-        envelope = _of_service(served, member.mac, ip, tos) if from_service else _remade(a, member.mac, ip)
-        frames.append((member, encode_datagram(envelope, AGGREGATION_PORT, header, payload, summed)))
+        if from_service:
+            envelope = _of_service(served, member.mac, ip, tos)
+            frame = encode_datagram(envelope, AGGREGATION_PORT, header, payload, summed)
+        else:
+            frame = result_frame(a, member.mac, ip, header, payload, summed)
+        frames.append((member, frame))
     return frames

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from switch_nodes.aggregators.memory import Aggregator, Memory
 from switch_nodes.aggregators.packets import Arrival, from_slot, redirected, remade, result_frames
+from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import AggregatorKnobs, JobMember
@@ -38,10 +39,10 @@ class AggregatorSender(ForwardProgram):
             flags |= _ECN
         if slot.overflow:
             flags |= _OVERFLOW
-        if not served.collects and slot.bitmap == served.target:
+        if not served.collects and slot.bitmap == slot.target:
             flags |= _EDGE
         self._tell_partial(slot, header.slot, reason)
-        self._emit_to(served.server, remade(a, slot.header_of(header)._replace(flags=flags), slot.payload))
+        self._emit_up(served, header.sequence, remade(a, slot.header_of(header)._replace(flags=flags), slot.payload))
 
     def _send_occupant(self, a: Arrival, reason: str) -> None:
         """What is in the slot goes to its own server, and the slot is empty."""
@@ -49,13 +50,13 @@ class AggregatorSender(ForwardProgram):
         slot = self._occupant(index)
         self.count(reason)
         self._tell_partial(slot, index, reason)
-        self._emit_to(slot.served.server, from_slot(slot, index))
+        self._emit_up(slot.served, slot.sequence, from_slot(slot, index))
         self.memory.free(index, self._now)
 
     def _send_on(self, a: Arrival, added: int) -> None:
         header, flags = a.found.header, a.flags(added)
         frame = bytes(a.frame) if flags == header.flags else remade(a, header._replace(flags=flags), a.found.payload)
-        self._emit_to(a.served.server, frame)
+        self._emit_up(a.served, header.sequence, frame)
 
     def _send_result(self, a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool) -> None:
         copy = from_service and self.knobs.ps_copy
@@ -67,6 +68,10 @@ class AggregatorSender(ForwardProgram):
         """Switches of other racks may have something, too."""
         for member in a.served.heads:
             self._emit_to(member, redirected(a, member))
+
+    def _emit_up(self, served: ServedJob, sequence: int, frame: bytes) -> None:
+        """Towards the server of the job, for the block of this sequence."""
+        self._emit_to(served.server, frame)
 
     def _emit_to(self, member: JobMember, frame: bytes) -> None:
         """Also out of the port that a packet came in by: what leaves is the switch's own."""

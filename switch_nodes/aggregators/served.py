@@ -1,16 +1,17 @@
-"""A job as a switch of programs `atp` and `esa` serves it: who contributes what here, and when a sum is complete."""
+"""A job as an aggregator program serves it: who contributes what here, by which port, and when a sum is complete."""
 
 from __future__ import annotations
 
-from switch_nodes.jobs import JobConfig
+from switch_nodes.jobs import JobConfig, JobMember
 from workloads.errors import InternalError
 
 __all__ = ["ServedJob"]
 
 
 class ServedJob:
-    """Bitmaps have bit r for rank r of the job, at both levels. Contributions *from here* are those of workers at this
-    switch's ports; a switch that collects also gets sums of other racks."""
+    """Bitmaps have bit r for rank r of the job, at all levels. Contributions *from here* are those of workers at this
+    switch's ports; a switch that collects also gets sums of other racks. `sequence`: of the block that is asked about,
+    for programs that serve some blocks elsewhere."""
 
     def __init__(self, config: JobConfig) -> None:
         if config.server is None:
@@ -38,13 +39,49 @@ class ServedJob:
         self.heads = tuple(members[rack[0]] for rack in racks if rack != own) if levels and levels.collects else ()
         """the first worker of each other rack: what is for all of a rack is sent towards it, for the rack's switch"""
         self.target = self.everyone if self.collects else sum(1 << rank for rank in own)
-        """the bitmap of a complete sum"""
         self.delivered: dict[int, int] = {}
         """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
         self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
         """`busy_ns`: until the job's last packet of a block without a result, or the last such block that was
         evicted"""
         self._since = self._all_ns = 0
+
+    def target_of(self, sequence: int) -> int:
+        """The bitmap of a complete sum here."""
+        return self.target
+
+    def adds_from(self, member: JobMember | None, sequence: int) -> bool:
+        """Whether packets of this worker (None: of a switch) may be added here; else they pass."""
+        return self.collects or self._is_here(member)
+
+    def has_results_of(self, sequence: int) -> bool:
+        return True
+
+    def comes_by(self, port: int, member: JobMember | None, sequence: int) -> bool:
+        """Whether a contribution of this sender may come in by this port."""
+        if member is not None and self._is_here(member):
+            return member.port == port
+        return port not in self.ports_here
+
+    def may_hold(self, port: int, member: JobMember | None, sequence: int, bitmap: int, *, edge: bool) -> bool:
+        """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack; all of
+        that rack, if it says so (`edge`)."""
+        if member is not None and self._is_here(member):
+            return bitmap == 1 << member.rank and not edge
+        within = [mask for mask in self.other_racks if not bitmap & ~mask]
+        return bool(within) and (not edge or bitmap == within[0])
+
+    def joins(self, port: int, rank: int, sequence: int, bitmap: int, *, edge: bool) -> bool:
+        """Whether one that may come so is added: a worker of this switch, or all of a rack, which their own switch has
+        added."""
+        return edge or rank in self.ranks_here
+
+    def is_above(self, port: int, sequence: int) -> bool:
+        """Whether results come in by this port."""
+        return port == self.server.port if self.collects else port not in self.ports_here
+
+    def _is_here(self, member: JobMember | None) -> bool:
+        return member is not None and member.rank in self.ranks_here
 
     def racks_in(self, bitmap: int) -> int:
         """Bit k for each rack k that is inside as a whole; 0 with one level."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.job_checks import check_job, job_refused
+from switch_nodes.job_checks import check_job, check_tree, job_refused
 from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
 from switch_nodes.repair.tables import SlotState
 
@@ -82,26 +80,7 @@ def check_jobs(switch: SwitchConfig) -> None:
             if config.first_slot < end and first < last:
                 problem, allowed = "its slots are also those of another job", "a part of the memory of its own"
                 raise job_refused(switch, config, problem, f"job {other}", allowed)
-        _check_tree(switch, config)
+        if config.tree is None:
+            raise job_refused(switch, config, "tree", "none", "the ports of its part of the combining tree")
+        check_tree(switch, config, config.tree, len(config.members) - 1)
         taken.append((config.job, config.first_slot, last))
-
-
-def _check_tree(switch: SwitchConfig, config: JobConfig) -> None:
-    tree = config.tree
-    if tree is None or not tree.children:
-        raise job_refused(switch, config, "tree", "no donors below", "the ports of its part of the combining tree")
-    ports = [tree.up, *(child.port for child in tree.children)]
-    if len(set(ports)) != len(ports) or not set(ports) <= set(range(switch.ports)):
-        raise job_refused(switch, config, "ports of the tree", str(ports), f"different ones of 0 .. {switch.ports - 1}")
-    if not _apart([child.ranks for child in tree.children], len(config.members) - 1):
-        found = ", ".join(f"{child.ranks:#x}" for child in tree.children)
-        raise job_refused(switch, config, "donors below", found, "each donor behind one port")
-
-
-def _apart(bitmaps: Sequence[int], donors: int) -> bool:
-    seen = 0
-    for bitmap in bitmaps:
-        if not bitmap or bitmap & seen or bitmap >> donors:
-            return False
-        seen |= bitmap
-    return True

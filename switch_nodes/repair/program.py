@@ -215,7 +215,7 @@ class RepairProgram(ForwardProgram):
         pool, index = a.pool, a.cell
         pool.useful_ns += self._now - pool.opened[index]
         entered, slot = tuple(pool.entered[index]), a.datagram.header.slot
-        if pool.tree.newcomer:
+        if pool.tree.is_last:
             self.tell(BlockSummed(pool.job, a.block, slot, entered))
         else:
             self.tell(PartialSent(pool.job, a.block, slot, entered, pool.everyone, "complete"))
@@ -223,7 +223,7 @@ class RepairProgram(ForwardProgram):
 
     def send_again(self, a: Arrived) -> None:
         pool, slot = a.pool, a.datagram.header.slot
-        if pool.tree.newcomer:
+        if pool.tree.is_last:
             self.tell(BlockReplayed(pool.job, pool.donors, a.block, slot))
         else:
             entered = tuple(pool.entered[a.cell])
@@ -234,7 +234,7 @@ class RepairProgram(ForwardProgram):
         """The slot's sum, towards the newcomer; nothing is left to multiply."""
         pool, index = a.pool, a.cell
         payload = pool.values[index, : 4 * pool.length[index]].tobytes()
-        kind = DatagramKind.RESULT if pool.tree.newcomer else DatagramKind.DATA
+        kind = DatagramKind.RESULT if pool.tree.is_last else DatagramKind.DATA
         header = a.datagram.header._replace(
             kind=kind, bitmap0=pool.everyone, nelem=pool.length[index], op=OP_XOR, exponent0=0
         )
@@ -257,7 +257,7 @@ class RepairProgram(ForwardProgram):
     def _send_up(self, pool: Pool, header: AggregationHeader, payload: bytes) -> None:
         config = pool.config
         newcomer = config.members[pool.donors]
-        to_mac, to_ip = (newcomer.mac, newcomer.ip) if pool.tree.newcomer else (config.service_mac, config.service_ip)
+        to_mac, to_ip = (newcomer.mac, newcomer.ip) if pool.tree.is_last else (config.service_mac, config.service_ip)
         envelope = Envelope(config.service_mac, to_mac, config.service_ip, to_ip, AGGREGATION_PORT)
         self.emit(pool.tree.up, encode_datagram(envelope, AGGREGATION_PORT, header, payload))
 

@@ -7,6 +7,7 @@ them must be; windows may still be larger than the memory, and gradients shorter
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import TypeVar
@@ -45,13 +46,22 @@ _TIMEOUTS = 40
 
 
 def draw_datagram_schedule(
-    draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+    draw: Random,
+    protocol: Hunted,
+    base: Scenario | None,
+    program: str,
+    *,
+    traced: bool,
+    seed: int,
+    change: Callable[[Random, Scenario], Scenario] | None = None,
 ) -> Scenario:
     """With `base`: that scenario with other faults. Else all of it is drawn for `protocol`, with `program` on the
-    switches. The time limit is when it must have ended. `seed`: of the run, which nothing here depends on."""
+    switches. The time limit is when it must have ended. `seed`: of the run, which nothing here depends on. `change`:
+    what a protocol changes before times and faults are drawn."""
     if base is not None:
         return with_limit(draw_datagram_faults(draw, replace(base, faults=(), world="simulated", source="")))
     calm = _calm(draw, protocol, program)
+    calm = with_times(draw, calm if change is None else change(draw, calm))
     if traced and draw.random() < _FOLLOWS_RECIPE:
         return with_limit(draw.choice(datagram_recipes(protocol))(draw, calm))
     return with_limit(draw_datagram_faults(draw, calm))
@@ -94,7 +104,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         scenario = replace(scenario, transport=replace(scenario.transport, aimd=draw.random() < 0.6))
         knobs = draw_knobs(draw, protocol)
         scenario = replace(scenario, switch=replace(scenario.switch, knobs=knobs))
-    return with_times(draw, scenario)
+    return scenario
 
 
 def with_times(draw: Random, scenario: Scenario) -> Scenario:

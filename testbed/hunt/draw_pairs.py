@@ -1,5 +1,5 @@
 """Schedules for all-reduces between the hosts, over RC connections and plain switches: hosts, sizes, recoveries and
-links; `draw_faults` adds the trouble, within what `survival` allows."""
+links; `draw_faults` adds the trouble, within what `survival` allows. The time limit is when all must have ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from testbed.faults.model import Forge
+from testbed.faults.model import Corrupt, Fault, Forge
 from testbed.hunt.draw import draw_transport, link_shape, with_timeout
 from testbed.hunt.draw_fabric import draw_fabric
 from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
@@ -17,6 +17,7 @@ from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from topologies import rack
+from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["draw_pairs_schedule", "smaller_pairs"]
@@ -33,6 +34,8 @@ _MOST_WAITS = 24
 """for a receive: after each, every peer of a host sends a packet for nothing"""
 _ELEMENT = 4
 _TIME_LIMIT_NS = 60_000_000_000
+_MOST_NS = 60 * _TIME_LIMIT_NS
+"""the longest time limit of a scenario"""
 _OPS = {"sum": 80, "max": 10, "xor": 10}
 
 
@@ -43,8 +46,34 @@ def draw_pairs_schedule(
     calm = _calm(draw, protocol, program) if base is None else replace(base, faults=(), world="simulated", source="")
     drawn = draw_faults(draw, calm)
     # What a switch that sums keeps from receivers, a plain one passes on, and a queue pair dies of it by right.
-    kept = tuple(item for item in drawn.faults if not isinstance(item, Forge) or item.what in FORGED_ANSWERS)
-    return replace(drawn, faults=kept)
+    kept = tuple(
+        _in_one_place(drawn, item)
+        for item in drawn.faults
+        if not isinstance(item, Forge) or item.what in FORGED_ANSWERS
+    )
+    faulty = replace(drawn, faults=kept)
+    return replace(faulty, time_limit_ns=min(_MOST_NS, max(_TIME_LIMIT_NS, _longest_ns(faulty))))
+
+
+def _in_one_place(scenario: Scenario, fault: Fault) -> Fault:
+    """Plain switches pass damaged packets on. Where damage met damage, the same bit would flip back now and then: a
+    receiver takes a packet of which no switch saw a sound copy."""
+    if not isinstance(fault, Corrupt) or fault.repair_icrc:
+        return fault
+    hosts = {host.name for host in scenario.topology.hosts}
+    at_hosts = [link for link in map(scenario.topology.link, fault.links) if hosts & {link.a, link.b}]
+    links = tuple(link.name for link in at_hosts) or fault.links[:1]
+    return replace(fault, links=links, directions=fault.directions[:1])
+
+
+def _longest_ns(scenario: Scenario) -> int:
+    """Until when it must have ended, however slow: every message is held up for as long as its queue pair bears, one
+    after the other."""
+    job, transport = scenario.job, scenario.transport
+    packets = len(scenario.ranks) * (job.size_bytes // transport.path_mtu + 1)
+    messages = 4 * len(scenario.ranks) * job.iterations * packets
+    rto = rto_ns(transport.timeout_code) or 0
+    return messages * rto * (transport.retry_count + 1)
 
 
 def _weighted(draw: Random, weights: dict[int, int]) -> int:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from testbed.faults.model import Delay, Fault, PacketFault, Reorder
 from testbed.scenario.model import Scenario
 
-__all__ = ["hold_ns", "tiers"]
+__all__ = ["equal_ways", "hold_ns", "tiers"]
 
 
 def tiers(scenario: Scenario, fault: PacketFault) -> int:
-    """1 or 2: links of hosts, links between switches."""
-    hosts = {node.name for node in scenario.topology.hosts}
-    return len({scenario.topology.link(link).a in hosts for link in fault.links})
+    """Kinds of links: those of hosts, and between switches those of each pair of parts."""
+    parts = {node.name: node.part for node in scenario.topology.switches}
+    links = map(scenario.topology.link, fault.links)
+    return len({(parts[link.a], parts[link.b]) if link.a in parts else None for link in links})
+
+
+def equal_ways(scenario: Scenario, fault: PacketFault) -> int:
+    """Over how many switches of an upper tier a packet may go, on links of the fault; 1 at least."""
+    switches = {node.name for node in scenario.topology.switches}
+    links = map(scenario.topology.link, fault.links)
+    return max(1, len({link.b for link in links if {link.a, link.b} <= switches}))
 
 
 def hold_ns(fault: Fault) -> int:

@@ -9,9 +9,10 @@ simpler queue pair that works with plain sets.
 - `requests_in_order`: a request is the next PSN inside the cap, or one that was sent; a failed pair sends none.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
   but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
-  Under `irn-rack`: or something that left after its last copy arrived. Under `irn-held`: a map has its bit clear and
-  names as the newest something that left no earlier than its last copy. When a timer is over, and since the one before
-  nothing came but the packet that this had sent again: all that had left by then.
+  Under `irn-rack`: or something that left after its last copy arrived, or, where packets may wait in the network, a
+  timer is over. Under `irn-held`: a map has its bit clear and names as the newest something that left no earlier than
+  its last copy. When a timer is over, and since the one before nothing came but the packet that this had sent again:
+  all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
   when more than N were in flight.
 """
@@ -121,8 +122,13 @@ class _Sender:
         is_over = now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns)
         if self._fired is None and self._end > self._oldest and is_over:
             is_burst = self._waited_for == self._oldest - 1 and not self._arrived
-            self._lost_to = self._end - 1 if is_burst else self._oldest - 1
+            asked = self._asked_by_a_timer()
+            self._lost_to = self._end - 1 if is_burst else asked
             self._fired, self._waited_for = now, self._oldest
+
+    def _asked_by_a_timer(self) -> int:
+        """The oldest packet apart, all up to here."""
+        return self._oldest - 1
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
         named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]
@@ -194,20 +200,16 @@ class _Sender:
         return self._gap_told or in_recovery or self._oldest <= self._lost_to
 
 
-class _RackSender(_Sender):
-    """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
+class _CountedSender(_Sender):
+    """Knows in which order all copies left."""
 
     def __init__(self, pair: IrnPair) -> None:
         super().__init__(pair)
         self._copies: dict[int, list[int]] = {}
         """by PSN: places of its copies among all that left"""
         self._places = 0
-        self._newest = -1
-        """the latest place of a packet that an answer named"""
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
-        at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
-        self._newest = max(self._newest, *self._copies.get(at, (-1,)))
         super().heard(syndrome, cumulative, selective, now)
         self._copies = {psn: places for psn, places in self._copies.items() if psn >= self._oldest}
 
@@ -217,8 +219,29 @@ class _RackSender(_Sender):
         self._places += 1
         self._copies.setdefault(at, []).append(self._places)
 
+
+class _RackSender(_CountedSender):
+    """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
+
+    def __init__(self, pair: IrnPair) -> None:
+        super().__init__(pair)
+        self._newest = self._timer_place = -1
+        """the latest places of a packet that an answer named, and of what had left when a timer was over last"""
+
+    def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
+        at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
+        self._newest = max(self._newest, *self._copies.get(at, (-1,)))
+        super().heard(syndrome, cumulative, selective, now)
+
+    def _asked_by_a_timer(self) -> int:
+        self._timer_place = self._places
+        oldest = super()._asked_by_a_timer()
+        return oldest if self._irn.in_order else max((oldest, *self._arrived))
+
     def _repeats(self, at: int, psn: int) -> None:
-        if max(self._copies.get(at, (0,))) < self._newest or (at <= self._lost_to and at != self._oldest):
+        last = max(self._copies.get(at, (0,)))
+        asked = at != self._oldest and at <= self._lost_to and last <= self._timer_place
+        if last < self._newest or asked:
             return
         if at != self._oldest:
             self._pair.tell(
@@ -230,7 +253,7 @@ class _RackSender(_Sender):
             self._since, self._fired = self._fired, None
 
 
-class _HeldSender(_RackSender):
+class _HeldSender(_CountedSender):
     """What a map tells of is sent again, as often as one does."""
 
     def __init__(self, pair: IrnPair) -> None:

@@ -22,6 +22,7 @@ from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
+from testbed.hunt.tree_rules import TreeWatch
 from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
 from testbed.plan import Plan
@@ -113,7 +114,9 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
         return Watched(machine, ServerWatch(config.name, tell)) if isinstance(config, ServerConfig) else machine
 
     def create(config: SwitchConfig) -> FinishingMachine:
-        program = machines.create(config)
+        program: FinishingMachine = machines.create(config)
+        if any(job.trees for job in config.jobs):
+            program = Watched(program, TreeWatch(config, tell))
         if hunted is None or not hunted.server or not hunted.hunt.watches_slots:
             return program
         knobs = config.knobs if hunted.knobs else atp_knobs(config.knobs.reclaim)

@@ -31,7 +31,7 @@ def _smaller(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
         yield _one_by_one(scenario)
         return
     yield from _fewer_workers(scenario)
-    if scenario.topology.kind == "spine_leaf":
+    if scenario.topology.kind in ("spine_leaf", "fat_tree"):
         yield in_one_rack(scenario)
     for index, job in enumerate(scenario.jobs):
         for smaller in _smaller_job(job, scenario, protocol):

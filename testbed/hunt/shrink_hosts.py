@@ -87,7 +87,7 @@ def in_one_rack(scenario: Scenario) -> Scenario:
     """Two levels become one; faults between switches go, those of a leaf are the switch's."""
     hosts = [host.name for host in scenario.topology.hosts]
     links = {link.name: f"{link.a}-s1" for link in scenario.topology.links if link.a in hosts}
-    switches = {node.name: "s1" for node in scenario.topology.nodes if node.part == "leaf"}
+    switches = {node.name: "s1" for node in scenario.topology.nodes if node.part in ("leaf", "edge")}
     return renamed(scenario, rack(len(hosts), scenario.link), {name: name for name in hosts}, links, switches)
 
 

@@ -27,7 +27,7 @@ disturbs, and for how long:
 - faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the first one to
   the end of the last;
 - a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets
-  (over two levels also once per tier of links, and its answer: `_firsts`);
+  (over two levels also once per tier of links, once per spine where packets are sprayed, and its answer: `_firsts`);
 - a straggler, a receive that is posted late, an RNR timer: as long as they say.
 
 `disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate,
@@ -50,7 +50,7 @@ from testbed.faults.model import (
     RateChange,
     Reorder,
 )
-from testbed.hunt.fault_reach import hold_ns, tiers
+from testbed.hunt.fault_reach import equal_ways, hold_ns, tiers
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.geometry import packet_bytes
@@ -139,10 +139,11 @@ def _hops(scenario: Scenario) -> int:
 def _firsts(scenario: Scenario, fault: PacketFault) -> int:
     """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in
     each direction; over a fabric at host links and between switches, and the answer as well as the packet (in a rack
-    the reserve bears that)."""
+    the reserve bears that). Where packets are sprayed, each copy may take a link that saw none before."""
     if len(scenario.topology.switches) == 1:
         return len(fault.directions)
-    return len(fault.directions) * tiers(scenario, fault) * (2 if fault.match.opcodes is None else 1)
+    places = tiers(scenario, fault) + (equal_ways(scenario, fault) - 1 if scenario.topology.multipath == "spray" else 0)
+    return len(fault.directions) * places * (2 if fault.match.opcodes is None else 1)
 
 
 def disturbance_ns(scenario: Scenario) -> int | None:

@@ -18,7 +18,7 @@ repetition. One wait.
 ATP: nobody has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never
 opens a slot: those of p are flushed, at each level, and stay empty. What was flushed may be refused by the server,
 since it holds some of it already; w later the same workers send their parts alone. One level: two waits, two levels:
-three.
+three, and where all n switches of a way may add (`Hunt.every_tier`), n + 1.
 
 ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p
 for those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the
@@ -74,6 +74,7 @@ from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario
+from topologies.routing import tiers as heights
 from workloads.config import HostConfig
 from workloads.datagrams.training import longest_digest_delay_ns
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -195,8 +196,13 @@ def _outstanding(scenario: Scenario) -> int:
 
 def _hops(scenario: Scenario) -> int:
     """Links of a packet's way and of its answer's."""
-    one_way = 2 if len(scenario.topology.switches) == 1 else 4
-    return 2 * one_way
+    return 2 * (_switches(scenario) + 1)
+
+
+def _switches(scenario: Scenario) -> int:
+    """On a packet's way, three where nothing says more."""
+    alone, height = len(scenario.topology.switches) == 1, max(heights(scenario.topology).values())
+    return 1 if alone else max(3, 2 * height - 1)
 
 
 def travel_ns(scenario: Scenario) -> int:
@@ -264,7 +270,10 @@ def _waits(scenario: Scenario) -> int:
     if not _protocol(scenario).server:
         return _protocol(scenario).hunt.waits
     asks = _protocol(scenario).knobs or any(isinstance(fault, Kill) for fault in scenario.faults)
-    return 4 if asks else 2 + (len(scenario.topology.switches) > 1)
+    levels = 1 + (len(scenario.topology.switches) > 1)
+    if _protocol(scenario).hunt.every_tier:
+        return 1 + _switches(scenario) + (2 if asks else 0)
+    return 4 if asks else 1 + levels
 
 
 def must_end_ns(scenario: Scenario) -> int | None:

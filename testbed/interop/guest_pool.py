@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, TypeAlias
@@ -26,6 +26,7 @@ _CASES_PER_GUEST = 8
 """fewer do not pay for another boot"""
 _MOST = 4
 _END_S = 15.0
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 _fork = multiprocessing.get_context("fork")
 
 Serve: TypeAlias = Callable[
@@ -62,7 +63,8 @@ def run_guests(
         for guest in range(1, count + 1):
             ours, theirs = _fork.Pipe()
             child = _fork.Process(target=_live, args=(os.getpid(), serve, guest, tasks, taken, theirs), daemon=False)
-            child.start()
+            with _uninterrupted():
+                child.start()
             theirs.close()
             guests[ours] = guest, child
         open_ends = list(guests)
@@ -91,6 +93,16 @@ def run_guests(
     return [facts[guest] for guest in sorted(facts)]
 
 
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """A child that is told to end before it hears by itself would run what its parent does then."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end_all(children: Sequence[ForkProcess]) -> None:
     """Each ends its guest in order; what does not within a while dies, and its guest with it."""
     for child in children:
@@ -105,7 +117,7 @@ def _end_all(children: Sequence[ForkProcess]) -> None:
 
 def _live(parent: int, serve: Serve, guest: int, tasks: Sequence[Task], taken: Any, end: Connection) -> None:
     die_with_parent(parent)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDS:
         signal.signal(number, _interrupt)
 
     def take() -> Task | None:
@@ -114,6 +126,7 @@ def _live(parent: int, serve: Serve, guest: int, tasks: Sequence[Task], taken: A
         return tasks[at] if at < len(tasks) else None
 
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
         facts = serve(
             guest,
             take,
@@ -137,6 +150,6 @@ def _tell_error(end: Connection, error: TestbedError) -> None:
 
 def _interrupt(number: int, frame: object) -> None:
     """Once: the end in order must not be interrupted again."""
-    for again in (signal.SIGINT, signal.SIGTERM):
+    for again in _ENDS:
         signal.signal(again, signal.SIG_IGN)
     raise KeyboardInterrupt

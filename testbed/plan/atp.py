@@ -30,7 +30,7 @@ from workloads.server import ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT
 
-__all__ = ["plan_atp"]
+__all__ = ["job_config", "plan_atp", "server_of"]
 
 _ELEMENT_BYTES = 4
 _ECT0 = 0x02
@@ -71,7 +71,8 @@ def _sums(job: PlannedJob) -> ArithmeticSpec:
     return job.arithmetic if job.job.fixed_scale is None else replace(job.arithmetic, dtype="int32sat")
 
 
-def _server(job: PlannedJob) -> Node:
+def server_of(job: PlannedJob) -> Node:
+    """Raises InternalError for a job without one."""
     if job.server is None:
         raise InternalError(f"job {job.number} without a server was not refused")
     return job.server
@@ -80,7 +81,7 @@ def _server(job: PlannedJob) -> Node:
 def _workers(
     scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int, draw: random.Random
 ) -> Iterable[AtpConfig]:
-    server, options = _server(job), job.job
+    server, options = server_of(job), job.job
     levels = len(racks) > 1 or switch_of(scenario.topology, server) not in racks
     sizes = {rank: len(rack) for rack in racks.values() for rank in rack}
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
@@ -104,7 +105,7 @@ def _workers(
 
 def _servers(scenario: Scenario, jobs: Sequence[PlannedJob], salt: int) -> Iterable[ServerConfig]:
     """One for each host that is a server, with all of its jobs."""
-    for server in dict.fromkeys(map(_server, jobs)):
+    for server in dict.fromkeys(map(server_of, jobs)):
         yield ServerConfig(
             name=server.name,
             envelope=Envelope(server.mac, SERVICE_MAC, server.ip, SERVICE_IP, AGGREGATION_PORT, tos=_ECT0),
@@ -139,27 +140,29 @@ def _configs(
     if not sums(scenario.switch.program):
         return
     for job in jobs:
-        own, server = racks[job.number], _server(job)
-        collects = switch_of(scenario.topology, server) == switch.name
-        if not collects and switch.name not in own:
-            continue
-        alone = collects and list(own) == [switch.name]
-        yield JobConfig(
-            job=job.number,
-            members=tuple(switch_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
-            service_mac=SERVICE_MAC,
-            service_ip=SERVICE_IP,
-            first_slot=0,
-            slots=scenario.switch.memory,
-            elements=_elements(scenario),
-            arithmetic=_sums(job),
-            server=switch_member(switch, -1, server),
-            window=_window(scenario, job),
-            levels=None
-            if alone
-            else RackLevels(
-                racks=tuple(own.values()),
-                own=list(own).index(switch.name) if switch.name in own else None,
-                collects=collects,
-            ),
-        )
+        own = racks[job.number]
+        if switch.name in own or switch_of(scenario.topology, server_of(job)) == switch.name:
+            yield job_config(scenario, job, own, switch)
+
+
+def job_config(
+    scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], switch: SwitchConfig
+) -> JobConfig:
+    """What a switch is told of one job. `racks`: its ranks by switch."""
+    server = server_of(job)
+    collects = switch_of(scenario.topology, server) == switch.name
+    alone = collects and list(racks) == [switch.name]
+    own = list(racks).index(switch.name) if switch.name in racks else None
+    return JobConfig(
+        job=job.number,
+        members=tuple(switch_member(switch, rank, host) for rank, host in enumerate(job.hosts)),
+        service_mac=SERVICE_MAC,
+        service_ip=SERVICE_IP,
+        first_slot=0,
+        slots=scenario.switch.memory,
+        elements=_elements(scenario),
+        arithmetic=_sums(job),
+        server=switch_member(switch, -1, server),
+        window=_window(scenario, job),
+        levels=None if alone else RackLevels(tuple(racks.values()), own, collects),
+    )

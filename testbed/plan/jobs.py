@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobMember
+from switch_nodes.jobs import JobMember, TreeChild, TreeLinks
 from testbed.scenario.model import Compute, Job, Scenario
 from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node, Topology
-from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
+from topologies.routing import Junction
+from workloads.config import DIGEST_DELAY_NS, ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
 from workloads.gradients import digits_elements
 from workloads.models import layer_times, scaled_layers, single_layer
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES
@@ -28,6 +29,7 @@ __all__ = [
     "ranks_by_switch",
     "switch_member",
     "switch_of",
+    "tree_links",
 ]
 
 FIRST_JOB = 1
@@ -85,6 +87,7 @@ def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) ->
         straggle_ns=job.straggle_ns if rank == job.straggle_rank else 0,
         arrival_ns=job.arrival_ns,
         compute=_compute(scenario, job, hosts, sizes, job.straggle_factor if rank == job.straggle_rank else 1.0),
+        digest_delay_ns=DIGEST_DELAY_NS // (scenario.dilation or 1),
     )
 
 
@@ -161,3 +164,15 @@ def switch_of(topology: Topology, host: Node) -> str:
     """Name of the first switch that a host is at."""
     (_, link, _), *_ = topology.ports(host.name)
     return link.b if link.a == host.name else link.a
+
+
+def tree_links(topology: Topology, hosts: Sequence[Node], switch: str, junction: Junction) -> TreeLinks:
+    """A switch's place in a tree. `hosts`: those that it leads to the root, in rank order."""
+    at = {host.name: rank for rank, host in enumerate(hosts)}
+    ends = {port: link.a if link.b == switch else link.b for port, link, _ in topology.ports(switch)}
+    children = tuple(
+        TreeChild(port, sum(1 << rank for rank in ranks), at.get(ends[port], -1))
+        for port, ranks in junction.below.items()
+    )
+    is_last = junction.above in {host.name for host in topology.hosts}
+    return TreeLinks(junction.up, is_last, children)

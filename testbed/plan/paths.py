@@ -31,7 +31,8 @@ def flow_paths(
     """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where
     its flow is led there. Several where switches spray, all taken as often. One ends early at a switch that has no
     entry for the flow, and where it would go in circles. `dport`: of its UDP packets (of TCP nobody knows the source
-    port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums."""
+    port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums, or
+    the number of the tree of what is sent to a parameter server."""
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
@@ -56,14 +57,26 @@ def flow_paths(
         if config is None or visit in passed:
             yield path
             return
-        links = _boundary(config, envelope)
-        ports = _exits_of(config, came, frame, envelope.dst_mac) if links is None else (links.uplinks[root],)
+        planned = _planned_exits(config, envelope)
+        ports = planned[root : root + 1] if planned else _exits_of(config, came, frame, envelope.dst_mac)
         if not ports:
             yield path
         for port in ports:
             yield from onwards(here, port, path, passed | {visit})
 
     return onwards(source, 0, (), frozenset())
+
+
+def _planned_exits(config: SwitchConfig, envelope: Envelope) -> Sequence[int]:
+    """Ports by which a switch that sums sends this on, by spine or by tree; empty: it goes as anything does."""
+    links = _boundary(config, envelope)
+    if links is not None:
+        return links.uplinks
+    for job in config.jobs:
+        to_server = job.server is not None and job.server.mac == envelope.dst_mac
+        if to_server and job.adds and any(member.mac == envelope.src_mac for member in job.members):
+            return [-1 if tree is None else tree.up for tree in job.trees]
+    return ()
 
 
 def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
@@ -106,9 +119,13 @@ def data_volumes(plan: Plan) -> Mapping[LinkUse, float]:
 def _add_up(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse, float]:
     found: defaultdict[LinkUse, float] = defaultdict(float)
     for part in plan.parts:
-        summed: set[tuple[int, LinkUse]] = set()
+        ways = defaultdict[int, set[tuple[int, LinkUse]]](set)
+        """what is in sums, by number among several equal ways"""
         for _, _, worker, envelope in _senders(part):
-            paths = [_unsummed(part, worker.name, path, summed) for path in _paths(part, worker.name, envelope)]
+            paths = [
+                _unsummed(part, worker.name, path, ways[number])
+                for number, path in enumerate(_paths(part, worker.name, envelope))
+            ]
             for use, times in Counter(use for path in paths for use in path).items():
                 found[use] += weigh(worker) * times / len(paths)
     return found
@@ -173,8 +190,8 @@ def _most_coming(plan: Plan) -> Mapping[LinkUse, int]:
 
 def _paths(plan: Plan, source: str, envelope: Envelope) -> list[tuple[LinkUse, ...]]:
     """All that the packets of one connection take."""
-    roots = {len(links.uplinks) for config in plan.switches if (links := _boundary(config, envelope)) is not None}
-    return [path for root in range(max(roots, default=1)) for path in flow_paths(plan, source, envelope, root=root)]
+    roots = max((len(_planned_exits(config, envelope)) for config in plan.switches), default=0)
+    return [path for root in range(max(1, roots)) for path in flow_paths(plan, source, envelope, root=root)]
 
 
 def _senders(plan: Plan) -> Iterator[tuple[int, int, HostConfig, Envelope]]:

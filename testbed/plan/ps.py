@@ -1,19 +1,26 @@
 """From a scenario to the workers, parameter servers and switches of plain parameter-server jobs: ATP's, told which of
-the two optimisations there are."""
+the two optimisations there are, and along which trees."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
-from testbed.plan.atp import plan_atp
+from switch_nodes.config import SwitchConfig
+from switch_nodes.jobs import JobConfig
+from testbed.plan.atp import job_config, plan_atp, server_of
+from testbed.plan.jobs import PlannedJob, plan_jobs, ranks_by_switch, tree_links
 from testbed.plan.model import Plan
 from testbed.scenario.model import Scenario
 from testbed.scenario.ps_keys import PsKeys
+from topologies.routing import Junction, combining_trees
 from workloads.atp import AtpConfig
 from workloads.server import ServedJob
 
 __all__ = ["keys_of_ps", "plan_ps"]
+
+Tree = Mapping[str, Junction]
 
 
 def keys_of_ps(scenario: Scenario) -> PsKeys:
@@ -31,17 +38,11 @@ def plan_ps(scenario: Scenario) -> Plan:
     workers = tuple(
         replace(worker, window=windows.get(worker.group, worker.window), in_order=in_order) for worker in planned
     )
-    switches = tuple(
-        replace(
-            switch,
-            jobs=tuple(
-                replace(job, adds=keys.aggregation, window=windows.get(job.job, job.window))
-                for job in switch.jobs
-                if keys.aggregation or keys.multicast
-            ),
-        )
-        for switch in plan.switches
-    )
+    helped = keys.aggregation or keys.multicast
+    jobs = [(job, _trees(scenario, job)) for job in plan_jobs(scenario)] if helped else []
+
+    def told(job: JobConfig) -> JobConfig:
+        return replace(job, adds=keys.aggregation, window=windows.get(job.job, job.window))
 
     def served(job: ServedJob) -> ServedJob:
         return replace(
@@ -51,5 +52,27 @@ def plan_ps(scenario: Scenario) -> Plan:
             gradient_blocks=windows.get(job.job, 0),
         )
 
+    switches = tuple(
+        replace(switch, jobs=tuple(told(job) for each in jobs for job in _configs(scenario, *each, switch)))
+        for switch in plan.switches
+    )
     servers = tuple(replace(server, jobs=tuple(map(served, server.jobs))) for server in plan.servers)
     return replace(plan, workers=workers, switches=switches, servers=servers)
+
+
+def _trees(scenario: Scenario, job: PlannedJob) -> tuple[Tree, ...]:
+    """As packets take equal paths there: all of a job one tree, each job another; or, sprayed, block by block
+    another."""
+    trees = combining_trees(scenario.topology, server_of(job).name, [host.name for host in job.hosts])
+    return trees if scenario.topology.multipath == "spray" else (trees[job.number % len(trees)],)
+
+
+def _configs(scenario: Scenario, job: PlannedJob, trees: tuple[Tree, ...], switch: SwitchConfig) -> Iterator[JobConfig]:
+    """What a switch is told of a job: something where it is in one of the trees."""
+    if any(switch.name in tree for tree in trees):
+        places = tuple(
+            tree_links(scenario.topology, job.hosts, switch.name, tree[switch.name]) if switch.name in tree else None
+            for tree in trees
+        )
+        racks = ranks_by_switch(scenario.topology, job.hosts)
+        yield replace(job_config(scenario, job, racks, switch), trees=places)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks, partition
+from switch_nodes.jobs import JobConfig, partition
 from switch_nodes.kinds import sums
-from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs, switch_member
+from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, plan_jobs, switch_member, tree_links
 from testbed.plan.model import Plan
 from testbed.plan.pairs import ECT0
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from topologies.routing import Junction, combining_tree
+from topologies.routing import Junction, combining_trees
 from workloads.config import JobShare
 from workloads.repair import RepairConfig
 from workloads.wire import Envelope
@@ -82,7 +82,8 @@ def _hosts(
 
 def _tree(scenario: Scenario, job: PlannedJob) -> Mapping[str, Junction]:
     *donors, newcomer = (host.name for host in job.hosts)
-    return combining_tree(scenario.topology, newcomer, donors, job.number)
+    trees = combining_trees(scenario.topology, newcomer, donors)
+    return trees[job.number % len(trees)]
 
 
 def _configs(
@@ -105,16 +106,5 @@ def _configs(
             slots=slots,
             elements=_elements(scenario),
             arithmetic=job.arithmetic,
-            tree=_links(scenario, job, tree, switch.name),
+            tree=tree_links(scenario.topology, job.hosts, switch.name, tree[switch.name]),
         )
-
-
-def _links(scenario: Scenario, job: PlannedJob, tree: Mapping[str, Junction], switch: str) -> TreeLinks:
-    """Its place in the tree."""
-    own = tree[switch]
-    at = {host.name: rank for rank, host in enumerate(job.hosts)}
-    ends = {port: link.a if link.b == switch else link.b for port, link, _ in scenario.topology.ports(switch)}
-    children = tuple(
-        TreeChild(port, sum(1 << rank for rank in ranks), at.get(ends[port], -1)) for port, ranks in own.below.items()
-    )
-    return TreeLinks(own.up, own.above == job.hosts[-1].name, children)

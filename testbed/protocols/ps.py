@@ -63,10 +63,12 @@ PROTOCOL = Protocol(
         {
             **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
             **dict.fromkeys(("slot filling/other_lower", "slot done/other_lower"), _NO_PRIORITY),
+            "slot empty/completing": "who is alone behind a switch only passes it",
             "block unknown/overrun": OVERRUN,
             **never_in_blocks("copy", _NO_EARLY_RESULT),
             **never_in_blocks("nothing_there", NO_REMINDER),
         },
+        every_tier=True,
         draw="testbed.hunt.draw_ps:draw_ps_schedule",
     ),
 )  # fmt: skip

@@ -95,6 +95,8 @@ class Hunt:
     """that follow each other in an iteration, none beginning before all of the last one is there"""
     waits: int = 1
     """timeouts until a packet has come through when nothing is lost any more; not asked where there is a server"""
+    every_tier: bool = False
+    """with a parameter server, switches of every tier may add, not those of workers and server alone"""
     backs_off: bool = False
     """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
     tells_overflow: bool = True

@@ -15,9 +15,9 @@ class PsKeys(Section):
     """Which optimisations the parameter server has."""
 
     aggregation: BoolKey = False
-    """the switches of the workers and the switch of the server add packets on their way up"""
+    """switches add packets wherever they meet on their way up"""
     multicast: BoolKey = False
-    """the server sends each sum once, and switches copy it to the workers; `false`: once to each worker"""
+    """the server sends each sum once, and switches copy it where paths part; `false`: once to each worker"""
     streaming: BoolKey = True
     """each sum leaves the server when it is complete; `false`: when all of the iteration are, as closed forms count
     (push, then pull). The window then is the whole gradient, and floats do not travel"""

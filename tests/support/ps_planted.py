@@ -8,9 +8,13 @@ from typing import Any
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
+from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import Arrival
+from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.tables import SlotEvent
 from switch_nodes.config import SwitchConfig
 from switch_nodes.ps import PsProgram
+from switch_nodes.ps.trees import Place, TreeJob
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support.aggregator_levels import LEVEL_MUTANTS
@@ -21,6 +25,7 @@ from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.server.held import HeldBack
 from workloads.server.job import JobServer
+from workloads.wire.aggregation import payload_sum
 
 __all__ = ["PS_PLANTED"]
 
@@ -64,6 +69,73 @@ class HoldsForEver(JobServer):
             super().replay(*arguments)
 
 
+class TakesAnotherTree(TreeJob):
+    """All blocks take the first tree at a switch of workers: other switches expect them elsewhere."""
+
+    def place_of(self, sequence: int) -> Place | None:
+        return super().place_of(1 if self.ranks_here else sequence)
+
+
+class AddsSumsAgain(SlotJudge):
+    """What is inside is looked up worker by worker: the sum of a switch below is always news."""
+
+    def of_contribution(self, a: Arrival) -> SlotEvent:
+        event, alone = super().of_contribution(a), a.found.header.bitmap0.bit_count() == 1
+        return SlotEvent.NEW if event is SlotEvent.REPEAT and not alone else event
+
+
+class TakesPartsForNews(PsProgram):
+    """What leaves with a packet that was sent again is compared as a whole: a part of it is added once more."""
+
+    def flush(self, a: Arrival) -> None:
+        slot = self._occupant(a.found.header.slot)
+        if slot.bitmap & a.found.header.bitmap0 and slot.bitmap != a.found.header.bitmap0:
+            self._enter(slot, a)
+        super().flush(a)
+
+
+class FreesAtWorkersAlone(PsProgram):
+    """Results free the slots of switches that have workers, and of no other."""
+
+    def free_and_deliver(self, a: Arrival) -> None:
+        if a.served.ranks_here:
+            super().free_and_deliver(a)
+        else:
+            self.deliver(a)
+
+
+class OneCopyTooFew(PsProgram):
+    """The last port where several part gets nothing; those behind it ask again."""
+
+    def place(self, served: ServedJob, sequence: int) -> Any:
+        return _Short(super().place(served, sequence))
+
+
+class _Short:
+    def __init__(self, place: Place) -> None:
+        self.up, self.children, self.child_of = place.up, place.children[:-1], place.child_of
+
+
+class CopiesEarly(PsProgram):
+    """A copy for each worker as soon as paths part anywhere, not where they do."""
+
+    def _send_result(self, a: Arrival, header: Any, payload: Any, *, from_service: bool) -> None:
+        for child in self.place(a.served, header.sequence).children:
+            for _ in range(child.ranks.bit_count()):
+                self.emit(child.port, self._copy(a, child, header, payload, payload_sum(payload)))
+
+
+class ForgetsWhoIsBelow(PsProgram):
+    """The sum of a switch that is not the server's says that it holds its last packet, and no more."""
+
+    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
+        inside = slot.bitmap
+        if not a.served.ranks_here and not a.served.collects:
+            slot.bitmap = a.found.header.bitmap0
+        super()._send_slot(a, slot, reason)
+        slot.bitmap = inside
+
+
 def _switch(mutant: type[AggregatorProgram] | type[SlotJudge]) -> Machines:
     if issubclass(mutant, SlotJudge):
         return Machines(create=type("Broken", (PsProgram,), {"judge_class": mutant}))
@@ -87,11 +159,15 @@ _SWITCHES = (
     "ResendAllocates", "ResendAddsTwice", "ResendKeepsTheSlot", "FreesOnEveryResult", "FreesForAnyJob", "NeverFrees",
     "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents",
 )  # fmt: skip
+_IN_TREES = (TakesPartsForNews, FreesAtWorkersAlone, OneCopyTooFew, CopiesEarly, ForgetsWhoIsBelow)
 _SERVERS = ("partial merged twice", "overlapping partial added", "whole sum added", "results not kept", "blocks mixed")
 _OF_ATP = {mutant.__name__: mutant for mutant in (*MUTANTS, *LEVEL_MUTANTS, *MORE_MUTANTS)}
 PS_PLANTED: Mapping[str, Machines] = {
     **{name: _switch(_OF_ATP[name]) for name in _SWITCHES},
     **{name: _server(SERVER_MUTANTS[name].make) for name in _SERVERS},
     "AddsUnasked": Machines(create=AddsUnasked),
+    "TakesAnotherTree": Machines(create=type("Broken", (PsProgram,), {"job_class": TakesAnotherTree})),
+    **{made.__name__: Machines(create=made) for made in _IN_TREES},
+    "AddsSumsAgain": _switch(AddsSumsAgain),
     "HoldsForEver": _server(HoldsForEver),
 }

@@ -7,14 +7,13 @@ from collections import deque
 from typing import Protocol
 
 from workloads.collectives.slots import ReceiveSlots
+from workloads.config import WorkerConfig
 from workloads.events import CollectiveCompleted, CollectiveStarted, PhaseCompleted, PhaseStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
 from workloads.rc import ReceiveCompleted, SendCompleted
 
 __all__ = ["Collective", "Phase", "Problem", "RankOfRing", "Teller", "segment"]
-
-_LAST_DIGEST_DELAY_NS = 100_000_000
 
 Problem = tuple[str, str]
 """(reason, detail) as in WorkerFailed"""
@@ -70,11 +69,11 @@ class Teller:
     """Events of a collective, and the word that an iteration is complete.
 
     The digest of a result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
-    that one leave first and no peer waits for a hash. That of the last iteration waits a little longer: hashing is the
-    testbed's own work, and must not take the processor from peers that still receive.
+    that one leave first and no peer waits for a hash. That of the last iteration waits as long as its worker is told.
     """
 
-    def __init__(self, iterations: int) -> None:
+    def __init__(self, worker: WorkerConfig, iterations: int) -> None:
+        self._last_delay_ns = worker.workload.digest_delay_ns
         self.problem: Problem | None = None
         self._iterations = iterations
         self._events: deque[Event] = deque()
@@ -103,16 +102,16 @@ class Teller:
     def _complete(self, now: int) -> None:
         """The result is whole."""
         self._completed_at = now
-        self._digest_at = now + (_LAST_DIGEST_DELAY_NS if self._iteration == self._iterations - 1 else 0)
+        self._digest_at = now + (self._last_delay_ns if self._iteration == self._iterations - 1 else 0)
 
 
 class RankOfRing(Teller):
     """What all collectives of a ring have: receive slots beside the events. One that is a phase tells so, and takes no
     digest."""
 
-    def __init__(self, slots: ReceiveSlots, iterations: int, phase: str = "") -> None:
-        super().__init__(iterations)
-        self._slots, self._phase = slots, phase
+    def __init__(self, worker: WorkerConfig, slots: ReceiveSlots, iterations: int) -> None:
+        super().__init__(worker, iterations)
+        self._slots, self._phase = slots, worker.collective.phase
 
     def get_timer(self) -> int | None:
         late, digest = self._slots.get_timer(), self._digest_at

@@ -94,13 +94,13 @@ class NetReduceCollective(RankOfRing):
         if config.kind == "netreduce" and worker.to_successor.speaks_irn:
             self._places = 0
         super().__init__(
+            worker,
             ReceiveSlots(
                 endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
                 endless=not self._places,
             ),
             iterations,
-            config.phase,
         )  # fmt: skip
         self._posted = self._received = self._acked = 0
         self._last = self._hellos  # first message number behind those of the iterations started so far

@@ -56,7 +56,7 @@ class PhasedCollective(Teller):
     needs."""
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
-        super().__init__(iterations)
+        super().__init__(worker, iterations)
         _check(worker)
         self._arithmetic = worker.collective.arithmetic
         self._configs, self._phases = worker.phases, list[Phase]()

@@ -60,12 +60,12 @@ class RingCollective(RankOfRing):
         self._window = max(2, config.window_messages, _WINDOW_PACKETS // longest)
         self._slot_bytes = longest * path_mtu
         super().__init__(
+            worker,
             ReceiveSlots(
                 endpoint, worker.from_predecessor.qpn, count=2 * self._window, slot_bytes=self._slot_bytes,
                 verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
             ),
             iterations,
-            config.phase,
         )  # fmt: skip
         self._posted = self._acked = self._consumed = 0  # messages since the start of the iteration
         self._send_base = self._receive_base = 0  # numbers of the iteration's first messages on either connection

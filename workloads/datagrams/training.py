@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from workloads.config import WorkloadConfig
+from workloads.config import DIGEST_DELAY_NS, WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
 from workloads.gradients import AwaitedSource, GradientSource, Vector
@@ -18,16 +18,14 @@ from workloads.machine import Event
 
 __all__ = ["Training", "longest_digest_delay_ns"]
 
-_LAST_DIGEST_DELAY_NS = 100_000_000
-"""hashing is the testbed's own work: the last digest must not take the processor from peers that still receive"""
-_TURN_NS = 5_000_000
-"""between the digests of two ranks, where nobody waits for them: all workers of a job get its last result at once, and
-may share few processors"""
+_TURNS = 20
+"""in the delay of the last digest. Ranks take turns where nobody waits for them: all workers of a job get its last
+result at once, and may share few processors"""
 
 
 def longest_digest_delay_ns(workers: int) -> int:
     """Between a job's last result and the end of its last worker."""
-    return _LAST_DIGEST_DELAY_NS + workers * _TURN_NS
+    return DIGEST_DELAY_NS + workers * (DIGEST_DELAY_NS // _TURNS)
 
 
 class Training:
@@ -45,10 +43,17 @@ class Training:
     place."""
 
     def __init__(
-        self, source: GradientSource, *, rank: int, start_ns: int, straggle_ns: int, compute: LayerCompute | None = None
+        self,
+        source: GradientSource,
+        *,
+        rank: int,
+        start_ns: int,
+        straggle_ns: int,
+        compute: LayerCompute | None = None,
+        digest_delay_ns: int = DIGEST_DELAY_NS,
     ) -> None:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
-        self._turn_ns = rank * _TURN_NS
+        self._last_delay_ns, self._turn_ns = digest_delay_ns, rank * digest_delay_ns // _TURNS
         self.iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None
         self._awaits = False
@@ -82,7 +87,14 @@ class Training:
             if compute.elements != source.elements:
                 raise ValueError(f"layers of {compute.elements} elements, a gradient of {source.elements}")
         begins = start_ns + workload.arrival_ns
-        return cls(source, rank=rank, start_ns=begins, straggle_ns=workload.straggle_ns, compute=compute)
+        return cls(
+            source,
+            rank=rank,
+            start_ns=begins,
+            straggle_ns=workload.straggle_ns,
+            compute=compute,
+            digest_delay_ns=workload.digest_delay_ns,
+        )
 
     def get_timer(self) -> int | None:
         if self._awaits:
@@ -120,7 +132,7 @@ class Training:
         """The result is whole."""
         self._completed_at = self._digest_at = now
         if self.iteration == self._source.iterations - 1:
-            self._digest_at += _LAST_DIGEST_DELAY_NS + self._turn_ns
+            self._digest_at += self._last_delay_ns + self._turn_ns
             return
         self._plan_passes(self.iteration + 1, now)
         if self._passes is not None:

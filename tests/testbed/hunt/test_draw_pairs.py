@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.healing import kind_of
-from testbed.faults.model import Forge
+from testbed.faults.model import Corrupt, Forge
 from testbed.hunt.draw_faults import FORGED_ANSWERS
 from testbed.hunt.draw_pairs import smaller_pairs
 from testbed.hunt.expected import may_fail, unsurvivable
+from testbed.hunt.judge import judge_schedule
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey
 from testbed.hunt.survival import travel_ns
@@ -55,6 +56,35 @@ def test_nothing_is_forged_that_a_receiver_dies_of_where_no_switch_keeps_it_back
     forged = {fault.what for scenario in MANY[kind] for fault in scenario.faults if isinstance(fault, Forge)}
     assert forged
     assert forged <= set(FORGED_ANSWERS)
+
+
+@EACH
+def test_no_damage_meets_damage_on_a_way_through_plain_switches(kind: str) -> None:
+    """Else the same bit flips back now and then."""
+    damaged = 0
+    for scenario in MANY[kind]:
+        hosts = {host.name for host in scenario.topology.hosts}
+        for fault in scenario.faults:
+            if not isinstance(fault, Corrupt) or fault.repair_icrc:
+                continue
+            damaged += 1
+            links = [scenario.topology.link(name) for name in fault.links]
+            assert len(fault.directions) == 1
+            assert len(links) == 1 or all(hosts & {link.a, link.b} for link in links)
+    assert damaged
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        pytest.param("binomial_tree", 4429, id="every first copy lost on four links, each RTO 2 s long"),
+        pytest.param("recursive_doubling", 14805, id="every first copy lost on each of three spines"),
+        pytest.param("ring", 7047, id="damage that met damage"),
+    ],
+)
+def test_what_ended_badly_once_must_end_well_now(kind: str, number: int) -> None:
+    failure, _ = judge_schedule(Prey(1, number + 1, program="forward", kind=kind).schedule(number))
+    assert failure is None
 
 
 @EACH

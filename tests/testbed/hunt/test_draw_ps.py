@@ -23,3 +23,13 @@ def test_a_server_that_waits_has_no_floats_and_the_whole_gradient_outstanding():
         for job in one.all_jobs:
             assert job.dtype != "float32"
             assert job.window_packets * one.transport.path_mtu >= job.size_bytes
+
+
+def test_fabrics_of_two_and_three_tiers_are_drawn_with_one_tree_and_with_several():
+    drawn = Counter((one.topology.kind, one.topology.multipath) for one in MANY)
+    assert {("spine_leaf", "flow"), ("spine_leaf", "spray"), ("fat_tree", "flow"), ("fat_tree", "spray")} < set(drawn)
+    assert ("rack", "spray") not in drawn
+    used = {
+        host for one in MANY if one.topology.kind == "fat_tree" for job in one.jobs for host in (*job.hosts, job.server)
+    }
+    assert len(used) == 16

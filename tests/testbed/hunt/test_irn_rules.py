@@ -200,6 +200,51 @@ def test_after_a_timer_that_brought_another_number_the_oldest_alone_may_be(bench
     assert bench.broken == ["holes_alone_again"]
 
 
+@pytest.fixture
+def rack(bench: Bench) -> Bench:
+    config = replace(bench.config, recovery="irn-rack")
+    bench.pair = IrnPair(config, lambda _, rule, what: bench.broken.append(rule))
+    return bench
+
+
+def test_under_rack_what_left_before_something_that_arrived_may_be_sent_again_each_time(rack: Bench) -> None:
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 3)
+    rack.sends(1)
+    assert rack.broken == []
+    rack.sends(1)
+    assert rack.broken == ["holes_alone_again"]
+
+
+def test_under_rack_a_timer_has_each_hole_sent_again_once(rack: Bench) -> None:
+    """Where packets may wait in the network, what is lost again is found by the timer alone."""
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 2)
+    rack.sends(1)
+    _waits_and_sends(rack, 0, 1)
+    assert rack.broken == []
+    rack.sends(1)
+    assert rack.broken == ["holes_alone_again"]
+
+
+def test_under_rack_a_timer_asks_for_nothing_behind_what_arrived(rack: Bench) -> None:
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 2)
+    rack.sends(1)
+    _waits_and_sends(rack, 0, 3)
+    assert rack.broken == ["holes_alone_again"]
+
+
+def test_under_rack_where_packets_keep_their_order_no_timer_asks_for_holes(rack: Bench) -> None:
+    config = replace(rack.pair.config, irn=replace(IRN, in_order=True))
+    rack.pair = IrnPair(config, lambda _, rule, what: rack.broken.append(rule))
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 2)
+    rack.sends(1)
+    _waits_and_sends(rack, 0, 1)
+    assert rack.broken == ["holes_alone_again"]
+
+
 def test_nothing_is_known_to_lack_when_all_that_arrived_is_acknowledged(bench: Bench) -> None:
     bench.sends(0, 1, 2, 3)
     bench.hears(NAK, 0, 1)

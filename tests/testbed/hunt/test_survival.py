@@ -106,3 +106,15 @@ def test_what_is_doubled_at_every_hop_of_a_fabric_is_not_survivable():
     assert "more than the RTO" in (unsurvivable(small) or "")
     assert unsurvivable(replace(small, faults=(replace(twice, match=Match(message=1)),))) is None
     assert unsurvivable(replace(small, topology=CALM.topology, faults=(replace(twice, links=LINKS),))) is None
+
+
+def test_where_packets_are_sprayed_each_spine_may_take_the_first_copy_that_it_sees():
+    """Eight copies: two at hosts' links, three on the way up and three on the way down. Found by hunting."""
+    fabric = replace(CALM, topology=spine_leaf([1, 1], 3, SHAPE))
+    links = tuple(link.name for link in fabric.topology.links)
+    first = Drop("first", links, tuple(Direction), Window(0, None), Match(opcodes=frozenset({6, 10}), attempt=1), 1.0)
+    flow = replace(fabric, faults=(first,))
+    spray = replace(flow, topology=replace(fabric.topology, multipath="spray"))
+    assert (disturbance_ns(flow), disturbance_ns(spray)) == (4 * RTO, 8 * RTO)
+    assert unsurvivable(flow) is None
+    assert "faults may hold up progress" in (unsurvivable(spray) or "")

@@ -12,7 +12,7 @@ from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, trav
 from testbed.plan import make_plan
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
+from topologies import DIRECTIONS, Direction, LinkShape, fat_tree, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 MS = 1_000_000
@@ -98,6 +98,26 @@ def test_trouble_makes_waits_longer_by_a_hundredth_of_it():
 def test_servers_take_more_waits_a_round_and_reminders_more_again():
     one, two, esa = (must_end_ns(atp(**how)) or 0 for how in ({}, {"leaves": True}, {"kind": "esa"}))
     assert end() < one < two < esa
+
+
+def test_switches_of_every_tier_that_add_take_a_wait_each():
+    """On the longest way: one, three, five."""
+    scenario = atp(kind="ps")
+    fabrics = (rack(16, SHAPE), spine_leaf([8, 8], 1, SHAPE), fat_tree(4, SHAPE))
+    ends = [must_end_ns(replace(scenario, topology=fabric)) or 0 for fabric in fabrics]
+    each = rounds_of(scenario) * 256 * 10 * MS
+    assert [round((end - ends[0]) / each) for end in ends] == [0, 2, 4]
+    rack_end, fabric_end = (must_end_ns(replace(atp(), topology=fabric)) or 0 for fabric in fabrics[:2])
+    assert round((fabric_end - rack_end) / each) == 1, "spines of ATP only forward"
+
+
+def test_a_fault_takes_its_attempt_on_every_tier():
+    drop = Drop("d", ("h1-edge1", "edge1-agg1", "agg1-core1"), match=Match(attempt=1))
+    scenario = replace(atp(drop, kind="ps"), topology=fat_tree(4, SHAPE))
+    once = replace(scenario, faults=(replace(drop, links=("h1-edge1", "h2-edge1")),))
+    more = (must_end_ns(scenario) or 0) - (must_end_ns(once) or 0)
+    wait = rounds_of(scenario) * 6 * 256 * 10 * MS
+    assert round(more / wait) == 2 * 4 * len(drop.directions), "two tiers more, four kinds of frames"
 
 
 def test_aimd_may_take_a_round_for_every_packet():

@@ -98,6 +98,37 @@ def test_a_guest_that_vanishes_is_told():
         run(serve)
 
 
+def test_a_guest_that_is_told_to_end_before_it_hears_ends_as_one_that_hears(tmp_path, monkeypatch):
+    """What it inherits would raise in the middle of its birth, and run what its parent does then."""
+
+    def serve(guest, take, tell, say):
+        if guest == 1:
+            raise InternalError("the guest ended")
+        time.sleep(60)
+        return GuestFacts(1.0, {})
+
+    dies = guest_pool.die_with_parent
+
+    def slow_birth(number):
+        dies(number)
+        if (tmp_path / "first").exists():
+            time.sleep(0.5)
+        (tmp_path / "first").touch()
+
+    def inherited(number, frame):
+        (tmp_path / "inherited").write_text(str(os.getpid()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guest_pool, "die_with_parent", slow_birth)
+    before = signal.signal(signal.SIGTERM, inherited)
+    try:
+        with pytest.raises(InternalError, match="the guest ended"):
+            run(serve)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not (tmp_path / "inherited").exists()
+
+
 def test_a_guest_that_does_not_end_is_killed(monkeypatch, tmp_path):
     monkeypatch.setattr(guest_pool, "_END_S", 0.2)
 

@@ -129,3 +129,10 @@ def test_measured_layers_keep_their_times_whatever_the_scale():
     assert first.workload.compute is not None
     told = [(layer.elements, layer.forward_ns, layer.backward_ns) for layer in first.workload.compute.layers]
     assert told == [(640, 1_000_000, 2_000_000), (64, 3_000_000, 4_000_000)]
+
+
+def test_the_last_digest_waits_in_real_time() -> None:
+    """At a dilation of 6,000 a tenth of a second of emulated time is ten minutes."""
+    for dilation, delay_ns in (("1", 100_000_000), ("50", 2_000_000)):
+        workloads = {job.workloads[0].digest_delay_ns for job in plan_jobs(scenario(f"dilation={dilation}"))}
+        assert workloads == {delay_ns}

@@ -8,6 +8,7 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.paths import data_flows, data_volumes, flow_paths, overbooked
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions
+from testbed.scenario.ps_keys import PsKeys
 from tests.support.flow_path import flow_path
 from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
 
@@ -130,3 +131,17 @@ def test_chains_and_pairs_send_what_their_steps_say(name: str, gradients: dict[s
     volumes = data_volumes(plan)
     for link, times in gradients.items():
         assert [volumes[link, way] / one for way in (UP, DOWN)] == pytest.approx([times, times], rel=1e-4)
+
+
+@pytest.mark.parametrize(("multipath", "share"), [("spray", 0.25), ("flow", 1.0)])
+def test_what_trees_add_loads_each_of_their_links_once(multipath: str, share: float) -> None:
+    """Workers in eight racks, the server in the last one: above a rack, and above a pod, one sum is left. Where packets
+    are sprayed four trees share it."""
+    job = Job(collective="ps", own=PsKeys(aggregation=True), dtype="int32")
+    topology = replace(fat_tree(4, SHAPE), multipath=multipath)
+    flows = data_flows(make_plan(Scenario("t", topology, SHAPE, job=replace(job, server="h16"))))
+    assert flows["h1-edge1", UP] == flows["h16-edge8", DOWN] == 1.0
+    cores = {use: load for use, load in flows.items() if "core" in use[0]}
+    assert set(cores.values()) == {share}
+    assert len(cores) == (16 if multipath == "spray" else 4)
+    assert {flows[use] for use in flows if "agg" in use[0] and "core" not in use[0]} == {min(1.0, 2 * share)}

@@ -30,7 +30,8 @@ def test_each_optimisation_has_a_key_of_its_own(aggregation, multicast):
     leaves = [*told["leaf1"], *told["leaf2"]]
     assert {job.adds for job in leaves} == ({aggregation == "true"} if leaves else set())
     assert bool(leaves) == ("true" in (aggregation, multicast))
-    assert not told["spine1"]
+    assert bool(told["spine2"]) == bool(leaves)
+    assert not told["spine1"], "a job takes one tree where packets of a flow take one path"
     assert plan.servers[0].jobs[0].multicast == (multicast == "true")
 
 
@@ -83,3 +84,42 @@ def test_where_packets_take_several_ways_a_gap_is_no_loss():
     text = (TEXT % "").replace("leaves: 2", "multipath: spray, leaves: 2")
     assert {worker.in_order for worker in make_plan(parse_scenario(text, "p.yaml")).workers} == {False}
     assert {worker.in_order for worker in planned().workers} == {True}
+
+
+def trees_at(switch, text):
+    plan = make_plan(parse_scenario(text, "p.yaml"))
+    (config,) = (config for config in plan.switches if config.name == switch)
+    return {job.job: job.trees for job in config.jobs}
+
+
+BOTH = TEXT % ", aggregation: true, multicast: true"
+SPRAYED = BOTH.replace("leaves: 2", "multipath: spray, leaves: 2")
+
+
+def test_where_packets_are_sprayed_each_spine_has_a_tree():
+    """Workers h1, h2 are at the first leaf, h3, h4 and the server at the second."""
+    (at_leaf,) = trees_at("leaf1", SPRAYED).values()
+    assert [tree.up for tree in at_leaf] == [2, 3]
+    assert {tuple((child.port, child.ranks, child.host) for child in tree.children) for tree in at_leaf} == {
+        ((0, 0b01, 0), (1, 0b10, 1))
+    }
+    for number in (1, 2):
+        (at_spine,) = trees_at(f"spine{number}", SPRAYED).values()
+        assert [tree is not None for tree in at_spine] == [number == 1, number == 2]
+        (tree,) = (tree for tree in at_spine if tree is not None)
+        assert (tree.up, [(child.port, child.ranks, child.host) for child in tree.children]) == (1, [(0, 0b11, -1)])
+        assert not tree.is_last
+    (at_server,) = trees_at("leaf2", SPRAYED).values()
+    assert [(tree.up, tree.is_last) for tree in at_server] == [(2, True)] * 2
+    assert [[child.ranks for child in tree.children] for tree in at_server] == [[0b0100, 0b1000, 0b0011]] * 2
+
+
+def test_jobs_side_by_side_take_different_trees():
+    jobs = "jobs:\n  - {hosts: [h1, h3], server: h5}\n  - {hosts: [h2, h4], server: h5}\n"
+    assert [set(trees_at(spine, BOTH + jobs)) for spine in ("spine1", "spine2")] == [{2}, {1}]
+
+
+def test_in_a_rack_the_tree_is_its_switch():
+    text = BOTH.replace("{kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: [2, 3],", "{kind: rack, hosts: 3,")
+    ((tree,),) = trees_at("s1", text).values()
+    assert (tree.up, tree.is_last, [child.ranks for child in tree.children]) == (2, True, [1, 2])

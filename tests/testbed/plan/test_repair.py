@@ -49,7 +49,7 @@ def test_the_tree_is_told_to_the_switches_on_it_alone() -> None:
     trees = {switch.name: switch.jobs[0].tree for switch in plan.switches if switch.jobs}
     assert set(trees) == {"leaf1", "leaf2", "spine2"}, "job 1 takes the second of two spines"
     found: dict[str, Any] = {
-        name: (tree.newcomer, [(child.ranks, child.host) for child in tree.children])
+        name: (tree.is_last, [(child.ranks, child.host) for child in tree.children])
         for name, tree in trees.items()
         if tree is not None
     }

@@ -92,6 +92,7 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
         "sharded-ps",
         "ps",
         "ps-plain",
+        "ps-fat-tree",
         "repair",
         "dlcp",
         "dlcp-classes",
