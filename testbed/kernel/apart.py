@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import mmap
 import os
 import pickle
@@ -12,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
+from testbed.kernel.awake import AwakePipe, awake
 from testbed.kernel.processes import die_with_parent
 from workloads.errors import InternalError, TestbedError
 
@@ -141,7 +143,7 @@ def _run(
         _answer(work, parent, sink, mask)
     os.close(sink)
     try:
-        with os.fdopen(source, "rb", 1 << 20) as answers:
+        with awake() as woken, io.BufferedReader(AwakePipe(source, woken), 1 << 20) as answers:
             if signals:
                 signals.to(child)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
