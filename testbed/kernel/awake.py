@@ -10,10 +10,7 @@ import select
 import signal
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from typing import Any
 
 __all__ = ["AwakePipe", "awake"]
 
@@ -29,7 +26,7 @@ class AwakePipe(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Handlers run while it waits; 0 at the end of the pipe."""
         while self._woken is not None:
             readable, _, _ = select.select([self._source, self._woken], [], [])
