@@ -219,6 +219,14 @@ class _CountedSender(_Sender):
         self._places += 1
         self._copies.setdefault(at, []).append(self._places)
 
+    def _is_of_the_timer(self, at: int) -> bool:
+        """Whether it was over and nothing was sent again since; whatever else asks for the oldest packet, what leaves
+        now is the timer's, too."""
+        if at != self._oldest or self._fired is None:
+            return False
+        self._since, self._fired = self._fired, None
+        return True
+
 
 class _RackSender(_CountedSender):
     """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
@@ -241,16 +249,14 @@ class _RackSender(_CountedSender):
     def _repeats(self, at: int, psn: int) -> None:
         last = max(self._copies.get(at, (0,)))
         asked = at != self._oldest and at <= self._lost_to and last <= self._timer_place
-        if last < self._newest or asked:
+        if self._is_of_the_timer(at) or last < self._newest or asked:
             return
         if at != self._oldest:
             self._pair.tell(
                 "holes_alone_again", f"sends PSN {psn} again, and nothing that left after it is known to have arrived"
             )
-        elif self._fired is None:
-            self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
         else:
-            self._since, self._fired = self._fired, None
+            self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
 
 
 class _HeldSender(_CountedSender):
@@ -275,14 +281,12 @@ class _HeldSender(_CountedSender):
         self._seen[psn] = self._places
 
     def _repeats(self, at: int, psn: int) -> None:
-        if at in self._asked or (at <= self._lost_to and at != self._oldest):
+        if self._is_of_the_timer(at) or at in self._asked or (at <= self._lost_to and at != self._oldest):
             return
         if at != self._oldest:
             self._pair.tell("holes_alone_again", f"sends PSN {psn} again, and no map asked for it")
-        elif self._fired is None and at > self._lost_to:
+        elif at > self._lost_to:
             self._pair.tell("timers_wait", f"sends PSN {psn} again before its timer was over")
-        elif self._fired is not None:
-            self._since, self._fired = self._fired, None
 
 
 class _Receiver:

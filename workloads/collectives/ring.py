@@ -27,7 +27,7 @@ import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import RankOfRing, segment
-from workloads.collectives.schedules import CHAINS, gathers, longest_packets, ring_schedule
+from workloads.collectives.schedules import CHAINS, gathers, longest_packets, most_messages, ring_schedule
 from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
@@ -57,7 +57,8 @@ class RingCollective(RankOfRing):
         self._schedule(elements)
         self._stepwise = not config.pipelined and config.kind not in CHAINS
         longest = longest_packets(config, elements, path_mtu)
-        self._window = max(2, config.window_messages, _WINDOW_PACKETS // longest)
+        enough = 2 * most_messages(config, elements, path_mtu)  # an iteration ahead
+        self._window = max(2, config.window_messages, min(enough, _WINDOW_PACKETS // longest))
         self._slot_bytes = longest * path_mtu
         super().__init__(
             worker,

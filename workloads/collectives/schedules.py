@@ -78,6 +78,12 @@ def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> i
     return max(1, min(packets, _message_packets(config, packets)))
 
 
+def most_messages(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
+    """Of one iteration over one connection, whichever rank sends."""
+    first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
+    return len(_steps(config, 0)) * -(-(last - first) // (longest_packets(config, elements, path_mtu) * path_mtu))
+
+
 def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message of the connection from rank `config.rank`."""
     return tuple(item.packets for item in ring_schedule(config, config.rank, elements, path_mtu)) * iterations

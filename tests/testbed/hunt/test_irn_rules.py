@@ -227,6 +227,16 @@ def test_under_rack_a_timer_has_each_hole_sent_again_once(rack: Bench) -> None:
     assert rack.broken == ["holes_alone_again"]
 
 
+def test_under_rack_a_timer_is_used_up_by_the_oldest_packet_whatever_else_asked_for_that(rack: Bench) -> None:
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 3)
+    _waits_and_sends(rack, 0, 1)
+    _waits_and_sends(rack, 0, 1)
+    assert rack.broken == []
+    rack.sends(0)
+    assert rack.broken == ["timers_wait"]
+
+
 def test_under_rack_a_timer_asks_for_nothing_behind_what_arrived(rack: Bench) -> None:
     rack.sends(0, 1, 2, 3)
     rack.hears(NAK, 0, 2)
