@@ -248,7 +248,7 @@ class _RackSender(_CountedSender):
 
     def _repeats(self, at: int, psn: int) -> None:
         last = max(self._copies.get(at, (0,)))
-        asked = at != self._oldest and at <= self._lost_to and last <= self._timer_place
+        asked = at <= self._lost_to and last <= self._timer_place
         if self._is_of_the_timer(at) or last < self._newest or asked:
             return
         if at != self._oldest:

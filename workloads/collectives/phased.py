@@ -65,6 +65,10 @@ class PhasedCollective(Teller):
             phase = _KINDS[part.collective.kind](part, endpoint, part.workload.elements, iterations)
             self._phases.append(phase)
             self._by_qpn[part.to_successor.qpn] = self._by_qpn[part.from_predecessor.qpn] = phase
+        self._late = [
+            phase for phase, part in zip(self._phases, worker.parts, strict=True) if part.collective.receive_late_ns
+        ]
+        """phases that have timers: all that wait is a receive that is posted late"""
         self._rows: dict[int, Vector] = {
             number: np.zeros(config.elements, "<u4")
             for number, config in enumerate(worker.phases)
@@ -109,11 +113,13 @@ class PhasedCollective(Teller):
         self._go_on(now)
 
     def get_timer(self) -> int | None:
-        timers = [phase.get_timer() for phase in self._phases]
+        if not self._late:
+            return self._digest_at
+        timers = [phase.get_timer() for phase in self._late]
         return min((timer for timer in (*timers, self._digest_at) if timer is not None), default=None)
 
     def handle_timer(self, now: int) -> None:
-        for phase in self._phases:
+        for phase in self._late:
             phase.handle_timer(now)
         super().handle_timer(now)
         self._go_on(now)

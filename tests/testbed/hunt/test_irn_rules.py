@@ -237,6 +237,18 @@ def test_under_rack_a_timer_is_used_up_by_the_oldest_packet_whatever_else_asked_
     assert rack.broken == ["timers_wait"]
 
 
+def test_under_rack_what_a_timer_asked_for_may_have_become_the_oldest_when_it_leaves(rack: Bench) -> None:
+    rack.sends(0, 1, 2, 3)
+    rack.hears(NAK, 0, 2)
+    rack.sends(1)
+    _waits_and_sends(rack)
+    rack.hears(ACK, 1, 0)
+    rack.sends(1)
+    assert rack.broken == []
+    rack.sends(1)
+    assert rack.broken == ["timers_wait"]
+
+
 def test_under_rack_a_timer_asks_for_nothing_behind_what_arrived(rack: Bench) -> None:
     rack.sends(0, 1, 2, 3)
     rack.hears(NAK, 0, 2)
