@@ -23,7 +23,7 @@ from workloads.wire import RNR_TIMER_NS
 __all__ = ["draw_pairs_schedule", "smaller_pairs"]
 
 _HOSTS = {2: 22, 3: 24, 4: 24, 5: 12, 6: 8, 7: 5, 8: 5}
-"""powers of two and what lies between: ranks beyond the last power fold in and out; few of many, which cost the square"""
+"""powers of two and what lies between, where ranks beyond the last power fold in and out; many cost the square"""
 _MTUS = {256: 80, 512: 8, 1024: 12}
 _QUEUES = {1000: 1}
 """nothing is dropped for want of room: several peers send to one host at once, and nobody counts that as trouble"""

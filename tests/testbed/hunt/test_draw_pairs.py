@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,11 @@ from testbed.hunt.expected import may_fail, unsurvivable
 from testbed.hunt.judge import judge_schedule
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey
+from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import travel_ns
 from testbed.plan import make_plan
 from testbed.plan.paths import data_volumes
-from testbed.scenario import dump_scenario, parse_scenario
+from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 
 KINDS = [name for name, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_pairs:")]
 MANY = {
@@ -74,17 +76,18 @@ def test_no_damage_meets_damage_on_a_way_through_plain_switches(kind: str) -> No
     assert damaged
 
 
-@pytest.mark.parametrize(
-    ("kind", "number"),
-    [
-        pytest.param("binomial_tree", 4429, id="every first copy lost on four links, each RTO 2 s long"),
-        pytest.param("recursive_doubling", 14805, id="every first copy lost on each of three spines"),
-        pytest.param("ring", 7047, id="damage that met damage"),
-    ],
-)
-def test_what_ended_badly_once_must_end_well_now(kind: str, number: int) -> None:
-    failure, _ = judge_schedule(Prey(1, number + 1, program="forward", kind=kind).schedule(number))
+@pytest.mark.parametrize("file", sorted((Path(__file__).parent / "ended_badly").iterdir()), ids=lambda file: file.stem)
+def test_what_ended_badly_once_must_end_well_now(file: Path) -> None:
+    """Found by hunts: an argument that promised too much, and a time limit that was too short."""
+    failure, _ = judge_schedule(Schedule(0, load_scenario(str(file))))
     assert failure is None
+
+
+@EACH
+def test_the_time_limit_is_longer_than_all_retries_one_after_the_other(kind: str) -> None:
+    limits = {scenario.time_limit_ns for scenario in MANY[kind]}
+    assert min(limits) == 60_000_000_000
+    assert max(limits) > 600_000_000_000
 
 
 @EACH
