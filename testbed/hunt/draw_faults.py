@@ -61,7 +61,28 @@ def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
         changed = replace(scenario, faults=(*scenario.faults, fault))
         if _fits(scenario, fault) and (may_fail(changed) or not unsurvivable(changed)):
             scenario = changed
-    return scenario
+    return replace(scenario, faults=_damaged_once(scenario))
+
+
+def _damaged_once(scenario: Scenario) -> tuple[Fault, ...]:
+    """Switches pass damaged packets on: all of pairs, else answers. Where damage met damage, the same bit would flip
+    back now and then, and a receiver heed what no switch saw a sound copy of. So all damage is done on the links of
+    hosts in one direction, or on one other link."""
+    hosts = {host.name for host in scenario.topology.hosts}
+    damage = [fault for fault in scenario.faults if isinstance(fault, Corrupt)]
+    if not damage:
+        return scenario.faults
+    names = dict.fromkeys(name for fault in damage for name in fault.links)
+    at_hosts = [link.name for link in map(scenario.topology.link, names) if hosts & {link.a, link.b}]
+    places = tuple(at_hosts) or tuple(names)[:1]
+
+    def once(fault: Fault) -> Fault:
+        if not isinstance(fault, Corrupt):
+            return fault
+        links = tuple(name for name in fault.links if name in places) or places
+        return replace(fault, links=links, directions=damage[0].directions[:1])
+
+    return tuple(map(once, scenario.faults))
 
 
 def _fits(scenario: Scenario, fault: Fault) -> bool:

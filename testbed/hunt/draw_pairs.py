@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from testbed.faults.model import Corrupt, Fault, Forge
+from testbed.faults.model import Forge
 from testbed.hunt.draw import draw_transport, link_shape, with_timeout
 from testbed.hunt.draw_fabric import draw_fabric
 from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
@@ -46,24 +46,9 @@ def draw_pairs_schedule(
     calm = _calm(draw, protocol, program) if base is None else replace(base, faults=(), world="simulated", source="")
     drawn = draw_faults(draw, calm)
     # What a switch that sums keeps from receivers, a plain one passes on, and a queue pair dies of it by right.
-    kept = tuple(
-        _in_one_place(drawn, item)
-        for item in drawn.faults
-        if not isinstance(item, Forge) or item.what in FORGED_ANSWERS
-    )
+    kept = tuple(item for item in drawn.faults if not isinstance(item, Forge) or item.what in FORGED_ANSWERS)
     faulty = replace(drawn, faults=kept)
     return replace(faulty, time_limit_ns=min(_MOST_NS, max(_TIME_LIMIT_NS, _longest_ns(faulty))))
-
-
-def _in_one_place(scenario: Scenario, fault: Fault) -> Fault:
-    """Plain switches pass damaged packets on. Where damage met damage, the same bit would flip back now and then: a
-    receiver takes a packet of which no switch saw a sound copy."""
-    if not isinstance(fault, Corrupt) or fault.repair_icrc:
-        return fault
-    hosts = {host.name for host in scenario.topology.hosts}
-    at_hosts = [link for link in map(scenario.topology.link, fault.links) if hosts & {link.a, link.b}]
-    links = tuple(link.name for link in at_hosts) or fault.links[:1]
-    return replace(fault, links=links, directions=fault.directions[:1])
 
 
 def _longest_ns(scenario: Scenario) -> int:

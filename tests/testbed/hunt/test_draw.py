@@ -14,6 +14,7 @@ from testbed.faults.healing import kind_of
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.model import Corrupt, Forge, Kill, Loss, Pause
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.draw_faults import _fits, is_sensible
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.survival import may_fail, unsurvivable
@@ -33,6 +34,22 @@ def test_a_schedule_is_a_function_of_seed_and_number_in_any_process():
         out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
         assert out.stdout == dump_scenario(MANY[77])
     assert draw_schedule(6, 77).scenario != MANY[77] != draw_schedule(5, 78).scenario
+
+
+@pytest.mark.parametrize("kind", [RACK, FABRIC, "ring"])
+def test_no_damage_meets_damage_on_a_way(kind):
+    """Else the same bit flips back now and then: what a switch passed on damaged, a host heeds."""
+    program, several = "forward" if kind == "ring" else "netreduce", 0
+    for number in range(600):
+        scenario = draw_schedule(3, number, None, program, kind).scenario
+        hosts = {host.name for host in scenario.topology.hosts}
+        damage = [fault for fault in scenario.faults if isinstance(fault, Corrupt)]
+        several += len(damage) > 1
+        directions = {direction for fault in damage for direction in fault.directions}
+        links = [scenario.topology.link(name) for name in {name for fault in damage for name in fault.links}]
+        assert len(directions) <= 1
+        assert len(links) <= 1 or all(hosts & {link.a, link.b} for link in links)
+    assert several
 
 
 def test_every_drawn_schedule_is_a_scenario_file():
