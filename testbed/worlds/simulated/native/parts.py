@@ -30,7 +30,7 @@ _KNOWN_OF_SCENARIOS = frozenset(
     {
         "name", "topology", "link", "description", "seed", "world", "transport", "switch", "job", "faults",
         "time_limit_ns", "capture", "trace", "clocks", "background", "expect", "source", "sample_every_ns",
-        "recoveries",
+        "recoveries", "dilation",
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})
