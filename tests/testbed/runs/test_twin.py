@@ -11,12 +11,9 @@ from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
 from testbed.runs import twin as module
-from testbed.runs.twin import _figures, make_twin, run_twins, why_no_judge
+from testbed.runs.twin import make_twin, run_twins, why_no_judge
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
-from testbed.worlds.simulated.native import choose_parts
-from testbed.worlds.simulated.native.agenda import NativeAgenda
-from testbed.worlds.simulated.native.library import load_core
 from testbed.worlds.simulated.world import simulate
 
 SMALL = ["job.size=40kB"]
@@ -36,14 +33,6 @@ def test_its_figures_are_those_of_the_same_plan_in_virtual_time() -> None:
     # Which frame is on its way when the NAK comes hangs on less than a wake-up.
     assert {run.resent for run in found.runs} == {4, 5}
     assert make_twin(plan_of("rack", *SMALL), 60, RunFacts()).runs[1:] == ()
-
-
-@pytest.mark.skipif(load_core() is None, reason="no compiler")
-def test_the_twin_of_a_dilated_run_has_the_compiled_loop() -> None:
-    """How fast real time passes is nothing to virtual time."""
-    dilated = plan_of("rack-lossy", *SMALL, "dilation=8")
-    assert isinstance(choose_parts(dilated).agenda, NativeAgenda)
-    assert _figures(dilated, None) == _figures(plan_of("rack-lossy", *SMALL), None)
 
 
 def test_under_chance_there_are_five_that_start_a_little_later() -> None:

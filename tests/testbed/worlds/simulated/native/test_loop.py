@@ -287,6 +287,13 @@ def test_what_the_loop_does_not_know_is_for_the_reference() -> None:
 
 
 @needs_c
+def test_the_twin_of_a_dilated_run_has_the_loop() -> None:
+    """How fast real time passes is nothing to virtual time."""
+    plan = make_plan(load_scenario("rack-lossy", ["dilation=8", "job.size=40kB"]))
+    assert type(choose_parts(plan).agenda) is NativeAgenda
+
+
+@needs_c
 @pytest.mark.parametrize("collective", ["netreduce", "ring"])
 def test_hosts_with_congestion_control_and_other_tenants(collective: str) -> None:
     """Their Machines go by the verbs; the switch and the links stay compiled."""
