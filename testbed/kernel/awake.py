@@ -22,6 +22,10 @@ class AwakePipe(io.RawIOBase):
         self._source = source
         self._woken = woken
         """readable as soon as a signal came; None: we hear of none"""
+        self._either = select.poll()
+        for handle in (source, woken):
+            if handle is not None:
+                self._either.register(handle, select.POLLIN)
 
     def readable(self) -> bool:
         return True
@@ -29,11 +33,10 @@ class AwakePipe(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Handlers run while it waits; 0 at the end of the pipe."""
         while self._woken is not None:
-            readable, _, _ = select.select([self._source, self._woken], [], [])
-            if self._woken in readable:
-                os.read(self._woken, 4096)
-            elif readable:
+            ready = {handle for handle, _ in self._either.poll()}
+            if self._woken not in ready:
                 break
+            os.read(self._woken, 4096)
         return os.readv(self._source, [buffer])
 
     def close(self) -> None:

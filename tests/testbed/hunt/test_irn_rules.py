@@ -7,62 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.checkers.frames import parse_frame
 from testbed.hunt.endpoint_rules import ENDPOINT_RULES
 from testbed.hunt.irn_rules import IRN_RULES, IrnPair
-from tests.support.rc_pair import BASE_VA, MTU, RKEY, START_PSNS, pair_configs
-from workloads.config import IrnConfig
-from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
-
-IRN = IrnConfig(rto_low_ns=100, rto_high_ns=320, cap_packets=6, in_order=False)
-"""as switches that sum answer: not in the order in which packets came"""
-ACK, NAK = 0, 0x60
-
-
-class Bench:
-    """Queue pair A: it sends requests to B, and gets B's."""
-
-    def __init__(self, psn: int) -> None:
-        self.config = pair_configs(recovery="irn", irn=IRN, psn=psn)[0]
-        self.broken: list[str] = []
-        self.pair = IrnPair(self.config, lambda _, rule, what: self.broken.append(rule))
-        self.now = 0
-
-    def sends(self, *offsets: int) -> None:
-        for offset in offsets:
-            self.pair.left(
-                self._data(psn_add(self.config.first_psn, offset), self.config.peer_qpn, ends=False), self.now
-            )
-
-    def hears(self, syndrome: int, cumulative: int, selective: int) -> None:
-        first = self.config.first_psn
-        self.pair.came(self._answer(syndrome, psn_add(first, cumulative), psn_add(first, selective), 0), self.now)
-
-    def gets(self, offset: int, *, ends: bool = False) -> None:
-        self.pair.came(self._data(psn_add(self.config.peer_first_psn, offset), self.config.qpn, ends=ends), self.now)
-
-    def gets_read(self, offset: int) -> None:
-        """Instead of the WRITE: no request of ours."""
-        bth = Bth(Opcode.READ_REQUEST, self.config.qpn, psn_add(self.config.peer_first_psn, offset))
-        frame = encode_packet(Packet(self.config.envelope, bth, reth=Reth(BASE_VA, RKEY, MTU)))
-        self.pair.came(parse_frame(frame), self.now)
-
-    def answers(self, syndrome: int, cumulative: int, selective: int, msn: int = 0) -> None:
-        first = self.config.peer_first_psn
-        found = self._answer(syndrome, psn_add(first, cumulative), psn_add(first, selective), msn)
-        self.pair.left(found, self.now)
-
-    def _data(self, psn: int, qpn: int, *, ends: bool):  # type: ignore[no-untyped-def]
-        bth = Bth(Opcode.WRITE_ONLY_IMM if ends else Opcode.WRITE_ONLY, qpn, psn)
-        packet = Packet(self.config.envelope, bth, bytes(MTU), reth=Reth(BASE_VA, RKEY, 9 * MTU))
-        return parse_frame(encode_packet(packet if not ends else Packet(
-            self.config.envelope, bth, bytes(MTU), reth=Reth(BASE_VA, RKEY, 9 * MTU), imm=ImmDt(1)
-        )))  # fmt: skip
-
-    def _answer(self, syndrome: int, cumulative: int, selective: int, msn: int):  # type: ignore[no-untyped-def]
-        bth = Bth(Opcode.IRN_ANSWER, self.config.peer_qpn, selective)
-        packet = Packet(self.config.envelope, bth, aeth=Aeth(syndrome, msn), sack=Sack(cumulative, selective))
-        return parse_frame(encode_packet(packet))
+from tests.support.irn_bench import ACK, IRN, NAK, Bench
+from tests.support.rc_pair import START_PSNS
 
 
 @pytest.fixture(params=START_PSNS)
@@ -139,21 +87,15 @@ def test_after_a_timer_holes_may_be_sent_again_even_if_its_own_packet_arrived_be
 def test_the_oldest_packet_leaves_for_the_timer_that_is_over_even_if_it_is_taken_for_lost(bench: Bench) -> None:
     """What leaves once more between that and the next timer is of that one, and may leave again after the next."""
     bench.sends(0, 1, 2, 3)
-    _waits_and_sends(bench, 0)
+    bench.waits_and_sends(0)
     bench.hears(ACK, 1, 0)
-    _waits_and_sends(bench, 1, 2)
+    bench.waits_and_sends(1, 2)
     bench.hears(ACK, 2, 1)
     bench.sends(3)
-    _waits_and_sends(bench, 2, 3)
+    bench.waits_and_sends(2, 3)
     assert bench.broken == []
     bench.sends(2)
     assert bench.broken == ["timers_wait"]
-
-
-def _waits_and_sends(bench: Bench, *offsets: int) -> None:
-    bench.now += IRN.rto_high_ns
-    bench.pair.woke(bench.now)
-    bench.sends(*offsets)
 
 
 def test_in_a_recovery_an_answer_that_was_overtaken_shows_a_hole_too(bench: Bench) -> None:
@@ -198,73 +140,6 @@ def test_after_a_timer_that_brought_another_number_the_oldest_alone_may_be(bench
     assert bench.broken == []
     bench.sends(cumulative + 1)
     assert bench.broken == ["holes_alone_again"]
-
-
-@pytest.fixture
-def rack(bench: Bench) -> Bench:
-    config = replace(bench.config, recovery="irn-rack")
-    bench.pair = IrnPair(config, lambda _, rule, what: bench.broken.append(rule))
-    return bench
-
-
-def test_under_rack_what_left_before_something_that_arrived_may_be_sent_again_each_time(rack: Bench) -> None:
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 3)
-    rack.sends(1)
-    assert rack.broken == []
-    rack.sends(1)
-    assert rack.broken == ["holes_alone_again"]
-
-
-def test_under_rack_a_timer_has_each_hole_sent_again_once(rack: Bench) -> None:
-    """Where packets may wait in the network, what is lost again is found by the timer alone."""
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 2)
-    rack.sends(1)
-    _waits_and_sends(rack, 0, 1)
-    assert rack.broken == []
-    rack.sends(1)
-    assert rack.broken == ["holes_alone_again"]
-
-
-def test_under_rack_a_timer_is_used_up_by_the_oldest_packet_whatever_else_asked_for_that(rack: Bench) -> None:
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 3)
-    _waits_and_sends(rack, 0, 1)
-    _waits_and_sends(rack, 0, 1)
-    assert rack.broken == []
-    rack.sends(0)
-    assert rack.broken == ["timers_wait"]
-
-
-def test_under_rack_what_a_timer_asked_for_may_have_become_the_oldest_when_it_leaves(rack: Bench) -> None:
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 2)
-    rack.sends(1)
-    _waits_and_sends(rack)
-    rack.hears(ACK, 1, 0)
-    rack.sends(1)
-    assert rack.broken == []
-    rack.sends(1)
-    assert rack.broken == ["timers_wait"]
-
-
-def test_under_rack_a_timer_asks_for_nothing_behind_what_arrived(rack: Bench) -> None:
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 2)
-    rack.sends(1)
-    _waits_and_sends(rack, 0, 3)
-    assert rack.broken == ["holes_alone_again"]
-
-
-def test_under_rack_where_packets_keep_their_order_no_timer_asks_for_holes(rack: Bench) -> None:
-    config = replace(rack.pair.config, irn=replace(IRN, in_order=True))
-    rack.pair = IrnPair(config, lambda _, rule, what: rack.broken.append(rule))
-    rack.sends(0, 1, 2, 3)
-    rack.hears(NAK, 0, 2)
-    rack.sends(1)
-    _waits_and_sends(rack, 0, 1)
-    assert rack.broken == ["holes_alone_again"]
 
 
 def test_nothing_is_known_to_lack_when_all_that_arrived_is_acknowledged(bench: Bench) -> None:

@@ -22,18 +22,23 @@ from testbed.kernel.awake import AwakePipe, awake
 _raise = ctypes.PyDLL(None)["raise"]
 
 
-class _SignalBeforeSelect:
+class _SignalBeforePoll:
     """Nothing of Python's runs between the signal and the call that waits."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self._inner, self._count = select.poll(), 0
+        self.register = self._inner.register
 
-    def select(self, *args: Any) -> Any:
-        self.count += 1
-        if self.count > 1:
-            return select.select(*args)
-        steps = [functools.partial(_raise, signal.SIGUSR1), functools.partial(select.select, *args)]
-        return list(map(operator.call, steps))[-1]
+    def poll(self) -> Any:
+        self._count += 1
+        if self._count == 1:
+            steps = [functools.partial(_raise, signal.SIGUSR1), self._inner.poll]
+            return list(map(operator.call, steps))[-1]
+        return self._inner.poll()
+
+
+class _Select:
+    POLLIN, poll = select.POLLIN, _SignalBeforePoll
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def _written_after(sink: int, seconds: float) -> threading.Timer:
 
 
 def test_a_handler_need_not_wait_for_the_next_word(heard: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "select", _SignalBeforeSelect())
+    monkeypatch.setattr(module, "select", _Select)
     source, sink = os.pipe()
     writer = _written_after(sink, 0.5)
     with awake() as woken, io.BufferedReader(AwakePipe(source, woken)) as words:

@@ -81,6 +81,14 @@ def test_a_predecessor_that_runs_ahead_finds_no_receive_before_it_reaches_a_slot
     assert len(verbs.receives) < len(memory) // MTU
 
 
+@pytest.mark.parametrize(("elements", "receives"), [(64 * 3, 8), (64 * 3 * 20, 160), (64 * 3 * 200, 512)])
+def test_receives_are_posted_for_two_iterations_or_512_packets(elements, receives):
+    """Three ranks, messages of one packet: four messages for each packet of a chunk."""
+    verbs = FakeVerbs()
+    RingCollective(ring_config(0, 3, message_packets=1), verbs, elements, 1).open(0)
+    assert len(verbs.receives) == receives
+
+
 def test_at_most_a_window_is_unacknowledged():
     verbs = FakeVerbs()
     machine = narrow(RingCollective, ring_config(0, 3, message_packets=1), verbs, 64 * 3 * 20, 1)

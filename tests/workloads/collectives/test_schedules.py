@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.fake_fabric import worker_config
-from workloads.collectives.schedules import chunk_bounds, gathers, longest_packets, ring_schedule
+from workloads.collectives.schedules import chunk_bounds, gathers, longest_packets, most_messages, ring_schedule
 
 MTU = 256
 
@@ -69,6 +69,18 @@ def test_no_rank_sends_a_message_that_is_longer_than_the_slots_of_all(kind, size
         item.packets for rank in range(size) for item in ring_schedule(replace(config, rank=rank), rank, elements, MTU)
     ]
     assert max(sent, default=1) == longest_packets(config, elements, MTU)
+
+
+@given(
+    st.sampled_from(["ring", "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast"]),
+    st.integers(2, 6),
+    st.integers(1, 3000),
+    st.sampled_from([1, 3, 20]),
+)
+def test_no_rank_sends_more_messages_than_receives_are_counted_for(kind, size, elements, message_packets):
+    config = config_of(kind, size, message_packets=message_packets)
+    sent = [len(ring_schedule(replace(config, rank=rank), rank, elements, MTU)) for rank in range(size)]
+    assert max(sent) <= most_messages(config, elements, MTU) <= max(sent) + 2 * size
 
 
 def test_chunks_differ_by_one_element_at_most():

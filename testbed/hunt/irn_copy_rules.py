@@ -1,0 +1,99 @@
+"""Senders of `irn-rack` and `irn-held`: what they send again depends on the order in which all copies left
+(`irn_rules`)."""
+
+from __future__ import annotations
+
+from testbed.hunt.irn_sender_rules import Sender, Tell
+from workloads.config import QpConfig
+from workloads.wire import PSN_MASK, psn_diff
+
+__all__ = ["HeldSender", "RackSender"]
+
+
+class CountedSender(Sender):
+    """Knows in which order all copies left."""
+
+    def __init__(self, config: QpConfig, tell: Tell) -> None:
+        super().__init__(config, tell)
+        self._copies: dict[int, list[int]] = {}
+        """by PSN: places of its copies among all that left"""
+        self._places = 0
+
+    def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
+        super().heard(syndrome, cumulative, selective, now)
+        self._copies = {psn: places for psn, places in self._copies.items() if psn >= self._oldest}
+
+    def sent(self, psn: int, now: int) -> None:
+        super().sent(psn, now)
+        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        self._places += 1
+        self._copies.setdefault(at, []).append(self._places)
+
+    def _is_of_the_timer(self, at: int) -> bool:
+        """Whether it was over and nothing was sent again since; whatever else asks for the oldest packet, what leaves
+        now is the timer's, too."""
+        if at != self._oldest or self._fired is None:
+            return False
+        self._since, self._fired = self._fired, None
+        return True
+
+
+class RackSender(CountedSender):
+    """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
+
+    def __init__(self, config: QpConfig, tell: Tell) -> None:
+        super().__init__(config, tell)
+        self._newest = self._timer_place = -1
+        """the latest places of a packet that an answer named, and of what had left when a timer was over last"""
+
+    def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
+        at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
+        self._newest = max(self._newest, *self._copies.get(at, (-1,)))
+        super().heard(syndrome, cumulative, selective, now)
+
+    def _asked_by_a_timer(self) -> int:
+        self._timer_place = self._places
+        oldest = super()._asked_by_a_timer()
+        return oldest if self._irn.in_order else max((oldest, *self._arrived))
+
+    def _repeats(self, at: int, psn: int) -> None:
+        last = max(self._copies.get(at, (0,)))
+        asked = at <= self._lost_to and last <= self._timer_place
+        if self._is_of_the_timer(at) or last < self._newest or asked:
+            return
+        if at != self._oldest:
+            self._tell(
+                "holes_alone_again", f"sends PSN {psn} again, and nothing that left after it is known to have arrived"
+            )
+        else:
+            self._tell("timers_wait", f"sends PSN {psn} again before its timer was over")
+
+
+class HeldSender(CountedSender):
+    """What a map tells of is sent again, as often as one does."""
+
+    def __init__(self, config: QpConfig, tell: Tell) -> None:
+        super().__init__(config, tell)
+        self._seen: dict[int, int] = {}
+        """by PSN on the wire: place of its latest copy"""
+        self._asked: set[int] = set()
+
+    def told(self, first: int, count: int, bits: int, newest: int) -> None:
+        limit = self._seen.get(newest, 0)
+        for number in range(count):
+            at = self._oldest + psn_diff(first + number & PSN_MASK, self._oldest & PSN_MASK)
+            if not bits >> number & 1 and max(self._copies.get(at, (limit + 1,))) <= limit:
+                self._asked.add(at)
+
+    def sent(self, psn: int, now: int) -> None:
+        super().sent(psn, now)
+        self._asked.discard(self._oldest + psn_diff(psn, self._oldest & PSN_MASK))
+        self._seen[psn] = self._places
+
+    def _repeats(self, at: int, psn: int) -> None:
+        if self._is_of_the_timer(at) or at in self._asked or (at <= self._lost_to and at != self._oldest):
+            return
+        if at != self._oldest:
+            self._tell("holes_alone_again", f"sends PSN {psn} again, and no map asked for it")
+        elif at > self._lost_to:
+            self._tell("timers_wait", f"sends PSN {psn} again before its timer was over")
