@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from testbed.checkers import CheckContext
+from testbed.checkers.twins import Figures
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
@@ -48,6 +51,24 @@ def test_one_that_takes_longer_than_the_run_is_left_out(monkeypatch: pytest.Monk
     found = make_twin(plan_of("rack"), 0.0, RunFacts())
     assert found.fails
     assert found.left_out == "its twin in virtual time did not end within 0.0 s, as long as the run took"
+
+
+@pytest.mark.parametrize(("ended", "judges"), [(2, False), (3, True)])
+def test_when_the_time_is_over_three_of_several_judge(
+    ended: int, judges: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = Figures({"JCT": 1.0}, 0)
+
+    def slow(plan: object, tell: Callable[[Figures], None]) -> None:
+        for _ in range(ended):
+            tell(figures)
+        time.sleep(60)
+
+    monkeypatch.setattr(module, "LEAST_BUDGET_S", 0.5)
+    monkeypatch.setattr(module, "run_twins", slow)
+    found = make_twin(plan_of("rack", *SMALL), 0.5, RunFacts())
+    assert found.runs == (figures,) * ended
+    assert (found.left_out == "", found.fails) == (judges, not judges)
 
 
 def test_one_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
