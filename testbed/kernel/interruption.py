@@ -22,6 +22,7 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
         self._previous: dict[int, Any] = {}
+        self._woken_before: int | None = None
         self._read, self._write = socket.socketpair()
         self._read.setblocking(False)
         self._write.setblocking(False)
@@ -31,6 +32,9 @@ class Interruption:
             for number in _SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN:
                     self._previous[number] = signal.signal(number, self._handle)
+            # A handler runs between two steps of Python, in the main thread: a signal that another thread takes, or
+            # that comes right before a poll, would else be heard only when that poll ends.
+            self._woken_before = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         return self
 
     def __exit__(
@@ -38,11 +42,13 @@ class Interruption:
     ) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        if self._woken_before is not None:
+            signal.set_wakeup_fd(self._woken_before)
         self._read.close()
         self._write.close()
 
     def fileno(self) -> int:
-        """Readable after a request."""
+        """Readable as soon as a signal or a request came; a signal's handler may run right after that."""
         return self._read.fileno()
 
     def request(self) -> None:
