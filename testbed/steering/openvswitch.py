@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -49,6 +50,12 @@ def missing_programs() -> tuple[str, ...]:
 def _footprint(mtu: int) -> int:
     """Bytes of kernel memory for one frame, generously."""
     return 2 * mtu + 1024
+
+
+def _listens(path: Path) -> bool:
+    """Whether somebody takes connections there; a socket has a name before it does."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        return trial.connect_ex(str(path)) == 0
 
 
 class OpenVSwitch:
@@ -194,7 +201,7 @@ class OpenVSwitch:
 
     def _await(self, path: Path) -> None:
         deadline = time.monotonic() + _TIMEOUT_S
-        while not path.exists():
+        while not _listens(path):
             if time.monotonic() > deadline or not self.is_alive:
                 raise HostCapabilityError(f"a running Open vSwitch ({self.name}){self._tail()}", "run `tb doctor`")
             time.sleep(0.005)

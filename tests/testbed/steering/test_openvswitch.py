@@ -6,9 +6,11 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from testbed.steering import openvswitch
 from tests.support.steering_driver import DSCP
 from tests.testbed.steering.conftest import Driver, Rig
 from topologies import format_ip, format_mac, host_ip, host_mac
@@ -169,3 +171,13 @@ def flows_of(tap: socket.socket) -> set[int]:
             return found
         if marked:
             found.add(int(number[:3]))
+
+
+def test_a_database_is_waited_for_until_it_takes_connections(tmp_path: Path) -> None:
+    name = tmp_path / "db.sock"
+    assert not openvswitch._listens(name)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(name))
+        assert name.exists() and not openvswitch._listens(name)
+        server.listen()
+        assert openvswitch._listens(name)
