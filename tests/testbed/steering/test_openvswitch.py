@@ -178,6 +178,7 @@ def test_a_database_is_waited_for_until_it_takes_connections(tmp_path: Path) -> 
     assert not openvswitch._listens(name)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(name))
-        assert name.exists() and not openvswitch._listens(name)
+        assert name.exists()
+        assert not openvswitch._listens(name)
         server.listen()
         assert openvswitch._listens(name)
