@@ -2,9 +2,9 @@
 
 What differs between the two is what the machine did to the emulation. Where nothing is lost one twin is enough: times
 deviate by 5 % at most, and nothing is sent again. Under chance, or where what is lost depends on when things happen,
-one run is one draw: several twins, their starts shifted by less than a wake-up, span a range. Where every loss is a
-drop by identity, as many packets are sent again as in one of them: which frame is on its way when a NAK comes may hang
-on less than a wake-up.
+one run is one draw: several twins, their starts shifted by less than a wake-up, span a range; more of them where the
+run is outside the range of a few. Where every loss is a drop by identity, as many packets are sent again as in one of
+them: which frame is on its way when a NAK comes may hang on less than a wake-up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from testbed.faults.model import Corrupt, Drop, Fault, PacketFault
 from testbed.scenario.model import Scenario
 
 __all__ = [
+    "MOST_TWINS",
     "OF_JOB",
     "TOLERANCE",
     "TWINS",
@@ -30,7 +31,10 @@ __all__ = [
 TOLERANCE = 0.05
 OF_JOB = "JCT of job "
 TWINS = 5
-"""of a run under chance"""
+"""of a run under chance, at least"""
+MOST_TWINS = 25
+"""of one that is outside the range of fewer: a draw of the same kind lies outside the range of n others with
+probability 2 / (n + 1), which is a third for 5 and 8 % for 25"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from testbed.captures.capture import MemoryTap, split_by_link
 from testbed.checkers import CheckContext, Checker
 from testbed.checkers.own import load_checker
 from testbed.estimate import require_memory
+from testbed.figures.metrics import figures_of, metrics
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.kernel.room import needs_room
@@ -217,7 +218,7 @@ def _run_in(
     verb = getattr(world, "replay_verb", "run")  # likewise
     words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
-    beside = make_twin(plan, took_s, facts, say) if twin and has_twin(world) else None
+    beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say) if twin and has_twin(world) else None
     document = judge(
         context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried,
         more=tuple(own.values()),

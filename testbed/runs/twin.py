@@ -16,7 +16,7 @@ from dataclasses import replace
 from enum import Enum, auto
 
 from testbed.checkers import CheckContext
-from testbed.checkers.twins import TWINS, Figures, Twin, is_by_identity, needs_several
+from testbed.checkers.twins import MOST_TWINS, TWINS, Figures, Twin, is_by_identity, judge_twin, needs_several
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
 from testbed.plan import Plan
@@ -58,13 +58,15 @@ def why_no_judge(plan: Plan, backends: str = "") -> str:
     return ""
 
 
-def run_twins(plan: Plan, tell: Callable[[Figures], None]) -> None:
-    """One run in virtual time after the other, as many as the plan needs."""
-    first = _figures(plan, None)
-    tell(first)
-    if needs_several(plan.scenario, first):
-        for number in range(1, TWINS):
-            tell(_figures(plan, random.Random(f"{plan.scenario.seed} {number}")))
+def run_twins(plan: Plan, own: Figures, tell: Callable[[Figures], None]) -> None:
+    """One run in virtual time after the other, as many as it takes to judge `own`."""
+    by_identity = is_by_identity(plan.scenario.faults)
+    runs = [_figures(plan, None)]
+    tell(runs[0])
+    most = MOST_TWINS if needs_several(plan.scenario, runs[0]) else 1
+    while len(runs) < most and (len(runs) < TWINS or judge_twin(own, Twin(tuple(runs), by_identity))):
+        runs.append(_figures(plan, random.Random(f"{plan.scenario.seed} {len(runs)}")))
+        tell(runs[-1])
 
 
 def _figures(plan: Plan, dice: random.Random | None) -> Figures:
@@ -83,14 +85,16 @@ def has_twin(world: World) -> bool:
     return bool(getattr(world, "has_twin", False))
 
 
-def make_twin(plan: Plan, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None) -> Twin:
-    """Of a plan that ran in the emulated world, in at most `budget_s` of real time."""
+def make_twin(
+    plan: Plan, own: Figures, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None
+) -> Twin:
+    """Of a plan that ran in the emulated world, with `own` figures, in at most `budget_s` of real time."""
     if reason := why_no_judge(plan, facts.environment.get("faults", "")):
         return Twin(left_out=reason)
     began = time.monotonic()
     budget_s = max(LEAST_BUDGET_S, budget_s)
     scenario = replace(plan.scenario, trace=False, capture=False)
-    runs, end = _in_child(replace(plan, scenario=scenario), began + budget_s, say)
+    runs, end = _in_child(replace(plan, scenario=scenario), own, began + budget_s, say)
     took_s = time.monotonic() - began
     if end is _End.LATE and len(runs) < _ENOUGH:
         reason = f"its twin in virtual time did not end within {budget_s:.1f} s, as long as the run took"
@@ -106,14 +110,16 @@ class _End(Enum):
     FAILED = auto()
 
 
-def _in_child(plan: Plan, deadline: float, say: Callable[[str], None]) -> tuple[tuple[Figures, ...], _End]:
+def _in_child(
+    plan: Plan, own: Figures, deadline: float, say: Callable[[str], None]
+) -> tuple[tuple[Figures, ...], _End]:
     """The figures of the runs that ended. The child goes with us, and when its time is over."""
     sys.stdout.flush()
     sys.stderr.flush()
     parent, (source, sink) = os.getpid(), os.pipe()
     child = os.fork()
     if not child:
-        _answer(plan, parent, source, sink)
+        _answer(plan, own, parent, source, sink)
     os.close(sink)
     data, runs, end = bytearray(), list[Figures](), _End.LATE
     next_line = time.monotonic() + _SILENT_S
@@ -142,7 +148,7 @@ def _in_child(plan: Plan, deadline: float, say: Callable[[str], None]) -> tuple[
     return tuple(runs), end
 
 
-def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
+def _answer(plan: Plan, own: Figures, parent: int, source: int, sink: int) -> None:
     """Never returns."""
     try:
         # Of Linux; whoever runs in another world needs none of it.
@@ -162,7 +168,7 @@ def _answer(plan: Plan, parent: int, source: int, sink: int) -> None:
             data = pickle.dumps(Figures(dict(found.seconds), found.resent))
             _write(sink, len(data).to_bytes(_SIZE_BYTES, "little") + data)
 
-        run_twins(plan, tell)
+        run_twins(plan, own, tell)
         _write(sink, bytes(_SIZE_BYTES))
     except TestbedError:
         os._exit(1)

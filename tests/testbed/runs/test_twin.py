@@ -20,6 +20,7 @@ from testbed.worlds.base import RunFacts
 from testbed.worlds.simulated.world import simulate
 
 SMALL = ["job.size=40kB"]
+NOBODY = Figures({}, None)
 
 
 def plan_of(name: str, *changes: str):
@@ -28,27 +29,42 @@ def plan_of(name: str, *changes: str):
 
 def test_its_figures_are_those_of_the_same_plan_in_virtual_time() -> None:
     plan = plan_of("data-middle-lost")
-    found = make_twin(plan, 60, RunFacts())
     own = figures_of(metrics(CheckContext(plan, sort_history(simulate(plan)))))
+    found = make_twin(plan, own, 60, RunFacts())
     assert found.runs[0] == own
     assert (found.by_identity, found.left_out, found.fails) == (True, "", False)
     assert own.resent == 4
     # Which frame is on its way when the NAK comes hangs on less than a wake-up.
     assert {run.resent for run in found.runs} == {4, 5}
-    assert make_twin(plan_of("rack", *SMALL), 60, RunFacts()).runs[1:] == ()
+    assert make_twin(plan_of("rack", *SMALL), NOBODY, 60, RunFacts()).runs[1:] == ()
 
 
 def test_under_chance_there_are_five_that_start_a_little_later() -> None:
     plan, told = plan_of("rack-lossy", *SMALL), []
-    run_twins(plan, told.append)
+    own = figures_of(metrics(CheckContext(plan, sort_history(simulate(plan)))))
+    run_twins(plan, own, told.append)
     assert len(told) == 5
     assert len({run.seconds["JCT"] for run in told}) > 1
-    assert make_twin(plan, 60, RunFacts()).runs == tuple(told)
+    assert make_twin(plan, own, 60, RunFacts()).runs == tuple(told)
+
+
+@pytest.mark.parametrize(("inside", "made"), [(None, 25), (0, 5), (3, 5), (8, 9)])
+def test_a_run_that_is_outside_the_range_of_five_is_held_beside_more(
+    inside: int | None, made: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`inside`: the draw that takes as long as the run."""
+    drawn = iter(range(1_000))
+    monkeypatch.setattr(
+        module, "_figures", lambda *_: Figures({"JCT": 2.0 if next(drawn) == inside else 1.0}, resent=9)
+    )
+    told = list[Figures]()
+    run_twins(plan_of("rack-lossy", *SMALL), Figures({"JCT": 2.0}, 9), told.append)
+    assert len(told) == made
 
 
 def test_one_that_takes_longer_than_the_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_BUDGET_S", 0.0)
-    found = make_twin(plan_of("rack"), 0.0, RunFacts())
+    found = make_twin(plan_of("rack"), NOBODY, 0.0, RunFacts())
     assert found.fails
     assert found.left_out == "its twin in virtual time did not end within 0.0 s, as long as the run took"
 
@@ -59,14 +75,14 @@ def test_when_the_time_is_over_three_of_several_judge(
 ) -> None:
     figures = Figures({"JCT": 1.0}, 0)
 
-    def slow(plan: object, tell: Callable[[Figures], None]) -> None:
+    def slow(plan: object, own: object, tell: Callable[[Figures], None]) -> None:
         for _ in range(ended):
             tell(figures)
         time.sleep(60)
 
     monkeypatch.setattr(module, "LEAST_BUDGET_S", 0.5)
     monkeypatch.setattr(module, "run_twins", slow)
-    found = make_twin(plan_of("rack", *SMALL), 0.5, RunFacts())
+    found = make_twin(plan_of("rack", *SMALL), NOBODY, 0.5, RunFacts())
     assert found.runs == (figures,) * ended
     assert (found.left_out == "", found.fails) == (judges, not judges)
 
@@ -76,7 +92,7 @@ def test_one_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SystemExit(3)
 
     monkeypatch.setattr(module, "run_twins", broken)
-    found = make_twin(plan_of("rack", *SMALL), 60, RunFacts())
+    found = make_twin(plan_of("rack", *SMALL), NOBODY, 60, RunFacts())
     assert (found.fails, found.left_out) == (True, "its twin in virtual time failed")
 
 
@@ -90,4 +106,4 @@ def test_where_virtual_time_is_no_judge() -> None:
     assert why_no_judge(verbs) == "no twin: h2 is on the RDMA device mlx5_0, which virtual time does not have"
     own = replace(plan, scenario=replace(plan.scenario, switch=replace(plan.scenario.switch, program="my.py:Mine")))
     assert why_no_judge(own) == "no twin: the switch runs a program of your own"
-    assert make_twin(tcp, 60, RunFacts()).left_out.startswith("no twin:")
+    assert make_twin(tcp, NOBODY, 60, RunFacts()).left_out.startswith("no twin:")
