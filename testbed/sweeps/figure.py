@@ -20,6 +20,8 @@ __all__ = ["write_plots"]
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999933")
 """told apart by colour-blind readers as well (after Okabe and Ito)"""
 _MARKERS = "osD^vPX*"
+_LINES = "-", "--", ":"
+"""one for each time that colours and markers come again"""
 _MOST_SERIES, _MOST_CHARTS = len(_COLORS), 12
 _WIDE = 20.0
 """largest value over smallest, from which on an axis is logarithmic"""
@@ -141,13 +143,14 @@ def _chart(
     heights = []
     for number, (label, members) in enumerate(series.items()):
         style = {"color": _COLORS[number % len(_COLORS)], "marker": _MARKERS[number % len(_MARKERS)]}
+        line = _LINES[number // len(_COLORS) % len(_LINES)]
         summaries = [(places[repr(group.values.get(layout.along, ""))], group.summary(figure)) for group in members]
         there = [(x, found) for x, found in summaries if found is not None]
         heights += [found.median for _, found in there]
         bars = [[found.median - found.low for _, found in there], [found.high - found.median for _, found in there]]
         area.errorbar(
             [x for x, _ in there], [found.median for _, found in there], yerr=bars, label=label, capsize=2.5,
-            linestyle="-" if numeric else "none", linewidth=1.2, markersize=4, **style,
+            linestyle=line if numeric else "none", linewidth=1.2, markersize=4, **style,
         )  # fmt: skip
         missing = [x for x, found in summaries if found is None]
         area.plot(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
+from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.comparison.units import show_figure
@@ -25,13 +26,15 @@ _JCT = "jct_s"
 
 
 def bench_loss(say: Callable[[str], None], world: str, options: BenchOptions) -> Report:
-    """Every run is kept under `runs/bench-loss` as soon as it is done, by its content: the same command goes on after
-    an interruption. `options.csv`: all runs in one file, too."""
+    """Every run of ours is kept under `runs/bench-loss` as soon as it is done, by its content: the same command goes on
+    after an interruption. `options.csv`: all runs in one file, too."""
     rows, finished = list[Row](), list[tuple[Case, FinishedScenarios]]()
     processes = 1 if world == "emulated" else options.processes
     for case in cases_of(world, quick=options.quick, seeds=options.seeds):
         folder = _FOLDER / case.sweep.name
         done = run_scenario_sweep(case.sweep, folder, computing(processes, None), _teller(say, case))
+        if has_peers(case):
+            done = with_peers(case, done, say)
         written = [*write_scenario_files(done, folder), *write_plots(done, folder)]
         say(f"{case.title}: {', '.join(str(path) for path in written if path.suffix in ('.csv', '.svg'))}")
         finished.append((case, done))

@@ -8,17 +8,13 @@ bound is 2(N-1)/N times M/B.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Protocol
 
 from testbed.bench.options import BenchOptions
-from testbed.bench.peers import gloo, openmpi
 from testbed.bench.peers.cases import FULL, QUICK, RATE_BPS, SUBJECTS, Case, Grid, Sample
 from testbed.bench.peers.csvfile import SampleFile
-from testbed.bench.peers.gloo import Gloo
-from testbed.bench.peers.network import PeerNetwork, open_network
-from testbed.bench.peers.openmpi import OpenMpi
+from testbed.bench.peers.kernel_tcp import missing_peers, peers_on
 from testbed.bench.peers.ours import measure_ours, our_scenario
 from testbed.bench.peers.plot import write_plot
 from testbed.bench.peers.summary import figures_of, rows_of, table
@@ -32,22 +28,12 @@ Say = Callable[[str], None]
 DEFAULT_PLOT = Path("runs/bench-peers.svg")
 
 
-class Peer(Protocol):
-    """A program of others on a network that is up."""
-
-    def measure(self, case: Case, repeat: int) -> Sample: ...
-
-
-_PEERS: Mapping[str, Callable[[PeerNetwork], AbstractContextManager[Peer]]] = {"gloo": Gloo.on, "openmpi": OpenMpi.on}
-_MISSING: Mapping[str, Callable[[], str]] = {"gloo": gloo.missing, "openmpi": openmpi.missing}
-
-
 def bench_peers(say: Say, options: BenchOptions, dilation: int | None = None, grid: Grid | None = None) -> Report:
     """`dilation`: of ours; None leaves it to the machine. What kernel TCP does is in real time.
 
     Raises InternalError when a sum is wrong, HostCapabilityError, ScenarioError when a file cannot be written."""
     chosen = grid or (QUICK if options.quick else FULL)
-    absent = {name: what for name, missing in _MISSING.items() if (what := missing())}
+    absent = missing_peers()
     for name, what in absent.items():
         say(f"{name} is left out: {what} is missing")
     machine = machine_name()
@@ -72,11 +58,7 @@ def _measure(grid: Grid, repeats: int, dilation: int | None, absent: Mapping[str
         cases = [Case(hosts, size, loss) for size in grid.sizes for loss in grid.losses]
         # A peer needs the links and nothing of the protocol: they are those of any of our scenarios.
         topology = our_scenario("ring", cases[0], 1, 1).topology
-        with ExitStack() as stack:
-            peers = dict[str, Peer]()
-            if len(absent) < len(_PEERS):
-                network = stack.enter_context(open_network(topology))
-                peers = {name: stack.enter_context(on(network)) for name, on in _PEERS.items() if name not in absent}
+        with peers_on(topology, absent) as peers:
             for case in cases:
                 for repeat in range(1, repeats + 1):
                     for subject in SUBJECTS:

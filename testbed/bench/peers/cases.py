@@ -26,7 +26,7 @@ class Case:
         return self.size_bytes * 8 / RATE_BPS
 
     def __str__(self) -> str:
-        return f"N={self.hosts}, {self.size_bytes / 1e6:g} MB, {self.loss:.0%} loss"
+        return f"N={self.hosts}, {self.size_bytes / 1e6:g} MB, {100 * self.loss:g}% loss"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def write_plot(figures: Figures, machine: str, path: Path) -> None:
                 ]
                 bars = area.bar(spots, heights, wide, yerr=whiskers, capsize=2, label=subject, color=_COLORS[number])
                 area.bar_label(bars, [f"{height:.2f}" for height in heights], fontsize=7, padding=2)
-            area.set_xticks(range(len(cases)), [f"N={case.hosts}, {case.loss:.0%} loss" for case in cases])
+            area.set_xticks(range(len(cases)), [f"N={case.hosts}, {100 * case.loss:g}% loss" for case in cases])
             area.set_ylabel("time / (M/B)")
             area.set_title(f"all-reduce of {size / 1e6:g} MB float32 over links of {RATE_BPS / 1e6:g} Mbit/s")
             area.grid(axis="y", color="#dddddd")

@@ -76,7 +76,7 @@ def table(figures: Figures, absent: Mapping[str, str], width: int) -> Iterator[s
             f"all-reduce of {size / 1e6:g} MB float32 at {RATE_BPS / 1e6:g} Mbit/s, multiples of M/B = {least:.3f} s: "
             f"median of {repeats} (spread)"
         )
-        head = ["", *(f"N={case.hosts}, {case.loss:.0%} loss" for case in cases)]
+        head = ["", *(f"N={case.hosts}, {100 * case.loss:g}% loss" for case in cases)]
         yield from table_lines(head, list(_cells(figures, absent, cases)), width)
         yield ""
     yield "(spread): largest less smallest, of the median. *: of ours, fidelity unknown in some run."

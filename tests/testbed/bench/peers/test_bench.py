@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testbed.bench import BenchOptions, registry, run_bench
-from testbed.bench.peers import bench, gloo, openmpi
+from testbed.bench.peers import bench, gloo, kernel_tcp, openmpi
 from testbed.bench.peers.cases import SUBJECTS, Case, Grid, Sample
 from testbed.kernel.ledger import state_dir
 
@@ -41,9 +41,11 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def peer(name: str) -> Iterator[_Fake]:
         yield _Fake(name)
 
-    monkeypatch.setattr(bench, "open_network", network)
-    monkeypatch.setattr(bench, "_PEERS", {name: lambda network, name=name: peer(name) for name in ("gloo", "openmpi")})
-    monkeypatch.setattr(bench, "_MISSING", {"gloo": lambda: "", "openmpi": lambda: ""})
+    monkeypatch.setattr(kernel_tcp, "open_network", network)
+    monkeypatch.setattr(
+        kernel_tcp, "_PEERS", {name: lambda network, name=name: peer(name) for name in ("gloo", "openmpi")}
+    )
+    monkeypatch.setattr(kernel_tcp, "_MISSING", {"gloo": lambda: "", "openmpi": lambda: ""})
     monkeypatch.setattr(
         bench, "measure_ours", lambda subject, case, repeat, dilation: Sample(subject, case, repeat, 1.0, 0, "pass")
     )
@@ -63,7 +65,7 @@ def test_subjects_take_turns(faked: list[str], tmp_path: Path) -> None:
 def test_a_missing_peer_is_named_and_the_rest_is_measured(
     faked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(bench, "_MISSING", {"gloo": lambda: "torch (pip)", "openmpi": lambda: ""})
+    monkeypatch.setattr(kernel_tcp, "_MISSING", {"gloo": lambda: "torch (pip)", "openmpi": lambda: ""})
     said: list[str] = []
     options = BenchOptions(plot=tmp_path / "plot.svg", repeats=1)
     report = bench.bench_peers(said.append, options, grid=_GRID)
@@ -75,7 +77,7 @@ def test_a_missing_peer_is_named_and_the_rest_is_measured(
 def test_without_any_peer_no_network_is_made_for_them(
     faked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(bench, "_MISSING", {"gloo": lambda: "a", "openmpi": lambda: "b"})
+    monkeypatch.setattr(kernel_tcp, "_MISSING", {"gloo": lambda: "a", "openmpi": lambda: "b"})
     report = bench.bench_peers(lambda text: None, BenchOptions(plot=tmp_path / "plot.svg"), grid=_GRID)
     assert faked == []
     assert {row.what.split(",")[0] for row in report.rows} == set(SUBJECTS[2:])
