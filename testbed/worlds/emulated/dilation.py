@@ -28,7 +28,10 @@ _EXACT_NS, _EXACT_LINK_NS = 1_000_000, 250_000
 """real time that a frame must take; and for each link of the run, so that wake-ups take a part of two processors
 only"""
 LEAST_RATE_BPS = 8_000
-"""of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that"""
+"""of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that. A slower link is kept as
+well where what is left over is as little"""
+_LEAST_WHOLE_BPS = 1_000
+"""of such a slower link: a frame takes seconds there"""
 _BURST_NS = 4_000_000
 """real time: what a busy machine may be late and make good. Dilation makes it shorter in emulated time"""
 _AHEAD_NS = 2_000_000
@@ -100,12 +103,19 @@ def refuse_dilation(plan: Plan) -> None:
             key="dilation", found=str(clock.dilation), allowed=f"1, or nics.{host}: soft",
         )  # fmt: skip
     slow = min(scenario.topology.links, key=_rate_bps)
-    if clock.real_bps(_rate_bps(slow)) < LEAST_RATE_BPS:
+    if not _is_kept(_rate_bps(slow), clock.dilation):
         raise ScenarioError(
-            f"link {slow.name} would have {clock.real_bps(_rate_bps(slow)):,} bit/s in real time; the kernel keeps "
+            f"link {slow.name} would have {_rate_bps(slow) / clock.dilation:,.0f} bit/s in real time; the kernel keeps "
             f"{LEAST_RATE_BPS:,} or more exactly",
-            key="dilation", found=str(clock.dilation), allowed=f"at most {most_dilation(plan)} with this link",
+            key="dilation", found=str(clock.dilation),
+            allowed=f"at most {most_dilation(plan)} with this link, or one that leaves it whole bytes per second",
         )  # fmt: skip
+
+
+def _is_kept(rate_bps: int, dilation: int) -> bool:
+    """Whether the kernel keeps the rate of a link, within 0.1 %."""
+    left_over = rate_bps % (8 * dilation)
+    return left_over * 1_000 <= rate_bps and rate_bps >= _LEAST_WHOLE_BPS * dilation
 
 
 def _rate_bps(link: Link) -> int:

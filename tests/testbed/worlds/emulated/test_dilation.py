@@ -92,12 +92,24 @@ def test_a_link_that_would_be_too_slow_is_named() -> None:
     assert most_dilation(plan_of(*slow)) == 125
     refuse_dilation(plan_of(*slow, dilation=125))
     with pytest.raises(ScenarioError) as refused:
-        refuse_dilation(plan_of(*slow, dilation=200))
+        refuse_dilation(plan_of(*slow, dilation=190))
     assert str(refused.value) == (
-        "scenario: dilation: link h3-s1 would have 5,000 bit/s in real time; the kernel keeps 8,000 or more exactly; "
-        "found 200; "
-        "allowed: at most 125 with this link"
+        "scenario: dilation: link h3-s1 would have 5,263 bit/s in real time; the kernel keeps 8,000 or more exactly; "
+        "found 190; "
+        "allowed: at most 125 with this link, or one that leaves it whole bytes per second"
     )
+
+
+@pytest.mark.parametrize(
+    ("factor", "kept"), [(125, True), (189, True), (190, False), (200, True), (1000, True), (1250, False)]
+)
+def test_a_slower_link_is_kept_where_it_has_whole_bytes_per_second(factor: int, kept: bool) -> None:
+    plan = plan_of("topology.links={h3-s1: {rate: 1Mbps}}", "job.size=40kB", dilation=factor)
+    if kept:
+        refuse_dilation(plan)
+    else:
+        with pytest.raises(ScenarioError, match="would have"):
+            refuse_dilation(plan)
 
 
 def test_what_is_not_dilated_is_named() -> None:
