@@ -85,8 +85,10 @@ def measure(table: str, name: str, words: Sequence[str], seed: int, dilation: st
         command += ["--seed", str(seed), "--json", "--out", f"{folder}/run"]
         command += [word for override in words[1:] for word in ("--set", override)]
         done = subprocess.run(
-            command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900
+            command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=1_800
         )
+        crash = Path(folder, "run", "traceback.txt")
+        ended_by = crash.read_text(errors="replace")[-2_000:] if crash.exists() else done.stderr[-300:].strip()
     try:
         document: dict[str, Any] = json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -111,7 +113,7 @@ def measure(table: str, name: str, words: Sequence[str], seed: int, dilation: st
         own_resent=(metrics.get("retransmissions") or {}).get("packets"),
         struck={fault["name"]: fault["strikes"] for fault in document.get("faults", [])},
         sums=checks.get("bit_exact", {}).get("verdict", "none"),
-        reason="; ".join(fidelity.get("reasons") or []) or (twin.get("left_out") or "") or done.stderr[-300:].strip(),
+        reason="; ".join(fidelity.get("reasons") or []) or (twin.get("left_out") or "") or ended_by,
     )
 
 
