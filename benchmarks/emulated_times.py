@@ -85,7 +85,12 @@ def measure(table: str, name: str, words: Sequence[str], seed: int, dilation: st
         command += ["--seed", str(seed), "--json", "--out", f"{folder}/run"]
         command += [word for override in words[1:] for word in ("--set", override)]
         done = subprocess.run(
-            command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=1_800
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=1_800,
         )
         crash = Path(folder, "run", "traceback.txt")
         ended_by = crash.read_text(errors="replace")[-2_000:] if crash.exists() else done.stderr[-300:].strip()
