@@ -274,6 +274,8 @@ class Fleet:
 
     def _on_readable(self, node: NodeProcess, connection: socket.socket) -> bool:
         """Whether there was something to read."""
+        if node.connection is not connection:  # its node's end came in the same turn, and was handled first
+            return False
         try:
             data = connection.recv(_READ)
         except BlockingIOError:
@@ -281,10 +283,9 @@ class Fleet:
         except ConnectionResetError:
             data = b""
         if not data:
-            if node.connection is connection:
-                self._selector.unregister(connection)
-                connection.close()
-                node.connection = None
+            self._selector.unregister(connection)
+            connection.close()
+            node.connection = None
             return False
         for message in node.lines.feed(data):
             if "event" in message:

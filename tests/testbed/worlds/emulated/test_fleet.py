@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from testbed.history.events import NodeExited
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, ProcessEntry
 from testbed.worlds.emulated.control import NodeChannel
-from testbed.worlds.emulated.fleet import Fleet
+from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from tests.support.emulated import make_rack_plan, needs_root
 from topologies import Role
@@ -77,3 +78,29 @@ def test_a_node_that_is_stopped_before_it_started_ended_as_it_should(ledger: Led
         finally:
             fleet.close()
     assert [(event.status, event.expected) for event in told if isinstance(event, NodeExited)] == [(0, True)]
+
+
+def test_the_end_of_a_node_may_be_heard_before_its_last_words_of_the_same_turn(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Event] = []
+    plan = make_rack_plan(2)
+    task = NodeTask(plan, plan.scenario.topology.node("s1"), (), tmp_path)
+    with Interruption() as interruption:
+        fleet = Fleet(ledger, lambda *_: Idle(), interruption, tell=told.append, on_record=lambda record: None)
+        try:
+            fleet.launch(task, os.getpid())
+            fleet.await_all(Phase.READY, 10)
+            node = fleet._nodes["s1"]
+            node.doomed = True
+            fleet.signal("s1", signal.SIGKILL)
+            for handle in (node.handle, node.connection):
+                assert select.select([handle], [], [], 10)[0]
+            both = sorted(fleet._selector.select(0), key=lambda found: found[0].fileobj != node.handle)
+            assert len(both) == 2
+            monkeypatch.setattr(fleet._selector, "select", lambda timeout: both)
+            fleet.pump(0)
+            monkeypatch.undo()
+        finally:
+            fleet.close()
+    assert [(event.status, event.expected) for event in told if isinstance(event, NodeExited)] == [(-9, True)]
