@@ -25,6 +25,7 @@ DIFFERENTIAL = (
     "tests/workloads/rc/test_native_endpoint.py",
     "tests/workloads/rc/test_irn_fast.py",
     "tests/workloads/rc/test_irn_trace.py",
+    "tests/workloads/rc/test_held_fast.py",
     "tests/switch_nodes/dataplane/test_packet_io.py",
     "tests/switch_nodes/dataplane/test_sockets.py",
     "tests/switch_nodes/forwarding/test_fast.py",

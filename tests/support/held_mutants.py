@@ -66,7 +66,7 @@ class HeldTimersAtOnce(HeldWindow):
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
         new = super().heard(is_gap, cumulative, selective)
         if is_gap and self.una < self.nxt:
-            self._lost.add(self.una)
+            self._lost |= 1
         return new
 
 

@@ -11,6 +11,7 @@ from tests.support.rc_pair import several_configs
 from workloads.config import IrnConfig, QpConfig
 from workloads.machine import FrameBatch
 from workloads.rc import RcEndpoint, ReceiveRequest
+from workloads.rc.held_window import HeldWindow
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 
 MTU = 256
@@ -131,12 +132,20 @@ class Side:
         inside = [
             (q.requester.recovery.window.state, q.requester.recovery.timers, q.requester.recovery.failed,
              q.responder.standing, q.responder.failed, q.responder.arrivals.bitmap, dict(q.responder.kept),
-             list(q.responder.answers))
+             list(q.responder.answers), *_held(q))
             for q in self.end._order
         ]  # fmt: skip
         events = [told for told in self.told if not hasattr(told, "wr_id")]
         completions = [told for told in self.told if hasattr(told, "wr_id")]
         return inside, events, completions, self.end.statistics(), self.end.get_timer(), bytes(self.memory)
+
+
+def _held(qp: Any) -> tuple[Any, ...]:
+    """What `irn-held` knows beside that."""
+    window = qp.requester.recovery.window
+    if not isinstance(window, HeldWindow):
+        return ()
+    return window.held_state, window.places.tobytes(), qp.responder.told_to
 
 
 IRN = IrnConfig(rto_low_ns=80_000, rto_high_ns=256_000, cap_packets=40)

@@ -242,18 +242,26 @@ class FastPath:
 
 
 def fill_answers(answer: Any, batch: FrameBatch, qp: QueuePair) -> None:
-    """The same by `rc_answer`. All answers of a queue pair are of one opcode."""
+    """The same by `rc_answer`. All answers of a queue pair are of one opcode; those with a map are longer."""
+    answers = qp.responder.answers
+    while answers and batch.count < batch.capacity:
+        _fill_run(answer, batch, qp, len(answers[0].payload))
+
+
+def _fill_run(answer: Any, batch: FrameBatch, qp: QueuePair, payload_bytes: int) -> None:
+    """Answers of equal length."""
     answers, row = qp.responder.answers, batch.count
-    count = min(len(answers), batch.capacity - row)
-    words = []
+    words, count = [], 0
     opcode, body_bytes = Opcode.ACKNOWLEDGE, _ANSWER.size
-    for _ in range(count):
-        psn, syndrome, msn, sack, _ = answers.popleft()
+    while answers and row + count < batch.capacity and len(answers[0].payload) == payload_bytes:
+        psn, syndrome, msn, sack, payload = answers.popleft()
         words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
         if sack is not None:
             opcode, body_bytes = Opcode.IRN_ANSWER, 2 * _ANSWER.size
-            words.append(_ANSWER.pack(sack.cumulative, sack.selective))
-    octets, state, _ = qp.writer.head(opcode, body_bytes - _WORD_BYTES, 0)
+            words += _ANSWER.pack(sack.cumulative, sack.selective), payload
+        count += 1
+    octets, state, _ = qp.writer.head(opcode, body_bytes - _WORD_BYTES, payload_bytes)
+    body_bytes += payload_bytes
     frames, stride, lengths, ports = batch.addresses
     size = len(octets) + body_bytes + ICRC_BYTES
     if size > stride:

@@ -19,16 +19,16 @@ class HeldReceiver(IrnReceiver):
 
     def __init__(self, config: QpConfig, regions: MemoryRegions, counters: Counters, outbox: Outbox) -> None:
         super().__init__(config, regions, counters, outbox)
-        self._told_to = self.expected
+        self.told_to = self.expected
         """PSN behind the last map"""
 
     def _answer(self, syndrome: int, packet: Inbound) -> None:
         super()._answer(syndrome, packet)
-        found = next_gap(self.arrivals.bitmap, max(0, psn_diff(self._told_to, self.expected)))
+        found = next_gap(self.arrivals.bitmap, max(0, psn_diff(self.told_to, self.expected)))
         if syndrome != Nak.PSN_SEQUENCE or found is None:
             return
         distance, count, bits = found
-        self._told_to = psn_add(self.expected, distance + count)
+        self.told_to = psn_add(self.expected, distance + count)
         told = HeldMap(psn_add(self.expected, distance), count, bits, packet.psn).encode()
         self.answers[-1] = self.answers[-1]._replace(payload=told)
 

@@ -13,12 +13,25 @@ Sequence numbers do not wrap here.
 
 from __future__ import annotations
 
-from workloads.rc.irn_window import SenderWindow
+from array import array
+from typing import NamedTuple
 
-__all__ = ["HeldWindow"]
+from workloads.rc.irn_window import SenderWindow, lowest
 
-_REMEMBERED = 4096
-"""packets that arrived: a map may name one of them as the newest"""
+__all__ = ["REMEMBERED", "HeldState", "HeldWindow"]
+
+REMEMBERED = 4096
+"""packets in front of the oldest unacknowledged one: a map may name one of them as the newest"""
+_WORD = 8
+
+
+class HeldState(NamedTuple):
+    """What compiled code must know of it beside `WindowState`."""
+
+    copies: int
+    """that left"""
+    lost: int
+    """bitmap of what is to be sent again; bit 0 is `una`"""
 
 
 class HeldWindow(SenderWindow):
@@ -26,65 +39,80 @@ class HeldWindow(SenderWindow):
 
     def __init__(self, first: int, cap: int) -> None:
         super().__init__(first, cap, in_order=False)
-        self._orders = 0
-        self._order: dict[int, int] = {}
-        """by sequence number of what did not arrive: place of its last copy among all that left"""
-        self._gone: dict[int, int] = {}
-        """the same of what arrived"""
-        self._lost: set[int] = set()
-        self._trimmed: set[int] = set()
+        self._copies = 0
+        """that left"""
+        places = 1 << (cap + REMEMBERED - 1).bit_length()
+        self.places = array("q", bytes(_WORD * places))
+        """by sequence number modulo its length: place of the last copy among all that left. Compiled code has it too"""
+        self._lost = 0
+        """bitmap, as `_arrived`"""
+
+    @property
+    def held_state(self) -> HeldState:
+        return HeldState(self._copies, self._lost)
+
+    @held_state.setter
+    def held_state(self, state: HeldState) -> None:
+        self._copies, self._lost = state
 
     def upcoming(self, end: int) -> int | None:
         if self._lost:
-            return min(self._lost)
+            return self.una + lowest(self._lost)
         return self.nxt if self.nxt < end and self.in_flight < self._cap else None
 
     def left(self, sequence: int) -> None:
-        self._orders += 1
-        self._order[sequence] = self._orders
-        self._lost.discard(sequence)
-        self._trimmed.discard(sequence)
+        self._copies += 1
+        self.places[sequence % len(self.places)] = self._copies
         if sequence == self.nxt:
             self.nxt += 1
+        self._settle(1 << sequence - self.una)
+        self._arrived &= ~(1 << sequence - self.una)
 
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:
-        new = cumulative - self.una
-        for sequence in range(self.una, cumulative):
-            self._arrives(sequence)
-        self.una = max(self.una, cumulative)
-        if is_gap:
-            self._arrives(selective)
+        new = self._acknowledge(cumulative)
+        if is_gap and selective >= self.una:
+            bit = 1 << selective - self.una
+            self._arrived |= bit
+            self._settle(bit)
         return new > 0
 
     def trimmed(self, cumulative: int, selective: int) -> bool:
         new = self.heard(False, cumulative, selective)
-        if selective in self._order:
-            self._lost.add(selective)
-            self._trimmed.add(selective)
+        if self._is_missing(selective):
+            self._lost |= 1 << selective - self.una
+            self._asked |= 1 << selective - self.una
         return new
-
-    def was_trimmed(self, sequence: int) -> bool:
-        return sequence in self._trimmed
 
     def told(self, first: int, count: int, bits: int, newest: int) -> None:
         """A map, its PSNs as sequence numbers."""
-        limit = self._order.get(newest, self._gone.get(newest, 0))
-        for at in range(count):
-            if not bits >> at & 1 and 0 < self._order.get(first + at, 0) <= limit:
-                self._lost.add(first + at)
+        limit = self._place(newest)
+        for sequence in range(first, first + count):
+            if not bits & 1 and self._is_missing(sequence) and self._place(sequence) <= limit:
+                self._lost |= 1 << sequence - self.una
+            bits >>= 1
 
     def timed_out(self) -> None:
-        if self._note_timer() and len(self._order) == self.in_flight:
-            self._lost |= set(self._order)
+        if self._note_timer() and not self._arrived:
+            self._lost = (1 << self.in_flight) - 1
         elif self.in_flight:
-            self._lost.add(self.una)
+            self._lost |= 1
 
-    def _arrives(self, sequence: int) -> None:
-        order = self._order.pop(sequence, None)
-        if order is None:
-            return
-        self._gone[sequence] = order
-        if len(self._gone) > _REMEMBERED:
-            del self._gone[next(iter(self._gone))]
-        self._lost.discard(sequence)
-        self._trimmed.discard(sequence)
+    def _place(self, sequence: int) -> int:
+        """Of the last copy; 0: that never left, or is not remembered."""
+        is_known = self.una - REMEMBERED <= sequence < self.nxt
+        return self.places[sequence % len(self.places)] if is_known else 0
+
+    def _is_missing(self, sequence: int) -> bool:
+        """It left, and is not known to have arrived."""
+        return self.una <= sequence < self.nxt and not self._arrived >> sequence - self.una & 1
+
+    def _settle(self, bit: int) -> None:
+        """It left, or arrived."""
+        self._lost &= ~bit
+        self._asked &= ~bit
+
+    def _acknowledge(self, cumulative: int) -> int:
+        new = super()._acknowledge(cumulative)
+        if new > 0:
+            self._lost >>= new
+        return new

@@ -1,6 +1,6 @@
-/* See irn.h. The reference is irn_receiver.py, irn_sender.py and endpoint.py beside this file. */
-#include "irn.h"
-#include "emit.h"
+/* See irn.h. The reference is irn_receiver.py, irn_sender.py, their kin for irn-held, and endpoint.py beside this file. */
+#include "irn_frames.h"
+#include "held_window.h"
 #include "irn_window.h"
 #include "layout.h"
 
@@ -9,9 +9,6 @@ enum {
     OPCODE_WRITE_ONLY = 0x0A,
     OPCODE_WRITE_ONLY_IMM = 0x0B,
     OPCODE_IRN_ANSWER = 0xC1,
-    RETH_BYTES = 16, /* address, key, length */
-    IMM_BYTES = 4,
-    ANSWER_BYTES = 12, /* AETH, cumulative, selective */
     SYNDROME_SEQUENCE = 0x60,
     SHORT_OF_LOG = IRN_LOG / 2 /* a batch goes on while more of the log is free */
 };
@@ -22,6 +19,8 @@ static void log_news(struct irn_end *end, int64_t pair, int64_t kind, int64_t a,
 }
 
 static uint32_t psn_of(int64_t sequence) { return (uint32_t)sequence & PSN_MASK; }
+
+static int64_t upcoming(const struct irn_pair *pair) { return is_held(pair) ? held_upcoming(pair) : irn_upcoming(pair); }
 
 /* irn_sender.py: _arm */
 static void arm(struct irn_pair *pair, int64_t now)
@@ -131,8 +130,11 @@ static enum irn_fate request(struct irn_end *end, int64_t index, const uint8_t *
     }
     int is_gap = distance > 0;
     *(is_gap ? &pair->naks_sent : &pair->acks_sent) += 1;
-    pair->answer[(pair->first_answer + pair->answers_waiting++) % IRN_ANSWERS] = (struct irn_answer){
-        view->psn, (is_gap ? (uint32_t)SYNDROME_SEQUENCE << 24 : 0) | (uint32_t)pair->msn, (uint32_t)pair->expected};
+    struct irn_answer *made = &pair->answer[(pair->first_answer + pair->answers_waiting++) % IRN_ANSWERS];
+    made->psn = view->psn;
+    made->aeth = (is_gap ? (uint32_t)SYNDROME_SEQUENCE << 24 : 0) | (uint32_t)pair->msn;
+    made->cumulative = (uint32_t)pair->expected;
+    made->map_bytes = is_gap && is_held(pair) ? held_map(pair, view->psn, made->map) : 0;
     return end->news ? IRN_NEWS : IRN_DONE;
 }
 
@@ -140,7 +142,8 @@ static enum irn_fate request(struct irn_end *end, int64_t index, const uint8_t *
 static enum irn_fate hear(struct irn_end *end, int64_t index, const uint8_t *frame, const struct roce_view *view, int64_t now)
 {
     struct irn_pair *pair = &end->pairs[index];
-    if (view->end != EXT_AT + ANSWER_BYTES + ICRC_BYTES || view->pad || end->news == IRN_LOG)
+    uint32_t map_bytes = view->end - EXT_AT - ANSWER_BYTES - ICRC_BYTES;
+    if ((map_bytes && !(map_bytes == IRN_MAP_BYTES && is_held(pair))) || view->pad || end->news == IRN_LOG)
         return IRN_PYTHON;
     uint32_t oldest = psn_of(pair->una), syndrome = frame[EXT_AT];
     int64_t cumulative = pair->una + psn_diff(get32(frame + EXT_AT + 4), oldest);
@@ -150,7 +153,9 @@ static enum irn_fate hear(struct irn_end *end, int64_t index, const uint8_t *fra
         is_gap != (selective >= cumulative) || !roce_icrc_is_valid(frame, view->end))
         return IRN_PYTHON;
     *(is_gap ? &pair->naks_received : &pair->acks_received) += 1;
-    if (irn_heard(pair, is_gap, cumulative, selective)) {
+    int is_new = is_held(pair) ? held_heard(pair, is_gap, cumulative, selective)
+                               : irn_heard(pair, is_gap, cumulative, selective);
+    if (is_new) {
         pair->timed_out = 0;
         pair->progress_at = now;
         if (pair->nxt > pair->una)
@@ -166,6 +171,8 @@ static enum irn_fate hear(struct irn_end *end, int64_t index, const uint8_t *fra
             log_news(end, index, IRN_ACKNOWLEDGED, pair->una, 0);
         }
     }
+    if (map_bytes)
+        held_told(pair, frame + EXT_AT + ANSWER_BYTES);
     return end->news ? IRN_NEWS : IRN_DONE;
 }
 
@@ -205,46 +212,12 @@ int irn_accept(struct irn_end *end, const uint8_t *frames, size_t stride, const 
 /* The oldest answer of a pair. */
 static enum irn_fate answer(struct irn_pair *pair, uint8_t *frame, size_t room, int32_t *length)
 {
-    const struct rc_head head = {pair->octets, (size_t)pair->octets_bytes, (uint32_t)pair->state};
-    if (head.bytes + RC_WORD_BYTES + ANSWER_BYTES + ICRC_BYTES > room)
-        return IRN_NO_ROOM;
-    const struct irn_answer *oldest = &pair->answer[pair->first_answer];
-    uint8_t *body = frame + head.bytes;
-    memcpy(frame, head.octets, head.bytes);
-    put32(body, oldest->psn);
-    put32(body + 4, oldest->aeth);
-    put32(body + 8, oldest->cumulative);
-    put32(body + 12, oldest->psn);
-    *length = rc_seal(frame, &head, RC_WORD_BYTES + ANSWER_BYTES);
-    pair->first_answer = (pair->first_answer + 1) % IRN_ANSWERS;
-    pair->answers_waiting--;
-    return IRN_DONE;
-}
-
-/* irn_sender.py: irn_packet. Writes the frame of a packet of `plan`, if it fits. */
-static enum irn_fate write_packet(
-    const struct rc_plan *plan, uint32_t index, uint32_t psn, uint8_t *frame, size_t room, int32_t *length)
-{
-    int ends = index + 1 == plan->packets;
-    const struct rc_packet_head *kind = &plan->heads[ends ? 2 : index ? 1 : 0];
-    const struct rc_head head = {kind->octets, kind->bytes, kind->state};
-    size_t payload = rc_payload_bytes(plan, index);
-    if (head.bytes + RC_WORD_BYTES + RETH_BYTES + IMM_BYTES + payload + (-payload & 3) + ICRC_BYTES > room)
-        return IRN_NO_ROOM;
-    uint8_t *body = frame + head.bytes, *to = body + RC_WORD_BYTES;
-    struct rc_place place = rc_place_at(plan, (uint64_t)index * plan->payload_bytes);
-    memcpy(frame, head.octets, head.bytes);
-    put32(body, psn | 1u << 31);
-    memcpy(to, plan->reth, RETH_BYTES);
-    put64(to, get64(plan->reth) + (uint64_t)index * plan->payload_bytes);
-    to += RETH_BYTES;
-    if (ends) {
-        memcpy(to, plan->imm, IMM_BYTES);
-        to += IMM_BYTES;
+    enum irn_fate fate = write_answer(pair, &pair->answer[pair->first_answer], frame, room, length);
+    if (fate == IRN_DONE) {
+        pair->first_answer = (pair->first_answer + 1) % IRN_ANSWERS;
+        pair->answers_waiting--;
     }
-    to = rc_copy(to, &place, payload);
-    *length = rc_seal(frame, &head, (size_t)(to - body));
-    return IRN_DONE;
+    return fate;
 }
 
 /* irn_sender.py: next_packet */
@@ -252,7 +225,7 @@ static enum irn_fate next_request(
     struct irn_end *end, int64_t index, uint8_t *frame, size_t room, int32_t *length, int64_t now)
 {
     struct irn_pair *pair = &end->pairs[index];
-    int64_t sequence = irn_upcoming(pair);
+    int64_t sequence = upcoming(pair);
     int is_again = sequence < pair->nxt;
     const struct irn_message *message = pair->message, *behind = message + pair->messages;
     while (message < behind && sequence >= message->end)
@@ -269,7 +242,10 @@ static enum irn_fate next_request(
         log_news(end, index, IRN_SENT_AGAIN, psn_of(sequence), pair->timed_out);
         pair->timed_out = 0;
     }
-    irn_left(pair, sequence);
+    if (is_held(pair))
+        held_left(pair, sequence);
+    else
+        irn_left(pair, sequence);
     if (pair->deadline < 0) {
         pair->progress_at = now;
         arm(pair, now);
@@ -277,7 +253,7 @@ static enum irn_fate next_request(
     return IRN_DONE;
 }
 
-static int can_send(const struct irn_pair *pair) { return !pair->failed && irn_upcoming(pair) >= 0; }
+static int can_send(const struct irn_pair *pair) { return !pair->failed && upcoming(pair) >= 0; }
 
 /* endpoint.py: _next_frame */
 enum irn_fate irn_pull(struct irn_end *end, uint8_t *frame, size_t room, int32_t *length, int64_t now)
@@ -323,5 +299,11 @@ const struct ina_field irn_pair_layout[] = {
     INA_FIELD(irn_pair, octets), INA_FIELD(irn_pair, cap), INA_FIELD(irn_pair, failed), INA_FIELD(irn_pair, una),
     INA_FIELD(irn_pair, deadline), INA_FIELD(irn_pair, expected), INA_FIELD(irn_pair, first_answer),
     INA_FIELD(irn_pair, packets_sent), INA_FIELD(irn_pair, arrived), INA_FIELD(irn_pair, here),
-    INA_FIELD(irn_pair, message), INA_FIELD(irn_pair, answer), INA_FIELD(irn_pair, kept), INA_END(sizeof(struct irn_pair))
+    INA_FIELD(irn_pair, message), INA_FIELD(irn_pair, answer), INA_FIELD(irn_pair, kept), INA_FIELD(irn_pair, held),
+    INA_END(sizeof(struct irn_pair))
+};
+
+const struct ina_field irn_held_layout[] = {
+    INA_FIELD(irn_held, places), INA_FIELD(irn_held, octets), INA_FIELD(irn_held, copies), INA_FIELD(irn_held, lost),
+    INA_END(sizeof(struct irn_held))
 };

@@ -1,5 +1,5 @@
-/* An endpoint whose queue pairs all use IRN, in compiled code: frame by frame, or in batches. irn_compiled.py lays it out, hands
- * it over and takes it back. Sequence numbers do not wrap, PSNs have 24 bits; times are in ns. */
+/* An endpoint whose queue pairs all use irn or irn-held, in compiled code: frame by frame, or in batches. irn_compiled.py lays
+ * it out, hands it over and takes it back. Sequence numbers do not wrap, PSNs have 24 bits; times are in ns. */
 #ifndef INA_RC_IRN_H
 #define INA_RC_IRN_H
 
@@ -10,6 +10,7 @@ enum {
     IRN_WORDS = IRN_BITS / 64,
     IRN_ANSWERS = 256,
     IRN_MESSAGES = 64,
+    IRN_MAP_BYTES = 16,
     IRN_LOG = 64
 };
 
@@ -53,6 +54,8 @@ struct irn_answer {
     uint32_t psn; /* of the packet that is answered */
     uint32_t aeth;
     uint32_t cumulative;
+    uint32_t map_bytes; /* IRN_MAP_BYTES, or 0: it has no map */
+    uint8_t map[IRN_MAP_BYTES];
 };
 
 /* A packet that is in place and not delivered. */
@@ -64,6 +67,18 @@ struct irn_kept {
 };
 
 enum irn_flag { IRN_STARTS = 1, IRN_ENDS = 2 };
+
+/* What irn-held adds to a queue pair; held_compiled.py lays it out. */
+struct irn_held {
+    int64_t *places; /* by sequence number, & mask: place of the last copy among all that left. NULL: the pair has irn */
+    int64_t mask;
+    const uint8_t *octets; /* what answers with a map begin with, and the iCRC's CRC-32 behind that */
+    int64_t octets_bytes;
+    int64_t state;
+    int64_t copies;         /* that left */
+    int64_t told_to;        /* PSN behind the last map */
+    struct irn_bitmap lost; /* to be sent again; bit 0: una */
+};
 
 struct irn_pair {
     /* The connection. */
@@ -117,6 +132,7 @@ struct irn_pair {
     struct irn_message message[IRN_MESSAGES];
     struct irn_answer answer[IRN_ANSWERS];
     struct irn_kept kept[IRN_BITS]; /* by PSN */
+    struct irn_held held;
 };
 
 struct irn_end {

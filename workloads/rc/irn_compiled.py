@@ -13,17 +13,21 @@ from collections.abc import Sequence
 
 from workloads.native.layout import check_layout
 from workloads.rc.answers import Answer
+from workloads.rc.compiled_bitmap import BITMAP_BYTES, MOST_BITS, give_bitmap, taken_bitmap
+from workloads.rc.held_compiled import HELD_BYTES, HELD_PARTS, HeldPart
+from workloads.rc.held_receiver import HeldReceiver
+from workloads.rc.held_sender import HeldSender
+from workloads.rc.held_window import HeldWindow
 from workloads.rc.irn_receiver import IrnReceiver, Kept
 from workloads.rc.irn_sender import IrnSender, SenderTimers
 from workloads.rc.irn_window import SenderWindow, WindowState
-from workloads.rc.message import OutMessage
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.send_plan import address_of, make_irn_plan
 from workloads.wire import PSN_MASK, Aeth, Opcode, Sack, psn_add
 
 __all__ = ["END_BYTES", "PAIR_BYTES", "IrnPairs", "can_be_compiled_irn", "check_irn"]
 
-_BITS, _ANSWERS, _MESSAGES, _LOG = 8192, 256, 64, 64
+_BITS, _ANSWERS, _MESSAGES, _LOG = MOST_BITS, 256, 64, 64
 _MOST_ANSWERS = _ANSWERS // 2
 """a queue pair with more of them waiting is not handed over"""
 
@@ -32,15 +36,15 @@ _FIXED = struct.Struct("=6qQ5q")
 """source, destination, QPN, path MTU, answer head, its CRC, its address; cap, in order, N, RTO_low, RTO_high"""
 _STATE = struct.Struct("=3q7q5q4q2q8q")
 """failed, end of what is posted, messages; window; timers; receiver; answers; counters"""
-_BITMAP_BYTES = 8 + _BITS // 8
-_MESSAGE, _ANSWER, _KEPT = struct.Struct("=qqQ"), struct.Struct("=III"), struct.Struct("=IIII")
+_MESSAGE, _ANSWER, _KEPT = struct.Struct("=qqQ"), struct.Struct("=IIII16s"), struct.Struct("=IIII")
 _STATE_AT = _FIXED.size
 _ARRIVED_AT = _STATE_AT + _STATE.size
-_HERE_AT = _ARRIVED_AT + _BITMAP_BYTES
-_MESSAGES_AT = _HERE_AT + _BITMAP_BYTES
+_HERE_AT = _ARRIVED_AT + BITMAP_BYTES
+_MESSAGES_AT = _HERE_AT + BITMAP_BYTES
 _ANSWERS_AT = _MESSAGES_AT + _MESSAGES * _MESSAGE.size
 _KEPT_AT = _ANSWERS_AT + _ANSWERS * _ANSWER.size
-PAIR_BYTES = _KEPT_AT + _BITS * _KEPT.size
+_HELD_AT = _KEPT_AT + _BITS * _KEPT.size
+PAIR_BYTES = _HELD_AT + HELD_BYTES
 _STARTS, _ENDS = 1, 2
 
 # `struct irn_end`
@@ -59,6 +63,7 @@ _COUNTED = (
 )  # fmt: skip
 _NO_COUNTS = (0,) * len(_COUNTED)
 _NO_REGIONS, _NO_TURN = (0, 0), (0, 0, 0)
+_KINDS = (IrnSender, SenderWindow, IrnReceiver), (HeldSender, HeldWindow, HeldReceiver)
 _NOWHERE = 0, 0, -1
 """addresses and number of a queue pair whose frames no compiled code knows"""
 
@@ -69,20 +74,21 @@ def check_irn(library: ctypes.CDLL) -> None:
         "octets": 48, "cap": 56, "failed": _STATE_AT, "una": _STATE_AT + 24, "deadline": _STATE_AT + 80,
         "expected": _STATE_AT + 120, "first_answer": _STATE_AT + 152, "packets_sent": _STATE_AT + 168,
         "arrived": _ARRIVED_AT, "here": _HERE_AT, "message": _MESSAGES_AT, "answer": _ANSWERS_AT, "kept": _KEPT_AT,
+        "held": _HELD_AT,
     }  # fmt: skip
     check_layout(library, "irn_pair", pair, PAIR_BYTES)
+    check_layout(library, "irn_held", HELD_PARTS, HELD_BYTES)
     end = {"pairs": 0, "regions": 8, "turn": _TURN_AT, "others": 56, "news": _NEWS_AT, "log": _END.size}
     check_layout(library, "irn_end", end, END_BYTES)
 
 
 def can_be_compiled_irn(qp: QueuePair) -> bool:
-    """The compiled code knows IRN as it is, and no marks, no rates and no trimmed packets. Larger windows than its
-    bitmaps keep to the reference."""
+    """The compiled code knows `irn` and `irn-held` as they are, and no marks, no rates and no trimmed packets. Larger
+    windows than its bitmaps keep to the reference."""
     sender = qp.requester.recovery
     return (
-        type(sender) is IrnSender
-        and type(sender.window) is SenderWindow
-        and type(qp.responder) is IrnReceiver
+        isinstance(sender, IrnSender)
+        and (type(sender), type(sender.window), type(qp.responder)) in _KINDS
         and sender.cap <= _BITS
         and not qp.config.trace
         and qp.config.dcqcn is None
@@ -110,7 +116,10 @@ class _Pair:
             memory, at, source, destination, qpn, config.path_mtu, len(octets), state, address_of(octets),
             self.sender.cap, irn.in_order, irn.few_packets, irn.rto_low_ns, irn.rto_high_ns,
         )  # fmt: skip
-        self._plans: list[OutMessage] = []
+        window, receiver, self._held = self.sender.window, self.receiver, None
+        if isinstance(window, HeldWindow):
+            assert isinstance(receiver, HeldReceiver)
+            self._held = HeldPart(window, receiver, qp.writer, memory, at + _HELD_AT)
 
     def give(self) -> bool:
         """False: it is in no state for that."""
@@ -126,30 +135,20 @@ class _Pair:
             memory, at + _STATE_AT, sender.failed or receiver.failed, queue.end, count, *window[:-1], *sender.timers,
             *receiver.standing, 0, len(answers), *_NO_COUNTS,
         )  # fmt: skip
-        self._give_bitmap(_ARRIVED_AT, window.arrived)
-        self._give_bitmap(_HERE_AT, here)
+        give_bitmap(memory, at + _ARRIVED_AT, window.arrived)
+        give_bitmap(memory, at + _HERE_AT, here)
+        if self._held is not None:
+            self._held.give()
         self._give_messages(count)
         place = at + _ANSWERS_AT
-        for psn, syndrome, msn, sack, _ in answers:
+        for psn, syndrome, msn, sack, told in answers:
             assert sack is not None
-            _ANSWER.pack_into(memory, place, psn, syndrome << 24 | msn, sack.cumulative)
+            _ANSWER.pack_into(memory, place, psn, syndrome << 24 | msn, sack.cumulative, len(told), told)
             place += _ANSWER.size
         for psn, (starts, size, length, imm) in receiver.kept.items():
             flags = _STARTS * starts | (_ENDS if imm is not None else 0)
             _KEPT.pack_into(memory, at + _KEPT_AT + psn % _BITS * _KEPT.size, size, length, imm or 0, flags)
         return True
-
-    def _give_bitmap(self, offset: int, bitmap: int) -> None:
-        at, bits = self._at + offset, bitmap.bit_length()
-        _NEWS.pack_into(self._memory, at, bits)
-        if bits:
-            size = (bits + 63) // 64 * 8
-            self._memory[at + 8 : at + 8 + size] = bitmap.to_bytes(size, "little")
-
-    def _bitmap(self, offset: int) -> int:
-        at = self._at + offset
-        (bits,) = _NEWS.unpack_from(self._memory, at)
-        return int.from_bytes(self._memory[at + 8 : at + 8 + (bits + 63) // 64 * 8], "little") if bits else 0
 
     def _give_messages(self, count: int) -> None:
         place = self._at + _MESSAGES_AT
@@ -167,11 +166,13 @@ class _Pair:
         una, nxt, recovering, recover_to, again, is_due, lost_to = state[3:10]
         deadline, armed_at, is_extended, progress_at, timed_out = state[10:15]
         expected, msn, _, size, first, waiting = state[15:21]
-        arrived, here = self._bitmap(_ARRIVED_AT), self._bitmap(_HERE_AT)
+        arrived, here = (taken_bitmap(memory, at + offset) for offset in (_ARRIVED_AT, _HERE_AT))
         self.sender.went_on(
             WindowState(una, nxt, recovering != 0, recover_to, again, is_due != 0, lost_to, arrived),
             SenderTimers(deadline, armed_at, is_extended != 0, progress_at, timed_out != 0),
         )
+        if self._held is not None:
+            self._held.take()
         counters = self.counters
         for name, count in zip(_COUNTED, state[21:], strict=True):
             if count:
@@ -198,8 +199,8 @@ class _Pair:
         found = []
         for number in range(first, first + waiting):
             place = self._at + _ANSWERS_AT + number % _ANSWERS * _ANSWER.size
-            psn, aeth, cumulative = _ANSWER.unpack_from(self._memory, place)
-            found.append(Answer(psn, aeth >> 24, aeth & PSN_MASK, Sack(cumulative, psn)))
+            psn, aeth, cumulative, size, told = _ANSWER.unpack_from(self._memory, place)
+            found.append(Answer(psn, aeth >> 24, aeth & PSN_MASK, Sack(cumulative, psn), told[:size]))
         return found
 
 

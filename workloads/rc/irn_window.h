@@ -1,55 +1,8 @@
-/* irn_window.py and irn_arrivals.py: what leaves next, what an answer says about what is missing, which packets are here. */
+/* irn_window.py: what leaves next, and what an answer says about what is missing. */
 #ifndef INA_RC_IRN_WINDOW_H
 #define INA_RC_IRN_WINDOW_H
 
-#include <string.h>
-
-#include "irn.h"
-
-static inline int irn_has(const struct irn_bitmap *map, int64_t at)
-{
-    return at >= 0 && at < map->bits && (map->words[at / 64] >> at % 64 & 1);
-}
-
-/* `at` is below IRN_BITS. */
-static inline void irn_set(struct irn_bitmap *map, int64_t at)
-{
-    if (at >= map->bits) {
-        for (int64_t word = (map->bits + 63) / 64; word <= at / 64; word++)
-            map->words[word] = 0;
-        map->bits = at + 1;
-    }
-    map->words[at / 64] |= 1ull << at % 64;
-}
-
-/* Forget the lowest `count` bits: bit `count` is bit 0. */
-static inline void irn_shift(struct irn_bitmap *map, int64_t count)
-{
-    if (count >= map->bits) {
-        map->bits = 0;
-        return;
-    }
-    int64_t skip = count / 64, left = (map->bits + 63) / 64 - skip;
-    unsigned by = (unsigned)(count % 64);
-    for (int64_t word = 0; word < left; word++) {
-        uint64_t low = map->words[word + skip] >> by;
-        map->words[word] = by && word + 1 < left ? low | map->words[word + skip + 1] << (64 - by) : low;
-    }
-    map->bits -= count;
-}
-
-/* The lowest zero from `at` on; the highest bit is set, so that `bits` is one. */
-static inline int64_t irn_hole(const struct irn_bitmap *map, int64_t at)
-{
-    while (at < map->bits) {
-        uint64_t zeros = ~map->words[at / 64] >> at % 64;
-        int64_t next = (at / 64 + 1) * 64;
-        if (zeros && at + __builtin_ctzll(zeros) < next)
-            return at + __builtin_ctzll(zeros);
-        at = next;
-    }
-    return map->bits > at ? map->bits : at;
-}
+#include "irn_bitmap.h"
 
 static inline void irn_schedule_oldest(struct irn_pair *pair)
 {

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["SenderWindow", "WindowState"]
+__all__ = ["SenderWindow", "WindowState", "lowest"]
 
 
 class WindowState(NamedTuple):
@@ -95,7 +95,7 @@ class SenderWindow:
     def upcoming(self, end: int) -> int | None:
         """What leaves next, when everything in front of `end` was posted; below `nxt` it left before."""
         if self._asked:
-            return self.una + _lowest(self._asked)
+            return self.una + lowest(self._asked)
         if self._is_due and self._again >= self.una:
             return self._again
         return self.nxt if self.nxt < end and self.in_flight < self._cap else None
@@ -182,12 +182,12 @@ class SenderWindow:
     def _schedule_hole(self) -> None:
         """The lowest hole above `_again`, if one is below a packet that arrived, or taken for lost by rule 8."""
         start = max(self._again + 1, self.una) - self.una
-        hole = start + _lowest(~((self._arrived | self._asked | self._renewed) >> start))
+        hole = start + lowest(~((self._arrived | self._asked | self._renewed) >> start))
         self._is_due = hole < max(self._arrived.bit_length(), self._lost_to + 1 - self.una)
         if self._is_due:
             self._again = self.una + hole
 
 
-def _lowest(bitmap: int) -> int:
+def lowest(bitmap: int) -> int:
     """Number of its lowest bit that is set; one is."""
     return (bitmap & -bitmap).bit_length() - 1

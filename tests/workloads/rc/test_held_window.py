@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.rc.held_window import HeldWindow
+from workloads.rc.held_window import REMEMBERED, HeldWindow
 
 
 def sent(count: int, first: int = 100, cap: int = 20) -> HeldWindow:
@@ -104,3 +104,24 @@ def test_what_came_trimmed_is_sent_again_and_named_so():
     assert window.was_trimmed(102)
     window.left(102)
     assert not window.was_trimmed(102)
+
+
+def test_what_was_acknowledged_is_not_sent_again_though_a_timer_asked_for_it():
+    """It was answered to have come, was dropped for want of a receive, and came again."""
+    window = sent(4)
+    window.heard(True, 100, 100)
+    window.timed_out()
+    window.heard(False, 101, 100)
+    assert window.upcoming(104) is None
+
+
+def test_the_newest_is_remembered_so_far_back_and_no_farther():
+    window = sent(3 * REMEMBERED, cap=3 * REMEMBERED)
+    window.told(100, 1, 0, 100)
+    assert due(window) == [100]
+    window.heard(False, 100 + REMEMBERED, 100)
+    window.told(110 + REMEMBERED, 1, 0, 100)
+    assert due(window) == [110 + REMEMBERED], "100 left again, behind it"
+    window.heard(False, 101 + REMEMBERED, 100)
+    window.told(120 + REMEMBERED, 1, 0, 100)
+    assert due(window) == []

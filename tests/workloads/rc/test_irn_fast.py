@@ -3,13 +3,11 @@ with the same faults as the per-frame verbs."""
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support.irn_sides import (
     BATCHES,
@@ -22,131 +20,34 @@ from tests.support.irn_sides import (
     Side,
     qp_configs,
 )
+from tests.support.irn_traffic import Traffic, play, traffic
 from tests.support.native import needs_native
-from tests.support.rc_pair import START_PSNS, arriving, pattern
-from workloads.config import QpConfig
+from tests.support.rc_pair import START_PSNS, pattern
+from workloads.config import IRN_HELD, QpConfig
 from workloads.errors import InternalError
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
-from workloads.rc import RcEndpoint, SendCompleted, SendRequest, irn_compiled, irn_fast
+from workloads.rc import RcEndpoint, SendRequest, irn_compiled, irn_fast
 from workloads.rc.irn_fast import IrnFastPath
-from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
+from workloads.wire import Bth, ImmDt, Opcode, Packet, Reth, encode_packet, psn_add
 
 needs_c = [needs_native("rc_fast"), needs_native("simulator")]
 pytestmark = needs_c
 
 
-@dataclass(frozen=True)
-class Traffic:
-    seed: int
-    qps: int
-    rows: int
-    loss: float
-    psn: int
-    v6: bool
-    cap: int
-    window: int
-    in_order: bool
-    patient: bool
-
-
-traffic = st.builds(
-    Traffic,
-    seed=st.integers(0, 2**32),
-    qps=st.integers(1, 3),
-    rows=st.sampled_from([1, 2, 7, 64, 300]),
-    loss=st.sampled_from([0.0, 0.01, 0.1]),
-    psn=st.sampled_from(START_PSNS),
-    v6=st.booleans(),
-    cap=st.sampled_from([1, 2, 5, 40, 200, 8192]),
-    window=st.sampled_from([3, 1 << 20]),
-    in_order=st.booleans(),
-    patient=st.booleans(),
-)
-
-
-def wrong_answer(side: Side, peers: list[QpConfig], draw: random.Random) -> bytes:
-    """For `side`: about a PSN that is just not sent yet, one that contradicts itself, a refusal, a reserved value."""
-    config = draw.choice(peers)
-    window = side.end._qps[config.peer_qpn].requester.recovery.window
-    psn, cumulative = (psn_add(window.nxt, draw.randrange(-2, 2)) for _ in range(2))
-    syndrome = draw.choice([0, 0, 0x60, 0x60, 0x65] + [0x61] * (draw.random() < 0.02))
-    return encode_packet(
-        Packet(
-            config.envelope,
-            Bth(Opcode.IRN_ANSWER, config.peer_qpn, psn),
-            aeth=Aeth(syndrome, 0),
-            sack=Sack(cumulative, psn),
-        )
-    )
-
-
-def play(t: Traffic) -> tuple[int, int]:
-    """All kinds of endpoints in lockstep; returns how many messages completed, and frames that C took or gave."""
-    irn = replace(IRN, cap_packets=t.cap, in_order=t.in_order)
-    configs = qp_configs(t.qps, t.psn, t.v6, irn=irn, window_packets=t.window, retry7_infinite=t.patient)
-    kinds = (FRAMES, BATCHES) if t.v6 else (FRAMES, BATCHES, HELD)
-    sides = [[Side(own, kind, t.rows) for kind in kinds] for own in configs]
-    draw = random.Random(t.seed)
-    now, posted = 0, 0
-    for round_ in range(400):
-        if round_ < 12:
-            for both, own in zip(sides, configs, strict=True):
-                for config in own:
-                    size = draw.choice(
-                        [0, 1, MTU, 3 * MTU + 1, 2 * MTU + 4, draw.randrange(ROOM), draw.randrange(ROOM) & ~3]
-                    )
-                    data, cut = pattern(size, posted), draw.randrange(40)
-                    va, rkey = draw.choice([(0, 5), (ENDLESS, 6), (ENDLESS + 2000 * ROOM * 16, 6)])
-                    va += draw.randrange(15) * ROOM
-                    segments = (data[:cut], memoryview(data)[cut:])
-                    posted += 1
-                    for side in both:
-                        side.take_back(now)
-                        side.end.post_send(config.qpn, SendRequest(posted, segments, posted, va, rkey), now)
-        for both, own in zip(sides, configs, strict=True):
-            for config in own:
-                if draw.random() < 0.7:
-                    for side in both:
-                        side.take_back(now)
-                        side.post_receive(config.qpn)
-        for me, other in ((0, 1), (1, 0)):
-            reference, *others = (side.send(now) for side in sides[me])
-            for sent in others:
-                assert sent == reference
-            arrived = arriving(reference, t.loss, draw)
-            if t.loss and draw.random() < 0.3:
-                arrived.insert(draw.randrange(len(arrived) + 1), wrong_answer(sides[other][0], configs[me], draw))
-            for side in sides[other]:
-                side.receive(arrived, now)
-            if draw.random() < 0.5:  # else what is held stays so
-                states = [side.state(now) for side in sides[other]]
-                assert all(state == states[0] for state in states)
-        now += 20_000
-        for both in sides:
-            for side in both:
-                side.take_back(now)
-                side.end.handle_timer(now)
-            states = [side.state(now) for side in both]
-            assert all(state == states[0] for state in states)
-        if round_ >= 12 and not any(both[0].end.get_timer() for both in sides):
-            break
-    done = sum(isinstance(told, SendCompleted) and told.status == "SUCCESS" for told in sides[0][1].told)
-    return done, sum(both[-1].by_c for both in sides)
-
-
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(traffic)
 def test_compiled_code_does_what_the_reference_does(t: Traffic) -> None:
     play(t)
 
 
+@pytest.mark.parametrize("recovery", ["irn", IRN_HELD])
 @pytest.mark.parametrize("psn", START_PSNS)
-def test_messages_go_through_c_with_and_without_loss(psn: int) -> None:
+def test_messages_go_through_c_with_and_without_loss(psn: int, recovery: str) -> None:
     """Otherwise the differential test would compare the reference with itself."""
-    for loss in (0.0, 0.1):
-        done, by_c = play(Traffic(3, 1, 64, loss, psn, False, 40, 1 << 20, True, True))
-        assert done == 12
+    for loss, liars in ((0.0, 0.0), (0.1, 0.0), (0.1, 0.3)):
+        done, by_c = play(Traffic(3, 1, 64, loss, psn, False, 40, 1 << 20, True, True, recovery, liars))
+        assert done == 12 or liars
         assert by_c > 150
 
 
@@ -180,10 +81,11 @@ CRAFTED: dict[str, list[tuple[Opcode, int, Reth]]] = {
 
 @pytest.mark.parametrize("psn", START_PSNS)
 @pytest.mark.parametrize("kind", [BATCHES, HELD])
+@pytest.mark.parametrize("recovery", ["irn", IRN_HELD])
 @pytest.mark.parametrize("name", CRAFTED)
-def test_wrong_requests_end_alike(name: str, kind: str, psn: int) -> None:
+def test_wrong_requests_end_alike(name: str, recovery: str, kind: str, psn: int) -> None:
     """In order, and with the first one last, so that what is wrong was kept."""
-    (a,), (b,) = qp_configs(1, psn)
+    (a,), (b,) = qp_configs(1, psn, recovery=recovery)
     frames = []
     for i, (opcode, size, reth) in enumerate(CRAFTED[name]):
         imm = 9 if opcode is Op.WRITE_ONLY_IMM else None
@@ -229,9 +131,10 @@ def test_more_completions_than_the_log_holds() -> None:
     assert sides[1].end._order[0].responder.msn == 150
 
 
-def test_packets_beyond_the_bitmap_are_the_references() -> None:
+@pytest.mark.parametrize("recovery", ["irn", IRN_HELD])
+def test_packets_beyond_the_bitmap_are_the_references(recovery: str) -> None:
     """They are kept there, and compiled code does without the endpoint until the gap is gone."""
-    (a,), (b,) = qp_configs(1, 0)
+    (a,), (b,) = qp_configs(1, 0, recovery=recovery)
     far = [
         written(a, n, Op.WRITE_ONLY, 256, Reth(256 * (n % 8), 5, 1 << 30)) for n in (8191, 8192, 9000, 65_535, 65_536)
     ]
@@ -258,9 +161,13 @@ def test_what_is_compiled_and_what_is_not() -> None:
     for reason in (
         {"irn": replace(IRN, cap_packets=8193)},
         {"trace": True},
+        {"trimming": True},
         {"recovery": "gbn"},
+        {"recovery": "irn-rack"},
     ):
         assert fast_path(a, replace(other, **reason)) is None
+        assert fast_path(replace(a, recovery=IRN_HELD), replace(other, **{"recovery": IRN_HELD} | reason)) is None
+    assert isinstance(fast_path(a, replace(other, recovery=IRN_HELD)), IrnFastPath)
     assert isinstance(fast_path(a, replace(other, irn=replace(IRN, cap_packets=8192))), IrnFastPath)
 
 

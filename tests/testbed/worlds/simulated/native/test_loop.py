@@ -83,11 +83,13 @@ def test_random_plans(first: int) -> None:
 
 @needs_c
 @pytest.mark.parametrize("first", range(0, 60, 10))
-def test_random_plans_with_irn(first: int) -> None:
+@pytest.mark.parametrize("recovery", ["irn", "irn-held"])
+def test_random_plans_with_irn(recovery: str, first: int) -> None:
     for seed in range(first, first + 10):
         drawn = draw_plan(seed).scenario
-        transport = replace(drawn.transport, recovery="irn", verb="write", receive_late_ns=0)
-        same(make_plan(replace(drawn, transport=transport)), tap=seed % 3 == 0)
+        transport = replace(drawn.transport, recovery=recovery, verb="write", receive_late_ns=0)
+        job = replace(drawn.job, collective="netreduce") if recovery == "irn-held" else drawn.job
+        same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
 
 
 def test_random_plans_have_what_they_are_for() -> None:
@@ -121,9 +123,10 @@ def test_a_host_that_had_frames_to_send_was_held_up_by_its_pause() -> None:
 
 
 @needs_c
-def test_a_packet_is_told_as_sent_again_when_it_leaves_again() -> None:
+@pytest.mark.parametrize("recovery", ["irn", "irn-held"])
+def test_a_packet_is_told_as_sent_again_when_it_leaves_again(recovery: str) -> None:
     lossy = Loss("loss", rack_links(3), rate=0.05)
-    plan = rack_plan(3, faults=(lossy,), job={"size_bytes": 400_000}, transport={"recovery": "irn"}, link=SLOW)
+    plan = rack_plan(3, faults=(lossy,), job={"size_bytes": 400_000}, transport={"recovery": recovery}, link=SLOW)
     result = same(plan, tap=True)
     came = [(now, f"h{port + 1}", frame) for now, port, frame, outgoing, *_ in result["taps"]["s1"] if not outgoing]
     again = of(result["records"], Retransmission)
@@ -160,6 +163,22 @@ def test_nearly_everything_is_done_without_python(recovery: str) -> None:
     simulation.run()
     assert simulation.packet_hops > 2500
     assert sum(count.values()) < simulation.packet_hops / 20
+    assert not count[Why.PULL] + count[Why.SETTLE]
+
+
+@needs_c
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_hosts_with_irn_held_go_without_python(loss: float) -> None:
+    """But for what a switch asks for."""
+    faults = (Loss("loss", rack_links(4), rate=loss),) if loss else ()
+    plan = rack_plan(4, job={"size_bytes": 4 * 43_516 * 2}, faults=faults, transport={"recovery": "irn-held"})
+    records: list[Any] = []
+    simulation = Simulation(plan, records.append)
+    count = _counted(simulation)
+    simulation.run()
+    assert simulation.packet_hops > 2500
+    assert bool(of(records, Retransmission)) == (loss > 0)
+    assert count[Why.OFFER] + count[Why.NEWS] + count[Why.WAKE] < simulation.packet_hops / 15
     assert not count[Why.PULL] + count[Why.SETTLE]
 
 
