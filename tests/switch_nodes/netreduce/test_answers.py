@@ -9,12 +9,18 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram, create_netreduce
+from tests.support.batches import fast_netreduce
+from tests.support.native import needs_native
 from tests.support.netreduce_harness import Bench, Job
 from workloads.wire import Aeth, Bth, Envelope, Nak, Opcode, Packet, Sack, decode_packet, encode_packet
 from workloads.wire.held_map import NO_PSN, HeldMap, decode_held_map
 
 JOB = Job(size=3, lengths=(1, 4, 4, 4, 4, 4), window=2, irn=True)
-PROGRAMS = pytest.mark.parametrize("make", [NetReduceProgram, create_netreduce], ids=["reference", "as made"])
+PROGRAMS = pytest.mark.parametrize(
+    "make",
+    [NetReduceProgram, create_netreduce, pytest.param(fast_netreduce, marks=needs_native("switch_programs"))],
+    ids=["reference", "as made", "by batches"],
+)
 
 
 def bench(make: object = NetReduceProgram, *, tells_held: bool = True) -> Bench:
