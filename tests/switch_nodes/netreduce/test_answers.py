@@ -135,6 +135,18 @@ def test_a_message_that_is_gone_came_everywhere(make: object) -> None:
 
 
 @PROGRAMS
+def test_what_no_slot_serves_yet_is_not_here(make: object) -> None:
+    """A sender that is ahead of its credit."""
+    b = bench(make)
+    for message in (1, 2):
+        for offset in range(4):
+            b.everyone(message, offset)
+    b.everyone(3, 0)
+    b.data(0, 5, 0)
+    assert answer(b, 0, lacking(b, 0, 3)._replace(first=b.job.psn(0, 5, 0))).held.bits == 0b0001
+
+
+@PROGRAMS
 def test_nothing_else_of_the_answer_changes(make: object) -> None:
     b = bench(make)
     b.data(0, 1, 0)
