@@ -5,60 +5,13 @@
  * Handled: data of a connection that the table knows, with a valid iCRC, of the message that its slot serves: a MIDDLE or
  * LAST whose message is in the table, a FIRST or ONLY that agrees with it. Stored, folded and released when it completes
  * the slot; absorbed when it is a duplicate, answered when it is a duplicate of an answered one. And what bypasses the
- * rings between static forwarding entries. */
-#include "fold.h"
+ * rings between static forwarding entries; answers of irn-held with what they are told here. */
+#include "answers.h"
 #include "place.h"
-#include "release.h"
+#include "slots.h"
 #include "state.h"
 
 enum { WHY_DONE, WHY_PYTHON, WHY_ROOM, WHY_LOG }; /* fast._Why */
-
-/* slot_actions.py: reclaim and clear */
-static void reclaim(struct netreduce_ring *ring, int64_t message, int64_t offset)
-{
-    int64_t before = message - (ring->banks - ring->window);
-    if (before < 0)
-        return;
-    int64_t end = offset == packets_of(ring, message) - 1 ? ring->message_packets : offset + 1;
-    for (int64_t slot = slot_of(ring, before, offset), last = slot_of(ring, before, end); slot < last; slot++) {
-        if (ring->tag[slot] != before)
-            continue;
-        ring->cursor[OCCUPIED] -= ring->bitmap[slot] != 0;
-        ring->tag[slot] += ring->banks;
-        ring->bitmap[slot] = ring->released[slot] = 0;
-        ring->done[slot] = ring->ce[slot] = 0;
-        ring->length[slot] = 0;
-    }
-}
-
-static void note(struct netreduce_switch *sw, int kind, int64_t ring, int32_t rank, int64_t message, int64_t offset)
-{
-    int64_t *entry = sw->log + LOG_FIELDS * sw->log_used++;
-    entry[0] = kind;
-    entry[1] = ring;
-    entry[2] = rank;
-    entry[3] = message;
-    entry[4] = offset;
-}
-
-/* slot_actions.py: _sum */
-static void sum(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t slot, uint8_t *into)
-{
-    int64_t index = message % ring->banks;
-    fold(ring, slot, into);
-    for (int32_t rank = 0; rank < ring->size; rank++)
-        ring->entered[index * ring->size + rank]++;
-    if (++ring->completed[index] == packets_of(ring, message))
-        note(sw, LOG_AGGREGATED, ring - sw->rings, 0, message, 0);
-}
-
-/* slot_actions.py: _finish_slot */
-static void finish_slot(struct netreduce_switch *sw, struct netreduce_ring *ring, int64_t message, int64_t offset)
-{
-    ring->done[slot_of(ring, message, offset)] = 1;
-    reclaim(ring, message, offset);
-    release_completed(sw, ring, message, offset);
-}
 
 /* Whether so many results fit the queue. */
 static int has_room(struct netreduce_switch *sw, const struct netreduce_ring *ring, int64_t frames)
@@ -87,16 +40,54 @@ static int bypass(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     }
 }
 
-static void keep_header(struct netreduce_ring *ring, int64_t at, const uint8_t *frame, int32_t head)
+/* program.py: bypass, of an answer of IRN. */
+static int pass_answer(
+    struct netreduce_switch *sw, const uint8_t *frame, int32_t length, int32_t port, const struct roce_view *view)
 {
-    memcpy(ring->header + at * ring->header_row, frame, (size_t)head);
-    ring->header_length[at] = head;
+    uint8_t mapped[ANSWER_ROOM];
+    int32_t out = NO_PORT, size = map_answer(sw, frame, length, view, mapped, &out);
+    if (!size || out == NO_PORT)
+        return size ? bypass(sw, mapped, size, port) : bypass(sw, frame, length, port);
+    if (!queue_has_room(sw->queue, 1, size)) {
+        sw->room_frames = 1;
+        sw->room_bytes = size;
+        return WHY_ROOM;
+    }
+    memcpy(queue_tail(sw->queue), mapped, (size_t)size);
+    queue_push(sw->queue, out, size);
+    sw->counters[BYPASSED]++;
+    return WHY_DONE;
+}
+
+/* A data packet of a ring, and where it belongs. */
+struct contribution {
+    struct place place;
+    const uint8_t *frame;
+    uint32_t psn;
+    int32_t rank;
+    int32_t port;
+    int32_t head; /* bytes up to its elements */
+    int32_t size; /* of its elements */
+    int starts;
+};
+
+/* What is noted of every packet that is taken: program.py: _note_message; ring.py: note_came; slot_actions.py: _keep_header. */
+static void take(struct netreduce_switch *sw, struct netreduce_ring *ring, const struct contribution *c)
+{
+    int64_t at = slot_of(ring, c->place.message, c->place.offset) * ring->connections + c->rank;
+    sw->counters[DATA_IN]++;
+    if (ring->came)
+        ring->came[came_at(ring, c->rank, c->port)] = c->psn;
+    if (c->starts)
+        note_message(ring, c->rank, &c->place, c->psn);
+    memcpy(ring->header + at * ring->header_row, c->frame, (size_t)c->head);
+    ring->header_length[at] = c->head;
 }
 
 /* slot_actions.py: adopt and pass_down, and refresh for a value that waits for its turn. */
-static int take_value(struct netreduce_switch *sw, struct netreduce_ring *ring, const struct place *place, uint32_t psn,
-                      const uint8_t *frame, int32_t head, int32_t size, int starts)
+static int take_value(struct netreduce_switch *sw, struct netreduce_ring *ring, const struct contribution *c)
 {
+    const struct place *place = &c->place;
     int64_t slot = slot_of(ring, place->message, place->offset);
     uint64_t boundary = (uint64_t)1 << boundary_of(ring);
     int again = ring->done[slot], answered = (ring->released[slot] & boundary) != 0;
@@ -104,19 +95,16 @@ static int take_value(struct netreduce_switch *sw, struct netreduce_ring *ring, 
         return WHY_PYTHON;
     if (!has_room(sw, ring, again ? 1 : (ring->cursor[WAITING] + 1) * ring->size))
         return WHY_ROOM;
-    if (starts)
-        note_message(ring, inbound_of(ring), place, psn);
-    keep_header(ring, slot * ring->connections + inbound_of(ring), frame, head);
-    sw->counters[DATA_IN]++;
+    take(sw, ring, c);
     if (again && answered) {
         uint8_t *value = ring->value + slot * ring->row;
-        send_result(sw, ring, boundary_of(ring), slot, ina_crc32(0, value, (size_t)size));
+        send_result(sw, ring, boundary_of(ring), slot, ina_crc32(0, value, (size_t)c->size));
     } else if (again) {
         sw->counters[DUPLICATE]++;
         note(sw, LOG_DUPLICATE, ring - sw->rings, inbound_of(ring), place->message, place->offset);
     } else {
-        memcpy(ring->value + slot * ring->row, frame + head, (size_t)size);
-        ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;
+        memcpy(ring->value + slot * ring->row, c->frame + c->head, (size_t)c->size);
+        ring->ce[slot] |= (c->frame[IP_TOS] & 3) == 3;
         finish_slot(sw, ring, place->message, place->offset);
     }
     return WHY_DONE;
@@ -134,6 +122,8 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     case ROCE_PLAIN:
         break;
     }
+    if (view.opcode == OPCODE_IRN_ANSWER)
+        return pass_answer(sw, frame, length, port, &view);
     if (!is_rc_data(view.opcode))
         return bypass(sw, frame, length, port);
     int edge;
@@ -165,7 +155,6 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     if (irn && !is_named(ring, rank, frame, id, &place))
         return WHY_PYTHON;
     int64_t slot = slot_of(ring, place.message, place.offset), at = slot * ring->size + rank;
-    int64_t header_at = slot * ring->connections + rank;
     uint64_t bit = (uint64_t)1 << rank, bitmap = ring->bitmap[slot];
     if (ring->tag[slot] != place.message || (bitmap && ring->length[slot] != size)
         || !roce_icrc_is_valid(frame, view.end))
@@ -175,17 +164,15 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     if (sw->log_used == sw->log_rows || (renews && sw->log_used))
         return WHY_LOG;
 
+    struct contribution c = {place, frame, view.psn, rank, port, head, size, starts};
     if (ring->leaf && rank == inbound_of(ring))
-        return take_value(sw, ring, &place, view.psn, frame, head, size, starts);
+        return take_value(sw, ring, &c);
     if (ring->leaf && rank == boundary_of(ring) && bitmap == ring->everyone) {
         if (memcmp(ring->payload + at * ring->row, frame + head, (size_t)size))
             return WHY_PYTHON;
         if (!has_room(sw, ring, 1))
             return WHY_ROOM;
-        if (starts)
-            note_message(ring, rank, &place, view.psn);
-        keep_header(ring, header_at, frame, head);
-        sw->counters[DATA_IN]++;
+        take(sw, ring, &c);
         send_up(sw, ring, place.message, slot);
         return WHY_DONE;
     }
@@ -195,10 +182,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
             return WHY_ROOM;
         if (!answered && memcmp(ring->payload + at * ring->row, frame + head, (size_t)size))
             return WHY_PYTHON;
-        if (starts)
-            note_message(ring, rank, &place, view.psn);
-        keep_header(ring, header_at, frame, head);
-        sw->counters[DATA_IN]++;
+        take(sw, ring, &c);
         sw->counters[answered ? REPLAYED : DUPLICATE]++;
         note(sw, answered ? LOG_REPLAYED : LOG_DUPLICATE, ring - sw->rings, rank, place.message, place.offset);
         if (answered)
@@ -208,16 +192,13 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
     int completes = (bitmap | bit) == ring->everyone;
     if (completes && !has_room(sw, ring, (ring->cursor[WAITING] + 1) * ring->size))
         return WHY_ROOM;
-    sw->counters[DATA_IN]++;
-    if (starts)
-        note_message(ring, rank, &place, view.psn);
+    take(sw, ring, &c);
     if (!bitmap) {
         ring->length[slot] = size;
         ring->cursor[OCCUPIED]++;
         if (ring->cursor[OCCUPIED] > ring->cursor[PEAK])
             ring->cursor[PEAK] = ring->cursor[OCCUPIED];
     }
-    keep_header(ring, header_at, frame, head);
     memcpy(ring->payload + at * ring->row, frame + head, (size_t)size);
     ring->bitmap[slot] = bitmap | bit;
     ring->ce[slot] |= (frame[IP_TOS] & 3) == 3;

@@ -29,6 +29,7 @@ _ARRAYS = (
     "message", "announced", "completed", "entered", "qpn", "newest", "plain_from", "entry_message", "entry_id",
     "entry_psn", "entry_length", "cursor",
 )  # fmt: skip
+_HELD_ARRAYS = ("sent_order", "came")
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "sent_up", "replayed", "duplicate", "bypassed", "forwarded")
 _NOTHING: list[Any] = [0] * len(_COUNTED)
@@ -50,12 +51,14 @@ class RingStruct(ctypes.Structure):
         *((name, _POINTER) for name in _ARRAYS[: _ARRAYS.index("value") + 1]),
         ("partial", _POINTER),
         *((name, _POINTER) for name in _ARRAYS[_ARRAYS.index("value") + 1 :]),
-        *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks", "receive_vas")),
+        *((name, _POINTER) for name in ("edge", "ingress", "egress", "ranks", "uplinks", "receive_vas", *_HELD_ARRAYS)),
         ("everyone", _U64),
         ("row", _I64),
         ("header_row", _I64),
         *((name, _I32) for name in ("size", "window", "banks", "message_packets", "mtu", "entries", "op", "dtype")),
         *((name, _I32) for name in ("asap", "id", "group", "connections", "uplink_count", "leaf", "spine")),
+        ("came_columns", _I32),
+        ("unused", _I32),
     ]
 
 
@@ -85,8 +88,8 @@ def _check(library: ctypes.CDLL) -> None:
 
 
 class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
-    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn`, and for rings of
-    `irn-held`, all frames take the reference."""
+    """Same frames, events and arrays as `NetReduceProgram`. With gate `epsn` all frames take the
+    reference."""
 
     def __init__(self, config: SwitchConfig, library: ctypes.CDLL) -> None:
         super().__init__(config)
@@ -122,7 +125,7 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
     def compiled(self) -> tuple[int, int] | None:
         """Addresses of the `struct netreduce_switch` and of its queue, for a compiled loop that calls
         `netreduce_absorb` itself; None when the reference takes all frames."""
-        return None if self._takes_reference else (self._pointer, self._queue.pointer)
+        return None if self._gated else (self._pointer, self._queue.pointer)
 
     def catch_up(self) -> None:
         """Behind a compiled loop: collect what was counted and noted, and make room if it came back for that."""
@@ -132,13 +135,9 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             state.why = _Why.DONE
             self._queue.make_room(state.room_frames, state.room_bytes)
 
-    @property
-    def _takes_reference(self) -> bool:
-        return self._gated or self._tells_held
-
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         row, count = 0, batch.count
-        if self._takes_reference:
+        if self._gated:
             for row in range(count):
                 self.receive_frame(int(batch.ports[row]), batch.row(row), now)
             return
@@ -185,7 +184,8 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
         uplinks = np.array(leaf.uplinks if leaf else (), np.int32)
         receive_vas = np.array(ring.receive_vas, np.uint64)
         self._kept += [edge, ingress, egress, ranks, uplinks, receive_vas]
-        pointers = {name: getattr(ring, name).ctypes.data for name in _ARRAYS}
+        held_arrays = _HELD_ARRAYS if ring.tells_held else ()
+        pointers = {name: getattr(ring, name).ctypes.data for name in (*_ARRAYS, *held_arrays)}
         return RingStruct(
             **pointers,
             edge=edge.ctypes.data,
@@ -213,4 +213,5 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
             uplink_count=len(uplinks),
             leaf=int(leaf is not None),
             spine=int(isinstance(ring, SpineRing)),
+            came_columns=ring.came.shape[1] if ring.tells_held else 0,
         )

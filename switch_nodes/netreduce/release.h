@@ -4,6 +4,13 @@
 
 #include "state.h"
 
+/* ring.py: note_sent */
+static void note_sent(const struct netreduce_ring *ring, int32_t row, int64_t slot)
+{
+    if (ring->sent_order)
+        ring->sent_order[slot * ring->connections + row] = ++ring->cursor[ORDERS];
+}
+
 /* results.py: the header in a row of the header buffer, a value of the slot, a new iCRC. `value_crc` is the CRC-32 of the
  * value alone. */
 static void send_value(struct netreduce_switch *sw, const struct netreduce_ring *ring, int32_t row, int64_t slot,
@@ -29,6 +36,7 @@ static void send_value(struct netreduce_switch *sw, const struct netreduce_ring 
     }
     put32le(frame + head + size, crc);
     queue_push(sw->queue, port, head + size + ICRC_BYTES);
+    note_sent(ring, row, slot);
 }
 
 /* slot_actions.py: send_result */

@@ -28,8 +28,8 @@ HEADER_ROOM = 128
 class Cursor:
     """Indices into `Ring.cursor`."""
 
-    HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK = range(5)
-    COUNT = 5
+    HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK, ORDERS = range(6)
+    COUNT = 6
 
 
 class Ring:
@@ -50,8 +50,8 @@ class Ring:
     `expected` int64, next new PSN or -1.
 
     Only with `tells_held`: `sent_order` int64 (S, P), when the slot last sent on each connection, counted by all that
-    left, -1 for never; `came` int64 (P, ports), the PSN that came last on a connection; column 0, or of one that comes
-    from above, by port. -1 for none.
+    left (`cursor`), -1 for never; `came` int64 (P, ports), the PSN that came last on a connection; column 0, or of one
+    that comes from above, by port. -1 for none.
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
 
@@ -121,7 +121,6 @@ class Ring:
         self.cursor = np.zeros(Cursor.COUNT, np.int64)
         self.tells_held = config.tells_held
         if config.tells_held:
-            self._orders = 0
             self.sent_order = np.full((slots, connections), -1, np.int64)
             self.came = np.full((connections, 1 + self.most_port), -1, np.int64)
 
@@ -170,8 +169,8 @@ class Ring:
     def note_sent(self, slot: int, connection: int) -> None:
         """A slot's packet, sum or value leaves on a connection."""
         if self.tells_held:
-            self._orders += 1
-            self.sent_order[slot, connection] = self._orders
+            self.cursor[Cursor.ORDERS] += 1
+            self.sent_order[slot, connection] = self.cursor[Cursor.ORDERS]
 
     def header_row(self, rank: int) -> int:
         """Of the header buffer: under whose header the result on connection `rank` leaves."""

@@ -8,7 +8,7 @@
 #include "roce.h"
 
 enum { HEADER_ROOM = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
-enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK };                    /* ring.Cursor */
+enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK, ORDERS };            /* ring.Cursor */
 enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
 enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
 enum { DATA_IN, RESULTS_OUT, SENT_UP, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
@@ -44,6 +44,8 @@ struct netreduce_ring {
     int32_t *ranks;   /* that INA headers name, by connection */
     int32_t *uplinks; /* of a leaf: ports, by spine */
     uint64_t *receive_vas; /* by connection, where it uses IRN; else NULL */
+    int64_t *sent_order; /* NULL but for irn-held, as `came` */
+    int64_t *came;
     uint64_t everyone;
     int64_t row;        /* bytes from one payload or value to the next: mtu, and a redzone where there is one */
     int64_t header_row; /* the same of headers */
@@ -62,6 +64,8 @@ struct netreduce_ring {
     int32_t uplink_count;
     int32_t leaf; /* fabric.py: LeafRing */
     int32_t spine; /* fabric.py: SpineRing; every FIRST is left to Python, which numbers its message */
+    int32_t came_columns;
+    int32_t unused;
 };
 
 struct netreduce_switch {
@@ -96,6 +100,12 @@ static inline int32_t uplink_of(const struct netreduce_ring *ring, int64_t messa
     put16(name, (uint16_t)ring->id);
     put32(name + 2, (uint32_t)message);
     return ring->uplinks[ina_crc32(0, name, sizeof name) % (uint32_t)ring->uplink_count];
+}
+
+/* Index into `came` for what comes by a port: that of a connection that comes down counts. */
+static inline int64_t came_at(const struct netreduce_ring *ring, int32_t rank, int32_t port)
+{
+    return (int64_t)rank * ring->came_columns + (ring->leaf && rank == inbound_of(ring) ? port : 0);
 }
 
 static inline int64_t packets_of(const struct netreduce_ring *ring, int64_t message)

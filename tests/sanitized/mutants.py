@@ -17,13 +17,13 @@ __all__ = ["LONGEST", "Mutator", "Stream"]
 LONGEST = 9216
 """bytes of a mutant, at most"""
 _LENGTHS = np.array(
-    [0, 1, 13, 14, 15, 33, 34, 35, 41, 42, 43, 53, 54, 57, 58, 59, 62, 66, 74, 77, 78, 79, 9100, LONGEST]
+    [0, 1, 13, 14, 15, 33, 34, 35, 41, 42, 43, 53, 54, 57, 58, 59, 62, 66, 74, 77, 78, 79, 85, 86, 106, 9100, LONGEST]
 )
 """around the ends of headers"""
 _WORDS = np.array([0, 1, 3, 4, 7, 8, 20, 24, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF])
 _FIELDS = np.array([12, 14, 16, 20, 22, 34, 36, 38, 42, 44, 46, 48, 50, 52, *range(54, 94, 2)])
 """16-bit words from EtherType to the end of a RETH with an INA header, or of an aggregation header"""
-_OPCODES = np.array([*range(0x18), 0x2C, 0x64, 0x81, 0xFF])
+_OPCODES = np.array([*range(0x18), 0x2C, 0x64, 0x81, 0xC1, 0xFF])
 _MASKED = np.array([15, 22, 24, 25, 40, 41, 46])
 """bytes that an iCRC takes as ones (IBTA annex A17)"""
 

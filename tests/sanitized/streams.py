@@ -33,8 +33,9 @@ class _Listener:
 
 @cache
 def plan_of(scenario: str) -> Plan:
-    """The plan of a built-in scenario."""
-    return make_plan(load_scenario(scenario))
+    """The plan of a built-in scenario; words behind its name change it."""
+    name, *changes = scenario.split()
+    return make_plan(load_scenario(name, changes))
 
 
 @cache

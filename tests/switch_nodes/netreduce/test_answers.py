@@ -9,12 +9,18 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram, create_netreduce
+from tests.support.batches import fast_netreduce
+from tests.support.native import needs_native
 from tests.support.netreduce_harness import Bench, Job
 from workloads.wire import Aeth, Bth, Envelope, Nak, Opcode, Packet, Sack, decode_packet, encode_packet
 from workloads.wire.held_map import NO_PSN, HeldMap, decode_held_map
 
 JOB = Job(size=3, lengths=(1, 4, 4, 4, 4, 4), window=2, irn=True)
-PROGRAMS = pytest.mark.parametrize("make", [NetReduceProgram, create_netreduce], ids=["reference", "as made"])
+PROGRAMS = pytest.mark.parametrize(
+    "make",
+    [NetReduceProgram, create_netreduce, pytest.param(fast_netreduce, marks=needs_native("switch_programs"))],
+    ids=["reference", "as made", "by batches"],
+)
 
 
 def bench(make: object = NetReduceProgram, *, tells_held: bool = True) -> Bench:
@@ -126,6 +132,18 @@ def test_a_message_that_is_gone_came_everywhere(make: object) -> None:
         for offset in range(4):
             b.everyone(message, offset)
     assert answer(b, 0, lacking(b, 0, 3)).held.bits == 0b1111
+
+
+@PROGRAMS
+def test_what_no_slot_serves_yet_is_not_here(make: object) -> None:
+    """A sender that is ahead of its credit."""
+    b = bench(make)
+    for message in (1, 2):
+        for offset in range(4):
+            b.everyone(message, offset)
+    b.everyone(3, 0)
+    b.data(0, 5, 0)
+    assert answer(b, 0, lacking(b, 0, 3)._replace(first=b.job.psn(0, 5, 0))).held.bits == 0b0001
 
 
 @PROGRAMS

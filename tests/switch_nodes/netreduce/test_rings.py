@@ -43,7 +43,7 @@ def test_rings_of_different_hosts_do_not_meet() -> None:
     bench = Bench(one)
     bench.program = NetReduceProgram(replace(one.config(), ports=5, rings=(one.ring(), two_ring)))
     bench.run_through(2)
-    assert bench.program.rings[9].cursor.tolist() == [0] * 5
+    assert not bench.program.rings[9].cursor.any()
 
 
 def _members(*ips: bytes) -> tuple[RingMember, ...]:

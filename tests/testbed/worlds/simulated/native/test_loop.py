@@ -32,6 +32,7 @@ from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.agendas import agendas
 from tests.support.both_loops import outcome, same
+from tests.support.held_answers import map_in
 from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
@@ -39,7 +40,7 @@ from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
 from workloads.machine import Buffer
-from workloads.wire import decode_packet
+from workloads.wire import Opcode, decode_packet
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = needs_native("simulator")
@@ -90,6 +91,61 @@ def test_random_plans_with_irn(recovery: str, first: int) -> None:
         transport = replace(drawn.transport, recovery=recovery, verb="write", receive_late_ns=0)
         job = replace(drawn.job, collective="netreduce") if recovery == "irn-held" else drawn.job
         same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
+
+
+@needs_c
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_random_plans_with_irn_held(first: int) -> None:
+    for seed in range(first, first + 10):
+        drawn = draw_plan(seed).scenario
+        transport = replace(drawn.transport, recovery="irn-held", verb="write", receive_late_ns=0)
+        job = replace(drawn.job, collective="netreduce")
+        same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
+
+
+LOST = "{kind: loss, name: lost, links: all, direction: both, rate: 3%}"
+BESIDE_LOSSES = {
+    "damage": "{kind: corrupt, name: bits, links: all, direction: both, rate: 3%}",
+    "copies": "{kind: duplicate, name: twice, links: all, direction: both, rate: 5%, delay: 1ms}",
+    "late": "{kind: reorder, name: late, links: all, direction: both, rate: 5%, delay: 3ms}",
+}
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", BESIDE_LOSSES)
+def test_leaves_and_spines_of_irn_held(name: str, seed: int) -> None:
+    """The PSNs wrap inside a message; with an odd seed packets take several ways."""
+    changes = [f"faults=[{LOST}, {BESIDE_LOSSES[name]}]", "job.size=60kB", "job.message_packets=7", "job.dtype=int32"]
+    changes += ["transport.start_psn=16777200", *(["topology.multipath=spray"] if seed % 2 else [])]
+    plan = make_plan(load_scenario("irn-held-spine-leaf-lossy", changes, seed, "simulated"))
+    reference = same(plan, tap=True)
+    assert digests(reference["records"]) == expected_digests(plan)
+    assert _mapped(reference["taps"]) > 10
+
+
+def _mapped(taps: dict[str, Any]) -> int:
+    """Answers with a map that left a switch."""
+    frames = [frame for seen in taps.values() for _, _, frame, outgoing, *_ in seen if outgoing]
+    return sum(map_in(frame) is not None for frame in frames)
+
+
+@needs_c
+def test_switches_of_irn_held_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they leave to the reference is what makes connections known, and messages whose first packet was lost."""
+    asked: Counter[int] = Counter()
+    slow = NetReduceProgram.receive_frame
+
+    def ask(self: NetReduceProgram, port: int, frame: Buffer, now: int) -> None:
+        asked[frame[42]] += 1
+        slow(self, port, frame, now)
+
+    plan = make_plan(load_scenario("irn-held-spine-leaf-lossy", ["job.size=200kB"], 1, "simulated"))
+    monkeypatch.setattr(NetReduceProgram, "receive_frame", ask)
+    simulation = Simulation(plan, lambda _: None)
+    simulation.run()
+    assert asked.total() < simulation.packet_hops / 20
+    assert Opcode.IRN_ANSWER not in asked
 
 
 def test_random_plans_have_what_they_are_for() -> None:
