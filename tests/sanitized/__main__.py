@@ -29,6 +29,7 @@ DIFFERENTIAL = (
     "tests/switch_nodes/dataplane/test_packet_io.py",
     "tests/switch_nodes/dataplane/test_sockets.py",
     "tests/switch_nodes/forwarding/test_fast.py",
+    "tests/switch_nodes/netreduce/test_answers.py",
     "tests/switch_nodes/netreduce/test_fast.py",
     "tests/switch_nodes/netreduce/test_fast_answers.py",
     "tests/switch_nodes/netreduce/test_fast_fabric.py",

@@ -332,7 +332,7 @@ PATHS: dict[str, Path] = {
     "loop accelerator": _loop("accelerator-lossy"),
     "loop irn": _loop("irn-lossy"),
     "loop irn spine-leaf": _loop("irn-spine-leaf-lossy"),
-    "loop irn-held spine-leaf": _loop("irn-held-spine-leaf-lossy"),
+    "loop irn-held": _loop("irn-held-spine-leaf-lossy"),
     "loop switchml": _loop("switchml-lossy"),
     "loop atp": _loop("atp-lossy"),
     "loop esa": _loop("esa-lossy"),

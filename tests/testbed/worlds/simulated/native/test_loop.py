@@ -93,16 +93,6 @@ def test_random_plans_with_irn(recovery: str, first: int) -> None:
         same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
 
 
-@needs_c
-@pytest.mark.parametrize("first", range(0, 60, 10))
-def test_random_plans_with_irn_held(first: int) -> None:
-    for seed in range(first, first + 10):
-        drawn = draw_plan(seed).scenario
-        transport = replace(drawn.transport, recovery="irn-held", verb="write", receive_late_ns=0)
-        job = replace(drawn.job, collective="netreduce")
-        same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
-
-
 LOST = "{kind: loss, name: lost, links: all, direction: both, rate: 3%}"
 BESIDE_LOSSES = {
     "damage": "{kind: corrupt, name: bits, links: all, direction: both, rate: 3%}",
