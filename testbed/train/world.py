@@ -220,7 +220,7 @@ class _EmulatedTraining(_Training):
             self._origin = time.monotonic_ns() - record.t
             self._server.session.network_came_up(time.monotonic_ns())
             self._voice.say("the network is up")
-        if self._network is not None and not self._closed:
+        if self._network is not None:
             self._network.hear(record)
         self._on_record(record)
 
