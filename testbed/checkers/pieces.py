@@ -23,3 +23,7 @@ class PieceJudge(Protocol):
     def hear(self, record: Record) -> Iterable[Event]:
         """What a node told."""
         ...
+
+    def conclude(self) -> Iterable[Event]:
+        """Nothing more will be posted or told."""
+        ...

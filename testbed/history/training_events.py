@@ -67,18 +67,22 @@ class PieceExpected(Event):
 
 @dataclass(frozen=True, slots=True)
 class PieceBounded(Event):
-    """Of a piece of which a bounded share may be missing: what was left out, and what the judge found wrong with the
-    ranks' gradients before him."""
+    """Of a piece of which a bounded share may be missing: what was left out, and what its judge found wrong. What is
+    told of it after that is told in another one."""
 
     iteration: int
     results: int
     """of hosts, that were compared"""
+    different: int
+    """results among those that the hosts told"""
     left_out: int
     """packets of gradients that did not count, of all their `packets`"""
     packets: int
     sums_left_out: int
     """the same of sums"""
     sum_packets: int
+    filled: int = unless_default(0)
+    """elements, zeros, that made it as long as all others"""
     wrong: tuple[str, ...] = unless_default(())
 
 

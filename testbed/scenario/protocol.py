@@ -178,7 +178,8 @@ class Protocol:
     checkers: tuple[Any, ...] = ()
     """`testbed.checkers.registry.Checker` of its own, which judge its runs beside the others"""
     follow: Callable[..., Any] | None = None
-    """Plan -> what judges a training piece by piece (`testbed.checkers.pieces.PieceJudge`), of protocols whose sums are approximate. None: such a one cannot train; others are held to `order`"""
+    """Plan -> what judges a training piece by piece (`testbed.checkers.pieces.PieceJudge`), of protocols whose sums are
+    approximate. None: such a one cannot train; others are held to `order`"""
     hunt: Hunt | None = None
     """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
     bench: tuple[Subject, ...] = ()

@@ -124,6 +124,11 @@ class EmulatedNetwork:
         for mailbox in self._mailboxes:
             mailbox.close()
 
+    def conclude(self) -> None:
+        """All that the nodes told was heard."""
+        for found in self._judge.conclude():
+            self._tell(found)
+
     def _judge_oldest(self) -> None:
         for found in self._judge.posted(*self._unjudged.popleft()):
             self._tell(found)

@@ -58,6 +58,9 @@ class RunningReference:
     def hear(self, record: Record) -> tuple[PieceExpected, ...]:
         return ()
 
+    def conclude(self) -> tuple[PieceExpected, ...]:
+        return ()
+
     def posted(self, iteration: int, gradients: Sequence[Array]) -> tuple[PieceExpected, ...]:
         """The digests of the result that each worker must have: SHA-256 of its bytes."""
         for rank, gradient in enumerate(gradients):

@@ -109,6 +109,8 @@ class SimulatedNetwork:
         if self.problem is None:
             self._simulation.advance(self.now + self._plan.scenario.time_limit_ns, lambda: self._simulation.unfinished)
         self._simulation.finish()
+        for found in self._judge.conclude():
+            self._tell(found)
         for tap in self._taps.values():
             tap.close()
 

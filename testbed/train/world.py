@@ -187,6 +187,8 @@ class _EmulatedTraining(_Training):
 
         scenario = replace(self._plan.scenario, time_limit_ns=_NO_LIMIT_NS)
         facts = EmulatedWorld(companion=self).run(replace(self._plan, scenario=scenario), self._run_dir, self._hear)
+        if self._network is not None:
+            self._network.conclude()
         while not self._conversation.is_over and (self._options.command or self._server.connected):
             self._conversation.turn()
         return facts

@@ -15,6 +15,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.folds import Array, fold
 from testbed.checkers.reference import GradientSource, SourceFactory
 from testbed.faults.model import Kill
+from testbed.plan import Plan
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
@@ -22,7 +23,18 @@ from workloads.dlcp.events import FlowClosed, SumParts
 from workloads.events import CollectiveCompleted
 from workloads.machine import Event
 
-__all__ = ["Findings", "JobJudge", "NotTold", "Told", "inside_of", "rounding", "told_in", "what_came", "without"]
+__all__ = [
+    "Findings",
+    "JobJudge",
+    "NotTold",
+    "Told",
+    "inside_of",
+    "killed_in",
+    "rounding",
+    "told_in",
+    "what_came",
+    "without",
+]
 
 _ROUNDING = 2.0**-23
 """of one addition of float32, relative to the sum of magnitudes; twice what IEEE 754 allows"""
@@ -71,11 +83,17 @@ class Told:
                 if event.contributions != inside:
                     self.wrong.append(f"{node} sent a sum of {event.contributions} as one of {inside}")
             case CollectiveCompleted():
+                if (node, event.iteration) in self.digests:
+                    self.wrong.append(f"{node} told its result of iteration {event.iteration} twice")
                 self.digests[node, event.iteration] = event.sha256
 
 
+def killed_in(plan: Plan) -> set[str]:
+    return {fault.node for fault in plan.scenario.faults if isinstance(fault, Kill)}
+
+
 def told_in(context: CheckContext) -> Told:
-    told = Told(killed={fault.node for fault in context.plan.scenario.faults if isinstance(fault, Kill)})
+    told = Told(killed=killed_in(context.plan))
     for kind in (FlowClosed, BlockSummed, SumParts, PartialSent, CollectiveCompleted):
         for record in context.events(kind):
             told.add(record.node, record.event)
@@ -147,14 +165,16 @@ class JobJudge(ABC):
             try:
                 yield from self.iteration_problems(iteration, sources)
             except NotTold as error:
-                if {host.name for host in self.hosts} & self.told.killed or not self._all_told(iteration):
-                    self.findings.missing.append(str(error))
-                else:
+                if self.must_have_told(iteration):
                     yield str(error)
+                else:
+                    self.findings.missing.append(str(error))
                 return
 
-    def _all_told(self, iteration: int) -> bool:
-        return all((host.name, iteration) in self.told.digests for host in self.hosts)
+    def must_have_told(self, iteration: int) -> bool:
+        """All that there is of it: every host has its result, and none was killed."""
+        names = {host.name for host in self.hosts}
+        return not names & self.told.killed and all((name, iteration) in self.told.digests for name in names)
 
     def iteration_problems(self, iteration: int, sources: Sequence[GradientSource]) -> Iterator[str]:
         """With that iteration's gradients in the sources, by rank. Raises NotTold."""

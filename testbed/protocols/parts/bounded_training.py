@@ -16,9 +16,9 @@ from testbed.history.training_events import AllReducePosted, PieceBounded
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan
 from testbed.protocols.parts.bounded_jobs import job_judge
-from testbed.protocols.parts.bounded_told import Findings, NotTold, Told, what_came
+from testbed.protocols.parts.bounded_told import Findings, NotTold, Told, killed_in, what_came
 from testbed.scenario.known import protocol_of
-from testbed.terminal.words import violations
+from testbed.terminal.words import amount, violations
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.events import FlowClosed, SumParts
@@ -44,6 +44,13 @@ class _Given:
         pass
 
 
+@dataclass(slots=True)
+class _Piece:
+    gradients: list[Array]
+    """by rank, filled up"""
+    filled: int
+
+
 class BoundedPieces:
     """A PieceJudge. `plan`: of one job, with gradients as long as a piece at most."""
 
@@ -53,30 +60,34 @@ class BoundedPieces:
         blocks = protocol_of(plan.scenario.job.collective).blocks
         assert blocks is not None
         self._blocks = blocks(self._hosts[0], self._elements)
-        self._told: defaultdict[int, Told] = defaultdict(Told)
+        killed = killed_in(plan)
+        self._told: defaultdict[int, Told] = defaultdict(lambda: Told(killed=killed))
         """by iteration"""
-        self._gradients: dict[int, list[Array]] = {}
+        self._pieces: dict[int, _Piece] = {}
         self._next = 0
         """the first iteration that is not judged"""
-        self._late: list[str] = []
 
     def posted(self, iteration: int, gradients: Sequence[Array]) -> Iterator[PieceBounded]:
         filled = np.zeros((len(gradients), self._elements), np.float32)
         for row, gradient in zip(filled, gradients, strict=True):
             row[: len(gradient)] = gradient
-        self._gradients[iteration] = list(filled)
-        return self._judge()
+        self._pieces[iteration] = _Piece(list(filled), self._elements - len(gradients[0]))
+        return self._judge_told()
 
     def hear(self, record: Record) -> Iterator[PieceBounded]:
         event = record.event
         iteration = self._iteration_of(event)
         if iteration is None:
             return iter(())
-        if iteration >= self._next:
-            self._told[iteration].add(record.node, event)
-        elif not isinstance(event, PartialSent):  # which the server had no use for
-            self._late.append(f"{record.node} told {type(event).__name__} of iteration {iteration}, which was over")
-        return self._judge() if isinstance(event, CollectiveCompleted | PartialSent) else iter(())
+        if iteration < self._next:
+            return self._late(record, iteration)
+        self._told[iteration].add(record.node, event)
+        return self._judge_told() if isinstance(event, CollectiveCompleted | PartialSent) else iter(())
+
+    def conclude(self) -> Iterator[PieceBounded]:
+        """What nobody told of the pieces that are left is missing."""
+        while self._next in self._pieces:
+            yield self._judge_next()
 
     def _iteration_of(self, event: Event) -> int | None:
         match event:
@@ -86,21 +97,20 @@ class BoundedPieces:
                 return event.block // self._blocks
         return None
 
-    def _judge(self) -> Iterator[PieceBounded]:
-        while self._next in self._gradients and self._is_told(self._told[self._next]):
-            gradients, told = self._gradients.pop(self._next), self._told.pop(self._next)
-            findings = Findings(wrong=[*told.wrong, *self._late])
-            self._late = []
-            judge = job_judge(self._hosts, told, findings)
-            try:
-                findings.wrong += judge.iteration_problems(self._next, [_Given(values) for values in gradients])
-            except NotTold as error:
-                findings.wrong.append(str(error))
-            out, wrong = findings.left_out, tuple(findings.wrong[:_SHOWN])
-            yield PieceBounded(
-                self._next, findings.compared, out["up"], out["up of"], out["down"], out["down of"], wrong
-            )
-            self._next += 1
+    def _late(self, record: Record, iteration: int) -> Iterator[PieceBounded]:
+        """Hosts end their flows before they tell a result. Of a switch it may be a sum that the server had no use
+        for."""
+        told = Told()
+        told.add(record.node, record.event)
+        wrong = tuple(told.wrong)
+        if not isinstance(record.event, PartialSent):
+            wrong += (f"{record.node} told {type(record.event).__name__} of iteration {iteration}, which was over",)
+        if wrong:
+            yield PieceBounded(iteration, 0, 0, 0, 0, 0, 0, wrong=wrong)
+
+    def _judge_told(self) -> Iterator[PieceBounded]:
+        while self._next in self._pieces and self._is_told(self._told[self._next]):
+            yield self._judge_next()
 
     def _is_told(self, told: Told) -> bool:
         """By all hosts, and by the switches whose sums the server took: those tell on ways of their own."""
@@ -109,14 +119,45 @@ class BoundedPieces:
         sums = {(block, part) for (_, block), parts in told.parts.items() for part in parts if part.bit_count() > 1}
         return sums <= {(block, bitmap) for _, block, bitmap in told.sent}
 
+    def _judge_next(self) -> PieceBounded:
+        iteration = self._next
+        piece, told = self._pieces.pop(iteration), self._told.pop(iteration, Told())
+        findings = Findings()
+        judge = job_judge(self._hosts, told, findings)
+        wrong = list(told.wrong)
+        try:
+            for problem in judge.iteration_problems(iteration, [_Given(values) for values in piece.gradients]):
+                wrong.append(problem)
+        except NotTold as error:
+            if judge.must_have_told(iteration):
+                wrong.append(str(error))
+        self._next += 1
+        out = findings.left_out
+        return PieceBounded(
+            iteration,
+            findings.compared,
+            len(set(told.digests.values())),
+            out["up"],
+            out["up of"],
+            out["down"],
+            out["down of"],
+            piece.filled,
+            tuple(wrong[:_SHOWN]),
+        )
+
 
 def bounded_training(context: CheckContext) -> CheckResult:
     """Of a training: what its judge found, piece by piece."""
     judged = [record.event for record in context.events(PieceBounded)]
+    posted = sum(record.event.pieces for record in context.events(AllReducePosted))
     wrong = [found for piece in judged for found in piece.wrong]
+    wrong += [
+        f"{record.node} told {type(record.event).__name__} of iteration {record.event.iteration}, which nobody posted"
+        for record in context.events(FlowClosed, CollectiveCompleted)
+        if record.event.iteration >= posted
+    ]
     if wrong:
         return CheckResult(_NAME, Verdict.FAIL, violations(wrong), tuple(wrong[:_SHOWN]))
-    posted = sum(record.event.pieces for record in context.events(AllReducePosted))
     results, wanted = sum(piece.results for piece in judged), posted * len(context.workers)
     if results < wanted or not wanted:
         detail = f"{results} of {wanted} results were told with all that they rest on; these are right"
@@ -125,4 +166,20 @@ def bounded_training(context: CheckContext) -> CheckResult:
     for piece in judged:
         out.update({"up": piece.left_out, "up of": piece.packets})
         out.update({"down": piece.sums_left_out, "down of": piece.sum_packets})
-    return CheckResult(_NAME, Verdict.PASS, what_came(results, out))
+    return CheckResult(_NAME, Verdict.PASS, what_came(results, out) + _what_it_means(judged))
+
+
+def _what_it_means(judged: Sequence[PieceBounded]) -> str:
+    """For who trains: whether models drift apart, and where the bound is one of more than gradients."""
+    apart, filled = sum(piece.different > 1 for piece in judged), [piece.filled for piece in judged if piece.filled]
+    told = (
+        f"; ranks got different sums of {apart} of {amount(len(judged), 'piece')}, so that their models drift apart"
+        if apart
+        else f"; all ranks got the same sum of each of {amount(len(judged), 'piece')}"
+    )
+    if filled:
+        told += (
+            f"; {amount(len(filled), 'piece')} ended in zeros, {sum(filled):,} in all, which made them as long as the "
+            "others: the bound counts those packets, too"
+        )
+    return told
