@@ -27,10 +27,11 @@ def _blocks(worker: DlcpConfig, elements: int) -> int:
 
 def _bound(plan: Plan, link_bps: float) -> float:
     """The sum follows when all gradients are there, so that a link carries one of them at a time; and of both a share
-    need not come. In a ring a rank sends 2 (N - 1) / N gradients."""
+    need not come. In a ring a rank sends 2 (N - 1) / N gradients. Where switches add, what comes to the server may be
+    one sum of all its workers' gradients."""
     keys = plan.scenario.job.own or DlcpKeys()
     size = max(len(group) for group in plan.groups.values())
-    each = steps_of(size) / size if keys.rings else 2
+    each = steps_of(size) / size if keys.rings else 1 + 1 / (size - 1) if keys.adds else 2
     return link_bps / (each * (1 - keys.loss_bound))
 
 
