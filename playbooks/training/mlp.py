@@ -21,6 +21,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=32, help="images per rank and step")
     parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--every", type=int, default=20, help="steps from one line to the next")
+    parser.add_argument("--all-ranks", action="store_true", help="each tells how good its model is, not rank 0 alone")
     options = parser.parse_args()
 
     dist.init_process_group(options.backend)
@@ -40,7 +42,7 @@ def main() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if rank == 0 and step % 20 == 0:
+        if (rank == 0 or options.all_ranks) and step % options.every == 0:
             with torch.no_grad():
                 right = (model(images[held_out]).argmax(1) == labels[held_out]).float().mean()
             print(f"step {step:4}  loss {loss.item():.4f}  held out {right:.1%} right", flush=True)

@@ -41,7 +41,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--piece", type=_size, metavar="SIZE",
-        help="what the network sums at once, at most (default: 4MB; hierarchical: the first all-reduce)",
+        help="what the network sums at once, at most (default: 4MB; hierarchical, dlcp: the first all-reduce)",
     )  # fmt: skip
     parser.add_argument(
         "--memory", type=_memory, default=256 << 20, metavar="SIZE",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.machine import Event
+from workloads.machine import Event, unless_default
 
 __all__ = [
     "AllReduceCarried",
     "AllReducePosted",
+    "PieceBounded",
     "PieceExpected",
     "RankJoined",
     "RankLeft",
@@ -62,6 +63,27 @@ class PieceExpected(Event):
     iteration: int
     sha256: tuple[str, ...]
     """of the result's bytes, by rank"""
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBounded(Event):
+    """Of a piece of which a bounded share may be missing: what was left out, and what its judge found wrong. What is
+    told of it after that is told in another one."""
+
+    iteration: int
+    results: int
+    """of hosts, that were compared"""
+    different: int
+    """results among those that the hosts told"""
+    left_out: int
+    """packets of gradients that did not count, of all their `packets`"""
+    packets: int
+    sums_left_out: int
+    """the same of sums"""
+    sum_packets: int
+    filled: int = unless_default(0)
+    """elements, zeros, that made it as long as all others"""
+    wrong: tuple[str, ...] = unless_default(())
 
 
 @dataclass(frozen=True, slots=True)

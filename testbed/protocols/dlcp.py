@@ -6,6 +6,7 @@ from testbed.checkers.registry import Checker
 from testbed.plan import Plan
 from testbed.plan.dlcp import plan_dlcp
 from testbed.protocols.parts.bounded_loss import bounded_loss
+from testbed.protocols.parts.bounded_training import BoundedPieces
 from testbed.scenario.checks_dlcp import check_dlcp, check_dlcp_fault
 from testbed.scenario.dlcp_keys import DlcpKeys
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
@@ -26,10 +27,11 @@ def _blocks(worker: DlcpConfig, elements: int) -> int:
 
 def _bound(plan: Plan, link_bps: float) -> float:
     """The sum follows when all gradients are there, so that a link carries one of them at a time; and of both a share
-    need not come. In a ring a rank sends 2 (N - 1) / N gradients."""
+    need not come. In a ring a rank sends 2 (N - 1) / N gradients. Where switches add, what comes to the server may be
+    one sum of all its workers' gradients."""
     keys = plan.scenario.job.own or DlcpKeys()
     size = max(len(group) for group in plan.groups.values())
-    each = steps_of(size) / size if keys.rings else 2
+    each = steps_of(size) / size if keys.rings else 1 + 1 / (size - 1) if keys.adds else 2
     return link_bps / (each * (1 - keys.loss_bound))
 
 
@@ -44,7 +46,7 @@ PROTOCOL = Protocol(
     plan=plan_dlcp,
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
-    traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
+    traits=Traits(approximate=True, one_size=True, several_jobs=True, largest_mtu=1024),
     checks=(check_dlcp,),
     check_fault=check_dlcp_fault,
     blocks=_blocks,
@@ -59,6 +61,7 @@ PROTOCOL = Protocol(
             proves="every rank holds, bit for bit, the sum of what was told to have come, which is enough of it",
         ),
     ),
+    follow=BoundedPieces,
     hunt=Hunt(
         {"float32": 40, "int32": 40, "int32sat": 20},
         frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST

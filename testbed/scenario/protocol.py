@@ -32,6 +32,8 @@ class Traits:
     """False: every worker gets something else than the sum"""
     approximate: bool = False
     """sums are not bit for bit those of a reference: a checker of its own judges them"""
+    one_size: bool = False
+    """hosts know how long the gradient of their job is, and take no other"""
     in_messages: bool = False
     """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
     is_stage: bool = False
@@ -175,6 +177,9 @@ class Protocol:
     """configuration of a worker -> what cannot be in it (`workloads.datagrams.problems`)"""
     checkers: tuple[Any, ...] = ()
     """`testbed.checkers.registry.Checker` of its own, which judge its runs beside the others"""
+    follow: Callable[..., Any] | None = None
+    """Plan -> what judges a training piece by piece (`testbed.checkers.pieces.PieceJudge`), of protocols whose sums are
+    approximate. None: such a one cannot train; others are held to `order`"""
     hunt: Hunt | None = None
     """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
     bench: tuple[Subject, ...] = ()

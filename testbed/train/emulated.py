@@ -11,9 +11,9 @@ import numpy as np
 
 from testbed.history import Record
 from testbed.history.events import NodeExited, TrafficStarted
-from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
+from testbed.history.training_events import AllReduceCarried, AllReducePosted
 from testbed.plan import Plan
-from testbed.train.expected import RunningReference
+from testbed.train.expected import piece_judge
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.train.planning import has_one_size
 from workloads.events import WorkerFailed
@@ -53,7 +53,7 @@ class EmulatedNetwork:
                 for rank, mailbox in enumerate(self._mailboxes)
             }
         )
-        self._reference = RunningReference(plan)
+        self._judge = piece_judge(plan)
         self._under_way: deque[_AllReduce] = deque()
         self._unposted: deque[list[Gradient]] = deque()
         self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
@@ -61,6 +61,7 @@ class EmulatedNetwork:
         self.problem: str | None = None
         self.is_stuck = False
         """no worker said that anything is wrong, and no sum came"""
+        self._closed = False
         self.iterations = 0
         """pieces so far"""
 
@@ -94,12 +95,13 @@ class EmulatedNetwork:
             yield Arrived(done.number, took)
         if self._unjudged:
             # One at a time: whoever waits for a sum is served in between.
-            iteration, pieces = self._unjudged.popleft()
-            self._tell(PieceExpected(iteration, self._reference.expect(pieces)))
+            self._judge_oldest()
 
     def hear(self, record: Record) -> None:
         """What the world tells: a worker that is gone sums nothing any more."""
-        if self.problem is not None:
+        for found in self._judge.hear(record):
+            self._tell(found)
+        if self.problem is not None or self._closed:
             return
         event = record.event
         if isinstance(event, TrafficStarted):
@@ -117,10 +119,19 @@ class EmulatedNetwork:
     def close(self) -> None:
         """Nobody will post any more: the workers finish."""
         while self._unjudged:
-            iteration, pieces = self._unjudged.popleft()
-            self._tell(PieceExpected(iteration, self._reference.expect(pieces)))
+            self._judge_oldest()
+        self._closed = True
         for mailbox in self._mailboxes:
             mailbox.close()
+
+    def conclude(self) -> None:
+        """All that the nodes told was heard."""
+        for found in self._judge.conclude():
+            self._tell(found)
+
+    def _judge_oldest(self) -> None:
+        for found in self._judge.posted(*self._unjudged.popleft()):
+            self._tell(found)
 
     def _post(self) -> None:
         while self._unposted and all(mailbox.has_room for mailbox in self._mailboxes):

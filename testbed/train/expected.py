@@ -1,22 +1,26 @@
-"""What the workers must hold after each piece, worked out from the ranks' own gradients by the reference of the
-checkers."""
+"""Who judges the pieces of a training: the reference of the checkers, which works out what the workers must hold from
+the ranks' own gradients; or, where sums are approximate, whom the protocol brings along."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checkers.pieces import PieceJudge
 from testbed.checkers.reference import expected_results
+from testbed.history import Record
+from testbed.history.training_events import PieceExpected
 from testbed.plan import Plan
+from testbed.scenario.known import protocol_of
 from testbed.train.planning import has_one_size
 from workloads.gradients.external import ENDLESS
 
-__all__ = ["RunningReference"]
+__all__ = ["RunningReference", "piece_judge"]
 
 Array = NDArray[Any]
 
@@ -34,8 +38,13 @@ class _Fed:
         pass
 
 
+def piece_judge(plan: Plan) -> PieceJudge:
+    follow = protocol_of(plan.scenario.job.collective).follow
+    return RunningReference(plan) if follow is None else cast(PieceJudge, follow(plan))
+
+
 class RunningReference:
-    """Folds piece after piece as the plan's collective does."""
+    """A PieceJudge that folds piece after piece as the plan's collective does, before anything is told of them."""
 
     def __init__(self, plan: Plan) -> None:
         workers: tuple[Any, ...] = plan.workers  # dataclasses, which no protocol can say
@@ -46,9 +55,14 @@ class RunningReference:
             replace(plan, workers=endless), lambda config, rank, size, dtype: self._sources[rank]
         )
 
-    def expect(self, gradients: Sequence[Array]) -> tuple[str, ...]:
-        """The digests of the result that each worker must have: SHA-256 of its bytes. `gradients`: of all ranks,
-        equally long, at most a piece. Raises ValueError for what the collective cannot sum."""
+    def hear(self, record: Record) -> tuple[PieceExpected, ...]:
+        return ()
+
+    def conclude(self) -> tuple[PieceExpected, ...]:
+        return ()
+
+    def posted(self, iteration: int, gradients: Sequence[Array]) -> tuple[PieceExpected, ...]:
+        """The digests of the result that each worker must have: SHA-256 of its bytes."""
         for rank, gradient in enumerate(gradients):
             if len(gradient) < self._fill_up:
                 filled = np.zeros(self._fill_up, np.float32)
@@ -61,4 +75,4 @@ class RunningReference:
             if id(result) not in digests:
                 digests[id(result)] = hashlib.sha256(result.astype("<f4", copy=False).tobytes()).hexdigest()
             found_digests.append(digests[id(result)])
-        return tuple(found_digests)
+        return (PieceExpected(iteration, tuple(found_digests)),)

@@ -9,9 +9,9 @@ from typing import Any
 
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import protocol_of, protocols, traits_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import Protocol
 from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
@@ -42,19 +42,19 @@ class TrainingSource:
         return self.load(_changes(piece_bytes, 1))
 
 
-def _sums(traits: Traits) -> bool:
-    return traits.sums and not traits.approximate
+def _trains(protocol: Protocol) -> bool:
+    return protocol.traits.sums and (protocol.follow is not None or not protocol.traits.approximate)
 
 
 def _require_summing(scenario: Scenario) -> None:
-    job = scenario.job
+    job, able = scenario.job, [protocol.name for protocol in protocols() if _trains(protocol)]
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
         ("beside", "jobs of other collectives", "a training has the fabric for itself", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(names_where(_sums)), not _sums(traits_of(job.collective))),
+        ("job.collective", job.collective, ", ".join(able), not _trains(protocol_of(job.collective))),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
@@ -88,8 +88,9 @@ def _external(worker: Any) -> Any:
 
 
 def has_one_size(plan: Plan) -> bool:
-    """Whether all gradients of a job must be equally long: phases work on parts of them that the plan has cut."""
-    return any(worker.phases for worker in plan.ring_workers)
+    """Whether all gradients of a job must be equally long: its hosts know how long, or phases work on parts of them
+    that the plan has cut."""
+    return traits_of(plan.scenario.job.collective).one_size or any(worker.phases for worker in plan.ring_workers)
 
 
 def round_piece(size_bytes: int) -> int:

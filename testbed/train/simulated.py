@@ -11,9 +11,9 @@ from testbed.captures.capture import PcapngTap
 from testbed.history import Record
 from testbed.history.events import NodeExited
 from testbed.history.records import make_record
-from testbed.history.training_events import AllReduceCarried, AllReducePosted, PieceExpected
+from testbed.history.training_events import AllReduceCarried, AllReducePosted
 from testbed.plan import Plan
-from testbed.train.expected import RunningReference
+from testbed.train.expected import piece_judge
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.train.planning import has_one_size
 from testbed.worlds.simulated.world import Simulation
@@ -42,7 +42,7 @@ class SimulatedNetwork:
         self._failed: list[str] = []
         self._workers = {worker.name for worker in plan.workers}
         self._simulation = Simulation(plan, self._hear, taps)
-        self._reference = RunningReference(plan)
+        self._judge = piece_judge(plan)
         self._waiting: deque[tuple[int, Sequence[Gradient], Sequence[Gradient]]] = deque()
         self.problem: str | None = None
         self.iterations = 0
@@ -81,8 +81,8 @@ class SimulatedNetwork:
         number, gradients, totals = self._waiting.popleft()
         began, first = self.now, self.iterations
         for pieces, targets in zip(cut(gradients, self._elements), cut(totals, self._elements), strict=True):
-            digests = self._reference.expect(pieces)
-            self._tell(PieceExpected(self.iterations, digests))
+            for found in self._judge.posted(self.iterations, pieces):
+                self._tell(found)
             self.iterations += 1
             for mailbox, piece, target in zip(self._mailboxes, pieces, targets, strict=True):
                 mailbox.post(piece, target)
@@ -109,6 +109,8 @@ class SimulatedNetwork:
         if self.problem is None:
             self._simulation.advance(self.now + self._plan.scenario.time_limit_ns, lambda: self._simulation.unfinished)
         self._simulation.finish()
+        for found in self._judge.conclude():
+            self._tell(found)
         for tap in self._taps.values():
             tap.close()
 
@@ -129,6 +131,8 @@ class SimulatedNetwork:
             case NodeExited() if not self._closing and record.node in self._workers:
                 self._failed.append(f"{record.node} died: no rank can go on without its worker")
         self._on_record(record)
+        for found in self._judge.hear(record):
+            self._tell(found)
 
     def _tell(self, event: Event) -> None:
         self._on_record(make_record(self.now, "world", event))

@@ -187,6 +187,8 @@ class _EmulatedTraining(_Training):
 
         scenario = replace(self._plan.scenario, time_limit_ns=_NO_LIMIT_NS)
         facts = EmulatedWorld(companion=self).run(replace(self._plan, scenario=scenario), self._run_dir, self._hear)
+        if self._network is not None:
+            self._network.conclude()
         while not self._conversation.is_over and (self._options.command or self._server.connected):
             self._conversation.turn()
         return facts
@@ -220,7 +222,7 @@ class _EmulatedTraining(_Training):
             self._origin = time.monotonic_ns() - record.t
             self._server.session.network_came_up(time.monotonic_ns())
             self._voice.say("the network is up")
-        if self._network is not None and not self._closed:
+        if self._network is not None:
             self._network.hear(record)
         self._on_record(record)
 

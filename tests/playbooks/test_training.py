@@ -54,3 +54,17 @@ def test_the_drawing_is_to_scale():
         f"bucket 0      |{' ' * 16}{'#' * 16}{' ' * 32}|  100.0 to  200.0 ms",
         f"bucket 1      |{' ' * 48}{'#' * 16}|  300.0 to  400.0 ms",
     ]
+
+
+def test_over_dlcp_models_drift_apart_and_the_verdict_says_so(tmp_path):
+    """A gradient of 100 packets, of which 95 must come each way."""
+    words = ("--hidden", "341", "--steps", "20", "--every", "10", "--all-ranks")
+    script, options = str(FOLDER / "mlp.py"), ("--set", "job.loss_bound=5%")
+    training = Training(tmp_path, *words, scenario="dlcp-lossy", options=options, script=script)
+    assert training.code == 0, training.err
+    assert len(re.findall(r"^\[rank [01]\] step +(?:10|20)  loss ", training.out, re.MULTILINE)) == 4
+    weights = re.findall(r"^\[rank \d\] weights of rank \d of 2: sha256 (\w{16})$", training.out, re.MULTILINE)
+    assert len(set(weights)) == 2
+    verdict, detail = training.check("bounded_loss")
+    assert verdict == "pass"
+    assert "ranks got different sums of 20 of 20 pieces, so that their models drift apart" in detail

@@ -96,6 +96,11 @@ class Training:
             digest_delay_ns=workload.digest_delay_ns,
         )
 
+    @property
+    def iterations(self) -> int:
+        """That there are; of a source that awaits gradients, more than will come, until it knows."""
+        return self._source.iterations
+
     def get_timer(self) -> int | None:
         if self._awaits:
             return 0 if self._is_due() else self._poll_at

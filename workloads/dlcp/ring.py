@@ -111,7 +111,7 @@ class DlcpRing(DlcpHost):
 
     def _take(self, found: Datagram, now: int) -> None:
         header, config, packet = found.header, self._config, found.header.sequence - 1
-        if header.tensor > self._done + 1 or header.tensor >= config.workload.iterations:
+        if header.tensor > self._done + 1 or header.tensor >= self._training.iterations:
             self._reject("unexpected", f"a vector of iteration {header.tensor}, which nobody can have begun")
             return
         if header.tensor < self._done:

@@ -82,7 +82,7 @@ class DlcpServer(DlcpHost):
 
     def _take(self, found: Datagram, now: int) -> None:
         header, config, packet = found.header, self._config, found.header.sequence - 1
-        if header.tensor > self._summed or self._summed == config.workload.iterations <= header.tensor:
+        if header.tensor > self._summed or self._summed == self._training.iterations <= header.tensor:
             self._reject("unexpected", f"a gradient of iteration {header.tensor}, which nobody can have begun")
             return
         ranks, gathered = ranks_of(header.bitmap0), self._gathered

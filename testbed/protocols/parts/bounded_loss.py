@@ -7,12 +7,12 @@ No element is further from the full sum than the magnitudes that were left out, 
 
 from __future__ import annotations
 
-from testbed.checkers.context import CheckContext
+from testbed.checkers.context import CheckContext, is_training
 from testbed.checkers.reference import SourceFactory, default_sources
 from testbed.history.verdict import CheckResult, Verdict
-from testbed.protocols.parts.bounded_ring import RingJob
-from testbed.protocols.parts.bounded_server import ServerJob
-from testbed.protocols.parts.bounded_told import Findings, told_in
+from testbed.protocols.parts.bounded_jobs import job_judge
+from testbed.protocols.parts.bounded_told import Findings, told_in, what_came
+from testbed.protocols.parts.bounded_training import bounded_training
 from testbed.terminal.words import violations
 from workloads.dlcp import DlcpConfig
 
@@ -24,11 +24,13 @@ _SHOWN = 8
 
 def bounded_loss(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
     """`create` makes the gradients; None: `workloads.gradients.create_source`."""
+    if is_training(context):
+        return bounded_training(context)
     told, findings = told_in(context), Findings()
     findings.wrong += told.wrong
     for group in context.plan.groups.values():
         hosts = [worker for worker in group if isinstance(worker, DlcpConfig)]
-        judge = (RingJob if hosts[0].ring else ServerJob)(hosts, told, findings)
+        judge = job_judge(hosts, told, findings)
         findings.wrong += judge.problems(create or default_sources())
     if findings.wrong:
         return CheckResult(_NAME, Verdict.FAIL, violations(findings.wrong), tuple(findings.wrong[:_SHOWN]))
@@ -36,9 +38,4 @@ def bounded_loss(context: CheckContext, create: SourceFactory | None = None) -> 
         missing = findings.missing or ["no host completed an iteration"]
         detail = f"the {findings.compared} results that were told are right, others are missing; first: {missing[0]}"
         return CheckResult(_NAME, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
-    out = findings.left_out
-    detail = (
-        f"all {findings.compared} results are the sums of what came: without {out['up']} of {out['up of']} packets of "
-        f"gradients, and {out['down']} of {out['down of']} of sums"
-    )
-    return CheckResult(_NAME, Verdict.PASS, detail)
+    return CheckResult(_NAME, Verdict.PASS, what_came(findings.compared, findings.left_out))

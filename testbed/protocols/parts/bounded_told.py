@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,13 +15,26 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.folds import Array, fold
 from testbed.checkers.reference import GradientSource, SourceFactory
 from testbed.faults.model import Kill
+from testbed.plan import Plan
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.events import FlowClosed, SumParts
 from workloads.events import CollectiveCompleted
+from workloads.machine import Event
 
-__all__ = ["Findings", "JobJudge", "NotTold", "Told", "inside_of", "rounding", "told_in", "without"]
+__all__ = [
+    "Findings",
+    "JobJudge",
+    "NotTold",
+    "Told",
+    "inside_of",
+    "killed_in",
+    "rounding",
+    "told_in",
+    "what_came",
+    "without",
+]
 
 _ROUNDING = 2.0**-23
 """of one addition of float32, relative to the sum of magnitudes; twice what IEEE 754 allows"""
@@ -48,28 +61,42 @@ class Told:
     killed: set[str] = field(default_factory=set)
     """hosts, which may have told less than they did"""
 
+    def add(self, node: str, event: Event) -> None:
+        """What is none of these kinds has no part in it."""
+        match event:
+            case FlowClosed():
+                key = node, event.iteration, event.sender, event.step
+                if key in self.closed:
+                    self.wrong.append(
+                        f"{node} ended the flow of rank {event.sender} in iteration {event.iteration} twice"
+                    )
+                self.closed[key] = event
+            case BlockSummed():
+                if (node, event.block) in self.summed:
+                    self.wrong.append(f"{node} summed block {event.block} twice")
+                self.summed[node, event.block] = event.contributions
+            case SumParts():
+                self.parts[node, event.block] = event.parts
+            case PartialSent():
+                self.sent.add((event.job, event.block, event.bitmap))
+                inside = tuple(event.bitmap >> rank & 1 for rank in range(len(event.contributions)))
+                if event.contributions != inside:
+                    self.wrong.append(f"{node} sent a sum of {event.contributions} as one of {inside}")
+            case CollectiveCompleted():
+                if (node, event.iteration) in self.digests:
+                    self.wrong.append(f"{node} told its result of iteration {event.iteration} twice")
+                self.digests[node, event.iteration] = event.sha256
+
+
+def killed_in(plan: Plan) -> set[str]:
+    return {fault.node for fault in plan.scenario.faults if isinstance(fault, Kill)}
+
 
 def told_in(context: CheckContext) -> Told:
-    told = Told(killed={fault.node for fault in context.plan.scenario.faults if isinstance(fault, Kill)})
-    for closed in context.events(FlowClosed):
-        end = closed.event
-        key = closed.node, end.iteration, end.sender, end.step
-        if key in told.closed:
-            told.wrong.append(f"{closed.node} ended the flow of rank {end.sender} in iteration {end.iteration} twice")
-        told.closed[key] = end
-    for summed in context.events(BlockSummed):
-        if (summed.node, summed.event.block) in told.summed:
-            told.wrong.append(f"{summed.node} summed block {summed.event.block} twice")
-        told.summed[summed.node, summed.event.block] = summed.event.contributions
-    for parts in context.events(SumParts):
-        told.parts[parts.node, parts.event.block] = parts.event.parts
-    for sent in context.events(PartialSent):
-        told.sent.add((sent.event.job, sent.event.block, sent.event.bitmap))
-        inside = tuple(sent.event.bitmap >> rank & 1 for rank in range(len(sent.event.contributions)))
-        if sent.event.contributions != inside:
-            told.wrong.append(f"{sent.node} sent a sum of {sent.event.contributions} as one of {inside}")
-    for done in context.events(CollectiveCompleted):
-        told.digests[done.node, done.event.iteration] = done.event.sha256
+    told = Told(killed=killed_in(context.plan))
+    for kind in (FlowClosed, BlockSummed, SumParts, PartialSent, CollectiveCompleted):
+        for record in context.events(kind):
+            told.add(record.node, record.event)
     return told
 
 
@@ -80,6 +107,14 @@ class Findings:
     compared: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     """packets that did not count, and all, of gradients and of sums"""
+
+
+def what_came(results: int, left_out: Mapping[str, int]) -> str:
+    """What a pass says. `left_out`: as of `Findings`."""
+    return (
+        f"all {results} results are the sums of what came: without {left_out['up']} of {left_out['up of']} packets of "
+        f"gradients, and {left_out['down']} of {left_out['down of']} of sums"
+    )
 
 
 def inside_of(values: Array, bitmap: int, elements: int) -> Array:
@@ -128,18 +163,21 @@ class JobJudge(ABC):
                 self.findings.missing += [f"{host.name}, iteration {iteration}" for host in self.hosts]
                 return
             try:
-                yield from self._iteration(iteration, sources)
+                yield from self.iteration_problems(iteration, sources)
             except NotTold as error:
-                if {host.name for host in self.hosts} & self.told.killed or not self._all_told(iteration):
-                    self.findings.missing.append(str(error))
-                else:
+                if self.must_have_told(iteration):
                     yield str(error)
+                else:
+                    self.findings.missing.append(str(error))
                 return
 
-    def _all_told(self, iteration: int) -> bool:
-        return all((host.name, iteration) in self.told.digests for host in self.hosts)
+    def must_have_told(self, iteration: int) -> bool:
+        """All that there is of it: every host has its result, and none was killed."""
+        names = {host.name for host in self.hosts}
+        return not names & self.told.killed and all((name, iteration) in self.told.digests for name in names)
 
-    def _iteration(self, iteration: int, sources: Sequence[GradientSource]) -> Iterator[str]:
+    def iteration_problems(self, iteration: int, sources: Sequence[GradientSource]) -> Iterator[str]:
+        """With that iteration's gradients in the sources, by rank. Raises NotTold."""
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
         for found in self.results(iteration, gradients):
             if isinstance(found, str):

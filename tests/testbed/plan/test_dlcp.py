@@ -55,6 +55,8 @@ def test_the_bound_of_the_goodput() -> None:
     assert PROTOCOL.bound(plan_of("loss_bound: 20%"), 8e6) == pytest.approx(5e6)
     ring = PROTOCOL.bound(plan_of("over: ring, loss_bound: 20%"), 8e6)
     assert ring == pytest.approx(8e6 * 6 / 10 / 0.8), "6 hosts: 10 steps of a sixth"
+    adding = PROTOCOL.bound(make_plan(parse_scenario(ADDING, "plan.yaml")), 8e6)
+    assert adding == pytest.approx(8e6 / 1.2 / 0.99), "one sum to the server, five from it"
 
 
 def test_switches_are_told_who_is_at_their_ports() -> None:
