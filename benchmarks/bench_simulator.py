@@ -73,6 +73,8 @@ CASES = {
     "4 hosts, IRN": Case(4, 12, recovery="irn"),
     "4 hosts, IRN, 1 % loss": Case(4, 12, loss=0.01, recovery="irn"),
     "8 hosts, IRN, 1 % loss": Case(8, 6, loss=0.01, recovery="irn"),
+    "4 hosts, irn-held": Case(4, 12, recovery="irn-held"),
+    "4 hosts, irn-held, 1 % loss": Case(4, 12, loss=0.01, recovery="irn-held"),
 }
 
 
