@@ -44,3 +44,12 @@ def test_every_point_is_valid_and_has_its_workers(world: str) -> None:
             "ESA",
         }
         assert labels == (everything | {"SwitchML"}) - lacking
+
+
+@pytest.mark.parametrize(
+    ("world", "quick", "most"), [("simulated", True, 0.05), ("emulated", False, 0.01), ("emulated", True, 0.01)]
+)
+def test_real_packets_are_not_lost_at_rates_that_take_minutes(world: str, quick: bool, most: float) -> None:
+    for case in cases_of(world, quick=quick):
+        [(key, rates)] = case.sweep.axes
+        assert (key, rates[0], max(rates)) == (LOSS_KEY, 0.0, most)
