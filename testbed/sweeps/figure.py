@@ -22,6 +22,8 @@ _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 _MARKERS = "osD^vPX*"
 _LINES = "-", "--", ":"
 """one for each time that colours and markers come again"""
+_LEGEND_COLUMN = 1.85
+"""inches"""
 _MOST_SERIES, _MOST_CHARTS = len(_COLORS), 12
 _WIDE = 20.0
 """largest value over smallest, from which on an axis is logarithmic"""
@@ -99,15 +101,15 @@ def _drawn(finished: FinishedScenarios, figure: str) -> Any:
         area.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
     if layout.series and handles:
-        title = ", ".join(layout.series)
+        title, fitting = ", ".join(layout.series), max(1, min(4, int(drawing.get_figwidth() / _LEGEND_COLUMN)))
         drawing.legend(
-            handles, labels, title=title, loc="outside upper center", ncols=min(4, len(labels)), frameon=False
+            handles, labels, title=title, loc="outside upper center", ncols=min(fitting, len(labels)), frameon=False
         )
-    drawing.supxlabel(_caption(finished, groups, len(charts) - len(shown)), fontsize=7, color="#555555")
+    drawing.supxlabel(_caption(finished, figure, groups, len(charts) - len(shown)), fontsize=7, color="#555555")
     return drawing
 
 
-def _caption(finished: FinishedScenarios, groups: Sequence[Group], left_out: int) -> str:
+def _caption(finished: FinishedScenarios, figure: str, groups: Sequence[Group], left_out: int) -> str:
     seeds = max(len(group.points) for group in groups)
     text = f"{finished.sweep.name}: "
     text += (
@@ -117,7 +119,7 @@ def _caption(finished: FinishedScenarios, groups: Sequence[Group], left_out: int
         if seeds > 1
         else "one run each"
     )
-    if any(group.summary(figure) is None for group in groups for figure in finished.sweep.figures):
+    if any(group.summary(figure) is None for group in groups):
         text += "; x: no run told it"
     if left_out:
         text += f"; {left_out} more charts are in results.json alone"
