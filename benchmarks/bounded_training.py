@@ -25,10 +25,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from benchmarks.kept_rows import keep_row, kept_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "playbooks" / "training" / "mlp.py"
@@ -172,14 +174,6 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def kept(file: Path) -> dict[str, Row]:
-    """Rows of cells that passed, by name."""
-    if not file.exists():
-        return {}
-    rows = [Row(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {row.name: row for row in rows if not row.problems}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS, help="one of them (default: both)")
@@ -196,7 +190,7 @@ def main() -> int:
             print(f"{model} is left out: {' and '.join(lacks)} not installed (docs/training.md)", file=sys.stderr)
     models = [model for model in models if not missing(model)]
     file, rows = args.out / "rows.jsonl", []
-    passed = kept(file)
+    passed = {row.name: row for row in kept_rows(file, Row) if not row.problems}
     for cell in cells(models, args.tenant, args.steps, args.seed):
         if args.only not in cell.name:
             continue
@@ -205,8 +199,7 @@ def main() -> int:
             run_dir = args.out / "run"
             shutil.rmtree(run_dir, ignore_errors=True)
             row = run_cell(cell, run_dir)
-            with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(asdict(row)) + "\n")
+            keep_row(file, row)
             print(f"{row.name}: {'; '.join(row.problems) or 'passed'}", file=sys.stderr, flush=True)
         rows.append(row)
     print(table(rows))

@@ -20,10 +20,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.kept_rows import keep_row, kept_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 _LIMIT = 0.05
@@ -140,12 +142,6 @@ def busy_processes(count: int) -> Iterator[None]:
             process.join()
 
 
-def read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    return [Row(**json.loads(line)) for line in path.read_text().splitlines()]
-
-
 def cases(table: str, seeds: int, names: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], int, str]]:
     from testbed.scenario import builtin_names, load_scenario
 
@@ -161,14 +157,13 @@ def cases(table: str, seeds: int, names: Sequence[str]) -> Iterator[tuple[str, t
 
 
 def run(options: argparse.Namespace) -> None:
-    there = {row.key for row in read(options.rows)}
+    there = {row.key for row in kept_rows(options.rows, Row)}
     with busy_processes(options.busy):
         for name, words, seed, dilation in cases(options.what, options.seeds, options.names):
             if (options.what, name, seed, dilation, options.busy) in there:
                 continue
             row = measure(options.what, name, words, seed, dilation, options.busy)
-            with options.rows.open("a") as file:
-                file.write(json.dumps(asdict(row)) + "\n")
+            keep_row(options.rows, row)
             print(line(row), flush=True)
 
 
@@ -232,7 +227,7 @@ def main() -> int:
     parser.add_argument("--busy", type=int, default=0, metavar="N")
     options = parser.parse_intermixed_args()
     if options.what == "tell":
-        rows = read(options.rows)
+        rows = kept_rows(options.rows, Row)
         tell_builtins([row for row in rows if row.table == "builtins"])
         tell_dilations([row for row in rows if row.table == "dilations"])
         return 0

@@ -24,12 +24,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.kept_rows import keep_row, kept_rows
 from testbed.checkers.folds import Array, fold, ring_fold
 from testbed.checkers.reference_quantised import quantised_sum
 from tests.workloads.torch_backend import program
@@ -189,14 +190,6 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def kept(file: Path) -> dict[str, Row]:
-    """Rows of cells that passed, by name."""
-    if not file.exists():
-        return {}
-    rows = [Row(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {row.name: row for row in rows if not row.problems}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--world", choices=("simulated", "emulated"), default="simulated")
@@ -214,15 +207,14 @@ def main() -> int:
         if args.only in (cell := Cell(protocol, ranks, loss, args.world, args.steps, args.seed)).name
     ]
     file, rows = args.out / "rows.jsonl", []
-    passed = kept(file)
+    passed = {row.name: row for row in kept_rows(file, Row) if not row.problems}
     for cell in cells:
         row = passed.get(cell.name)
         if row is None:
             run_dir = args.out / "run"
             shutil.rmtree(run_dir, ignore_errors=True)
             row = run_cell(cell, run_dir)
-            with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(asdict(row)) + "\n")
+            keep_row(file, row)
             print(
                 f"{row.name}: {'; '.join(row.problems) or 'passed'} ({row.seconds:.0f} s)", file=sys.stderr, flush=True
             )

@@ -22,9 +22,7 @@ _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#0
 _MARKERS = "osD^vPX*"
 _LINES = "-", "--", ":"
 """one for each time that colours and markers come again"""
-_LEGEND_COLUMN = 1.85
-"""inches"""
-_MOST_SERIES, _MOST_CHARTS = len(_COLORS), 12
+_MOST_SERIES, _MOST_CHARTS, _MOST_COLUMNS = len(_COLORS), 12, 4
 _WIDE = 20.0
 """largest value over smallest, from which on an axis is logarithmic"""
 _STYLE = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "ina-testbed", "font.size": 9, "axes.grid": True}
@@ -101,12 +99,18 @@ def _drawn(finished: FinishedScenarios, figure: str) -> Any:
         area.set_visible(False)
     handles, labels = axes[0].get_legend_handles_labels()
     if layout.series and handles:
-        title, fitting = ", ".join(layout.series), max(1, min(4, int(drawing.get_figwidth() / _LEGEND_COLUMN)))
-        drawing.legend(
-            handles, labels, title=title, loc="outside upper center", ncols=min(fitting, len(labels)), frameon=False
-        )
+        _add_legend(drawing, handles, labels, ", ".join(layout.series))
     drawing.supxlabel(_caption(finished, figure, groups, len(charts) - len(shown)), fontsize=7, color="#555555")
     return drawing
+
+
+def _add_legend(drawing: Any, handles: Sequence[Any], labels: Sequence[str], title: str) -> None:
+    """In as many columns as the picture is wide enough for."""
+    for columns in range(min(_MOST_COLUMNS, len(labels)), 0, -1):
+        legend = drawing.legend(handles, labels, title=title, loc="outside upper center", ncols=columns, frameon=False)
+        if columns == 1 or legend.get_window_extent().width <= drawing.bbox.width:
+            return
+        legend.remove()
 
 
 def _caption(finished: FinishedScenarios, figure: str, groups: Sequence[Group], left_out: int) -> str:

@@ -13,7 +13,6 @@ from benchmarks.bounded_training import (
     Row,
     cells,
     command,
-    kept,
     main,
     missing,
     points_of_digits,
@@ -21,6 +20,7 @@ from benchmarks.bounded_training import (
     run_cell,
     table,
 )
+from benchmarks.kept_rows import kept_rows
 
 
 def test_every_load_meets_every_bound_and_the_plain_server() -> None:
@@ -60,10 +60,9 @@ def test_a_scripts_steps_take_the_time_of_their_all_reduces() -> None:
     assert points_of_script(records, said) == [(2, 0.2, 0.485), (3, pytest.approx(0.3), 0.6)]
 
 
-def test_rows_are_kept_and_shown(tmp_path: Path) -> None:
+def test_rows_are_shown() -> None:
     good, bad = Row("a", [], [(10, 0.5, 0.75)], 1234), Row("b", ["exit code 1: x"], [], 0)
     assert table([good, bad]).splitlines()[2:] == ["| a | 0.50 s: 75.0% | 1,234 |", "| b | exit code 1: x | 0 |"]
-    assert kept(tmp_path / "none") == {}
 
 
 def test_without_torch_it_says_so_and_goes_on(
@@ -78,7 +77,7 @@ def test_without_torch_it_says_so_and_goes_on(
     assert "mlp is left out: torch not installed" in err
     assert out.count("| digits, 1 % lost, ") == 5
     assert "| mlp" not in out
-    assert len(kept(tmp_path / "rows.jsonl")) == 5
+    assert len(kept_rows(tmp_path / "rows.jsonl", Row)) == 5
 
 
 @pytest.mark.parametrize("model", bounded_training.MODELS)

@@ -39,6 +39,7 @@ DIFFERENTIAL = (
     "tests/testbed/faults/test_late.py",
     "tests/testbed/faults/test_screen.py",
     "tests/testbed/worlds/simulated/native/test_agenda.py",
+    "tests/testbed/worlds/simulated/native/test_held_loop.py",
     "tests/testbed/worlds/simulated/native/test_loop.py",
     "tests/testbed/worlds/simulated/native/test_wire.py",
 )

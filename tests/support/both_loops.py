@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from testbed.plan import Plan
+from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.native.library import Why
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import Simulation
 from workloads.machine import Buffer, FrameBatch
 
-__all__ = ["outcome", "same"]
+__all__ = ["counted_returns", "outcome", "same"]
 
 
 class Tap:
@@ -70,3 +73,21 @@ def same(plan: Plan, **options: Any) -> dict[str, Any]:
         assert ours == theirs
     assert compiled == reference
     return reference
+
+
+def counted_returns(simulation: Simulation) -> Counter[Why]:
+    """For what the loop comes back, from now on."""
+    agenda = simulation.agenda
+    assert isinstance(agenda, NativeAgenda)
+    count: Counter[Why] = Counter()
+
+    def counting(why: Why, answer: Callable[[], None]) -> Callable[[], None]:
+        def call() -> None:
+            count[why] += 1
+            answer()
+
+        return call
+
+    for why, answer in list(agenda._answers.items()):
+        agenda._answers[why] = counting(Why(why), answer)
+    return count

@@ -10,7 +10,7 @@ import pytest
 
 from switch_nodes.events import PlaneStatistics
 from testbed.checkers import CheckContext
-from testbed.checkers.twins import Twin
+from testbed.checkers.twins import Figures, Twin
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
@@ -125,6 +125,19 @@ def test_a_time_that_twice_the_factor_does_not_move_is_not_the_machines(
     now = {"twin": {"own_jct_s": own_s, "deviation": deviation}}
     before = None if before_s is None else {"twin": {"own_jct_s": before_s, "deviation": -0.06}}
     assert is_settled(now, before) is settled
+
+
+def test_the_twins_are_told_what_the_run_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Figures] = []
+
+    def make(plan: Any, own: Figures, *_: Any) -> Twin:
+        told.append(own)
+        return Twin((own,))
+
+    monkeypatch.setattr(running, "make_twin", make)
+    scenario = replace(load_scenario("rack", SMALL), dilation=3)
+    document = run_scenario(scenario, tmp_path / "run", world=SlowUntil(1)).document
+    assert [own.seconds["JCT"] for own in told] == [document["metrics"]["jct_s"]]
 
 
 def test_no_attempt_follows_two_that_are_alike(chosen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

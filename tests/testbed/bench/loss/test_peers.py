@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 
-from testbed.bench.loss import peers
+from testbed.bench.loss import bench, peers
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
 from testbed.bench.loss.peers import has_peers, with_peers
+from testbed.bench.options import BenchOptions
+from testbed.bench.peers.cases import Case as PeerCase
 from testbed.bench.peers.cases import Sample
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_grid import make_points
-from testbed.sweeps.scenario_model import Outcome
+from testbed.sweeps.scenario_model import Outcome, ScenarioSweep
 
 
 @pytest.fixture
@@ -86,3 +88,21 @@ def test_only_real_packets_on_one_bridge_have_peers() -> None:
     emulated, simulated = (cases_of(world) for world in ("emulated", "simulated"))
     assert [has_peers(case) for case in emulated] == [case.network == "rack" for case in emulated]
     assert not any(map(has_peers, simulated))
+
+
+def test_the_bench_shows_them_behind_the_sweep_of_a_rack(
+    opened: list[tuple[int, set[str]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    by_name = {case.sweep.name: case for case in cases_of("emulated", quick=True, seeds=1)}
+
+    def swept(sweep: ScenarioSweep, folder: Path, *_: Any) -> FinishedScenarios:
+        folder.mkdir(parents=True)
+        return finished(by_name[sweep.name])
+
+    monkeypatch.setattr(bench, "run_scenario_sweep", swept)
+    monkeypatch.setattr(peers, "_measure", lambda case, *_: [Sample("gloo", PeerCase(4, 4, 0.0), 1, 0.25, 0)])
+    report = bench.bench_loss(lambda text: None, "emulated", BenchOptions(quick=True, seeds=1))
+    shown = [row.what for row in report.rows if row.what.startswith("gloo")]
+    assert shown == ["gloo (TCP), rack, 4 workers, 0 % loss"]
+    assert "gloo (TCP)" in (tmp_path / "runs" / "bench-loss" / "loss-rack-4-emulated" / "plot-jct_s.svg").read_text()

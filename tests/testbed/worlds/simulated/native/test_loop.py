@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,8 +29,7 @@ from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.agendas import agendas
-from tests.support.both_loops import outcome, same
-from tests.support.held_answers import map_in
+from tests.support.both_loops import counted_returns, outcome, same
 from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
@@ -40,7 +37,7 @@ from topologies import LinkShape, rack
 from workloads.errors import InternalError
 from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
 from workloads.machine import Buffer
-from workloads.wire import Opcode, decode_packet
+from workloads.wire import decode_packet
 
 SCENARIOS = [name for name in builtin_names() if "simulated" in load_scenario(name).worlds]
 needs_c = needs_native("simulator")
@@ -93,51 +90,6 @@ def test_random_plans_with_irn(recovery: str, first: int) -> None:
         same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
 
 
-LOST = "{kind: loss, name: lost, links: all, direction: both, rate: 3%}"
-BESIDE_LOSSES = {
-    "damage": "{kind: corrupt, name: bits, links: all, direction: both, rate: 3%}",
-    "copies": "{kind: duplicate, name: twice, links: all, direction: both, rate: 5%, delay: 1ms}",
-    "late": "{kind: reorder, name: late, links: all, direction: both, rate: 5%, delay: 3ms}",
-}
-
-
-@needs_c
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", BESIDE_LOSSES)
-def test_leaves_and_spines_of_irn_held(name: str, seed: int) -> None:
-    """The PSNs wrap inside a message; with an odd seed packets take several ways."""
-    changes = [f"faults=[{LOST}, {BESIDE_LOSSES[name]}]", "job.size=60kB", "job.message_packets=7", "job.dtype=int32"]
-    changes += ["transport.start_psn=16777200", *(["topology.multipath=spray"] if seed % 2 else [])]
-    plan = make_plan(load_scenario("irn-held-spine-leaf-lossy", changes, seed, "simulated"))
-    reference = same(plan, tap=True)
-    assert digests(reference["records"]) == expected_digests(plan)
-    assert _mapped(reference["taps"]) > 10
-
-
-def _mapped(taps: dict[str, Any]) -> int:
-    """Answers with a map that left a switch."""
-    frames = [frame for seen in taps.values() for _, _, frame, outgoing, *_ in seen if outgoing]
-    return sum(map_in(frame) is not None for frame in frames)
-
-
-@needs_c
-def test_switches_of_irn_held_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they leave to the reference is what makes connections known, and messages whose first packet was lost."""
-    asked: Counter[int] = Counter()
-    slow = NetReduceProgram.receive_frame
-
-    def ask(self: NetReduceProgram, port: int, frame: Buffer, now: int) -> None:
-        asked[frame[42]] += 1
-        slow(self, port, frame, now)
-
-    plan = make_plan(load_scenario("irn-held-spine-leaf-lossy", ["job.size=200kB"], 1, "simulated"))
-    monkeypatch.setattr(NetReduceProgram, "receive_frame", ask)
-    simulation = Simulation(plan, lambda _: None)
-    simulation.run()
-    assert asked.total() < simulation.packet_hops / 20
-    assert Opcode.IRN_ANSWER not in asked
-
-
 def test_random_plans_have_what_they_are_for() -> None:
     plans = [draw_plan(seed) for seed in range(60)]
     assert len({type(fault) for plan in plans for fault in plan.scenario.faults}) == 12
@@ -182,49 +134,15 @@ def test_a_packet_is_told_as_sent_again_when_it_leaves_again(recovery: str) -> N
         assert record.event.psn in [decode_packet(frame).bth.psn for frame in soon]
 
 
-def _counted(simulation: Simulation) -> Counter[Why]:
-    """For what the loop comes back, from now on."""
-    agenda = simulation.agenda
-    assert isinstance(agenda, NativeAgenda)
-    count: Counter[Why] = Counter()
-
-    def counted(why: Why, answer: Callable[[], None]) -> Callable[[], None]:
-        def call() -> None:
-            count[why] += 1
-            answer()
-
-        return call
-
-    for why, answer in list(agenda._answers.items()):
-        agenda._answers[why] = counted(Why(why), answer)
-    return count
-
-
 @needs_c
 @pytest.mark.parametrize("recovery", ["gbn", "irn"])
 def test_nearly_everything_is_done_without_python(recovery: str) -> None:
     plan = rack_plan(4, job={"size_bytes": 4 * 43_516 * 2}, transport={"recovery": recovery})
     simulation = Simulation(plan, lambda _: None)
-    count = _counted(simulation)
+    count = counted_returns(simulation)
     simulation.run()
     assert simulation.packet_hops > 2500
     assert sum(count.values()) < simulation.packet_hops / 20
-    assert not count[Why.PULL] + count[Why.SETTLE]
-
-
-@needs_c
-@pytest.mark.parametrize("loss", [0.0, 0.02])
-def test_hosts_with_irn_held_go_without_python(loss: float) -> None:
-    """But for what a switch asks for."""
-    faults = (Loss("loss", rack_links(4), rate=loss),) if loss else ()
-    plan = rack_plan(4, job={"size_bytes": 4 * 43_516 * 2}, faults=faults, transport={"recovery": "irn-held"})
-    records: list[Any] = []
-    simulation = Simulation(plan, records.append)
-    count = _counted(simulation)
-    simulation.run()
-    assert simulation.packet_hops > 2500
-    assert bool(of(records, Retransmission)) == (loss > 0)
-    assert count[Why.OFFER] + count[Why.NEWS] + count[Why.WAKE] < simulation.packet_hops / 15
     assert not count[Why.PULL] + count[Why.SETTLE]
 
 
@@ -235,7 +153,7 @@ def test_what_a_switch_repeats_is_told_without_coming_back_for_each() -> None:
     )  # fmt: skip
     records: list[Any] = []
     simulation = Simulation(plan, records.append)
-    count = _counted(simulation)
+    count = counted_returns(simulation)
     simulation.run()
     repeated = len(of(records, ResultReplayed)) + len(of(records, PacketIgnored))
     assert repeated > 200
