@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
@@ -44,7 +45,6 @@ class RcEndpoint:
         self._addresses: set[bytes] = set()
         self._order: list[QueuePair] = []
         self._turn = self._turn_packets = 0
-        self._fast: FastPath | IrnFastPath | None = load_fast_path()
 
     def add_qp(self, config: QpConfig) -> None:
         """Raises ValueError when the number is taken."""
@@ -56,29 +56,29 @@ class RcEndpoint:
         self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
         self._addresses.add(envelope.src_ip)
         self._order.append(qp)
-        if self._fast is not None:
-            self._choose_fast_path()
+        self.__dict__.pop("_fast", None)
 
-    def _choose_fast_path(self) -> None:
-        """For the queue pairs that there are; all must be of one kind."""
+    @cached_property
+    def _fast(self) -> FastPath | IrnFastPath | None:
+        """For the queue pairs that there are when it is asked for, which must be of one kind. Chosen anew after the
+        next one is added: a host that has a queue pair for each peer adds many before it sends."""
+        fast: FastPath | IrnFastPath | None = None
         if all(map(can_be_compiled, self._order)):
-            assert isinstance(self._fast, FastPath)
+            fast = load_fast_path()
         elif all(map(can_be_compiled_irn, self._order)):
-            if not isinstance(self._fast, IrnFastPath):
-                self._fast = load_irn_fast_path()
-        else:
-            self._fast = None
-        if self._fast is not None:
-            self._fast.set_qps(self._order)
-            self._fast.set_regions(self._regions)
+            fast = load_irn_fast_path()
+        if fast is not None:
+            fast.set_qps(self._order)
+            fast.set_regions(self._regions)
+        return fast
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
         """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its
         end again from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory, endless=endless)
-        if self._fast is not None:
-            self._fast.set_regions(self._regions)
+        if (fast := self.__dict__.get("_fast")) is not None:
+            fast.set_regions(self._regions)
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,
