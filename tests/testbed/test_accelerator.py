@@ -34,6 +34,7 @@ from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation, simulate
 from tests.support.emulated import needs_root
 from tests.support.flow_path import flow_path
+from tests.support.passing import assert_passes
 from tests.support.records import a_record, event_with
 from tests.support.references import contributions, flat_fold, ring_fold, sha256
 from tests.support.simulation import digests, expected_digests, of, rack_plan
@@ -393,4 +394,4 @@ def test_the_check_is_silent_where_there_is_no_accelerator(good: CheckContext) -
 def test_real_packets(name: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, world="emulated")
     result = run_scenario(scenario, tmp_path / "run")
-    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert_passes(result.document)

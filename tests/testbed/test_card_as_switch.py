@@ -8,6 +8,7 @@ from testbed.history import Record
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 
@@ -23,7 +24,7 @@ def sums(history: list[Record]) -> list[tuple[str, int, str]]:
 def run(tmp_path, name, world, program, *changes):
     scenario = load_scenario(name, [*SMALL, f"switch.program={program}", *changes], 5, world)
     result = run_scenario(scenario, tmp_path / f"{name}-{world}-{program}")
-    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert_passes(result.document)
     found = sums(result.history)
     assert found
     return found

@@ -9,6 +9,7 @@ import pytest
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes
 from tests.support.schedules import SCHEDULES
 
 CASES = ("lossy", "data-lost", "link-flap")
@@ -23,7 +24,7 @@ CASES = ("lossy", "data-lost", "link-flap")
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, ["job.size=200kB"] if name.endswith("-lossy") else [], world=world)
     result = run_scenario(scenario, tmp_path / "run")
-    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert_passes(result.document)
     assert all(fault["strikes"] for fault in result.document["faults"])
 
 
@@ -33,4 +34,4 @@ def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
 def test_every_recovery(name: str, recovery: str, world: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, ["job.size=100kB", f"transport.recovery={recovery}"], world=world)
     result = run_scenario(scenario, tmp_path / "run")
-    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert_passes(result.document)

@@ -10,6 +10,7 @@ from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes
 from workloads.wire.dscp import is_low, read_dscp
 
 WORLDS = ["simulated", pytest.param("emulated", marks=needs_root)]
@@ -20,7 +21,7 @@ _EARLY = "dropped: early"
 def test_only_the_low_class_is_dropped_and_the_job_loses_nothing(world: str, tmp_path: Path) -> None:
     scenario = load_scenario("priority", world=world)
     document = run_scenario(scenario, tmp_path / "run", pcap=True).document
-    assert document["verdict"] == "pass", document["checks"]
+    assert_passes(document)
     queues, figures = document["metrics"]["queues"], document["metrics"]
     early = queues["early"]
     assert early > 100
@@ -49,7 +50,7 @@ def test_a_better_class_gets_the_line(world: str, tmp_path: Path) -> None:
         "job.collective=ring", "switch.program=forward", "job.size=1MB", f"background=[{flows}]",
     ]  # fmt: skip
     document = run_scenario(load_scenario("priority", changes, world=world), tmp_path / "run").document
-    assert document["verdict"] == "pass", document["checks"]
+    assert_passes(document)
     flow_of = {flow["name"]: flow for flow in document["metrics"]["background"]}
     came = {name: flow["bytes"] // 1000 for name, flow in flow_of.items()}
     sent = {name: came[name] + flow["missing_packets"] for name, flow in flow_of.items()}

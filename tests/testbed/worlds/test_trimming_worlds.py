@@ -10,6 +10,7 @@ from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes
 
 _TRIMMED = "trimmed: queue"
 
@@ -20,7 +21,7 @@ def test_full_queues_trim(recovery: str, world: str, tmp_path: Path) -> None:
     changes = ["job.size=100kB", f"transport.recovery={recovery}", "topology.uplink.rate=20Mbps"]
     result = run_scenario(load_scenario("spine-leaf-trimmed", changes, world=world), tmp_path / "run", pcap=True)
     document = result.document
-    assert document["verdict"] == "pass", document["checks"]
+    assert_passes(document)
     assert document["metrics"]["queues"]["trimmed"] > 0
     cut = [
         frame

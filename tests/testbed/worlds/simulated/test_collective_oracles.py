@@ -32,6 +32,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes
 from tests.testbed.worlds.simulated.test_pairs import FRAME, MTU, SHAPE, seconds_of
 from topologies import LinkShape, Topology, rack, spine_leaf
 
@@ -160,7 +161,7 @@ def test_bytes_that_leave_and_enter_a_rack(
     size = MTU * 128
     scenario = replace(job_on(spine_leaf([4, 4, 4, 4], 1, SHAPE), collective, size, own=own), world=world)
     result = run_scenario(scenario, tmp_path / "run")
-    assert result.document["verdict"] == "pass", result.document["checks"]
+    assert_passes(result.document)
     hosts, found = {node.name for node in scenario.topology.hosts}, dict[tuple[str, str], float]()
     for record in read_history(tmp_path / "run" / "history.jsonl"):
         event = record.event
