@@ -43,6 +43,8 @@ _INDICES = {1: 18, 2: 24, 3: 16, 4: 14, 6: 10, 8: 9, 16: 9}
 _MOST_MEMORY = 64
 _TIMEOUTS = 40
 """RTO that a run goes on behind the last kill where nobody need finish"""
+_LONGEST_WAIT = 50_000
+"""RTO that a job may wait for the dead while others need their time: it sends again in each"""
 
 
 def draw_datagram_schedule(
@@ -68,15 +70,19 @@ def draw_datagram_schedule(
 
 
 def with_limit(scenario: Scenario) -> Scenario:
-    """Its time limit is when it must have ended."""
+    """Its time limit is when it must have ended. Where that is far away, nobody dies for whom others would wait until
+    then."""
     end, plan = must_end_ns(scenario), plan_of(scenario)
     assert end is not None, "no fault is drawn that has no end"
-    if excused(plan) == {worker.name for worker in plan.workers}:
+    waiting, living = excused(plan), tuple(fault for fault in scenario.faults if not isinstance(fault, Kill))
+    if waiting == {worker.name for worker in plan.workers}:
         late = max(
             (heals_at(fault) or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill)),
             default=0,
         )
         end = min(end, late + _TIMEOUTS * scenario.transport.rto_ns)
+    elif waiting and living != scenario.faults and end > _LONGEST_WAIT * scenario.transport.rto_ns:
+        return with_limit(replace(scenario, faults=living))
     return replace(scenario, time_limit_ns=end)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from testbed.faults.healing import heals_at, kind_of
-from testbed.faults.model import Kill, NodeFault, PacketFault
+from testbed.faults.model import Drop, Kill, NodeFault, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.expected import excused, may_fail, unsurvivable
 from testbed.hunt.protocols import PROTOCOLS
@@ -123,3 +123,14 @@ def test_a_hunt_in_a_scenario_draws_only_faults_and_seeds():
     assert len({one.faults for one in drawn}) > 35
     assert all(may_fail(one) or unsurvivable(one) is None for one in drawn)
     assert any(isinstance(fault, Kill) for one in drawn for fault in one.faults)
+
+
+def test_nobody_waits_for_the_dead_for_hours():
+    """Number 40,317 had a worker killed for good beside a gradient of 1 MB whose packets are all dropped once: the
+    others of its job would have sent again 2.8 million times each."""
+    scenario = draw_schedule(1, 40_317, None, "ps", "ps").scenario
+    assert [type(fault) for fault in scenario.faults] == [Drop]
+    assert scenario.time_limit_ns > 50_000 * scenario.transport.rto_ns
+    kept = [one for one in MANY["atp"] if any(isinstance(fault, Kill) for fault in one.faults)]
+    waits = [one.time_limit_ns / one.transport.rto_ns for one in kept if excused(make_plan(one))]
+    assert 1_000 < max(waits) <= 50_000
