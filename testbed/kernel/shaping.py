@@ -4,8 +4,9 @@ DSCP.
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
 kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
-much of a run pass unshaped, so it is limited to a span of the rate, and never below two frames. Rates and spans are the
-kernel's, in real time.
+much of a run pass unshaped, so it is limited to a span of the rate, and is not below two frames unless the caller says
+so: HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
+in real time.
 
 What a child may send of its own leaves before what others may only borrow from the class, whatever their priorities.
 HTB has no rate of zero; ours are so small that it is one frame of a child that sent nothing for a minute.
@@ -20,7 +21,6 @@ from typing import Any
 from workloads.wire.dscp import LAYER_CLASSES, dscp_of
 
 __all__ = [
-    "BURST_NS",
     "CLASS",
     "LEAVES",
     "QdiscReading",
@@ -46,7 +46,7 @@ _CEIL = 4_000_000_000
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _QUANTUM = 60_000
 _BURST = 65_536
-BURST_NS = 20_000_000
+_BURST_NS = 20_000_000
 _SECOND_BITS = 8 * 10**9
 _HEADER = 18
 """Ethernet header and a VLAN tag"""
@@ -68,12 +68,12 @@ class QdiscReading:
     """strictly by layer class"""
 
 
-def burst_bytes(rate_bps: int, mtu: int, span_ns: int = BURST_NS) -> int:
+def burst_bytes(rate_bps: int, mtu: int, span_ns: int = _BURST_NS) -> int:
     return min(_BURST, max(2 * (mtu + _HEADER), rate_bps * span_ns // _SECOND_BITS))
 
 
-def _class_options(rate_bps: int, mtu: int, burst_ns: int) -> dict[str, int]:
-    burst = burst_bytes(rate_bps, mtu, burst_ns)
+def _class_options(rate_bps: int, mtu: int, burst: int | None) -> dict[str, int]:
+    burst = burst_bytes(rate_bps, mtu) if burst is None else burst
     return {"parent": _ROOT, "rate": rate_bps // 8, "burst": burst, "cburst": burst, "quantum": _QUANTUM}
 
 
@@ -84,14 +84,15 @@ def shape(
     rate_bps: int,
     queue_packets: int,
     mtu: int,
-    burst_ns: int = BURST_NS,
+    burst: int | None = None,
     serves_classes: bool = False,
 ) -> None:
-    """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. `serves_classes`: strictly by layer
+    """`netlink`: a pyroute2 IPRoute of the namespace where interface `index` is. `burst`: bytes; None: `burst_bytes`.
+    `serves_classes`: strictly by layer
     class, each with a queue of `queue_packets`. Raises NetlinkError."""
     leaves = _CHILD_LEAVES if serves_classes else _LEAVES
     netlink.tc("add", "htb", index, _ROOT, default=next(iter(leaves.values())) & 0xFFFF)
-    netlink.tc("add-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst_ns))
+    netlink.tc("add-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst))
     if serves_classes:
         _add_children(netlink, index)
     for leaf, parent in leaves.items():
@@ -114,9 +115,9 @@ def _add_children(netlink: Any, index: int) -> None:
                 )  # fmt: skip
 
 
-def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int, burst_ns: int = BURST_NS) -> None:
+def change_rate(netlink: Any, index: int, *, rate_bps: int, mtu: int, burst: int | None = None) -> None:
     """What waits in the queue stays there. Raises NetlinkError."""
-    netlink.tc("change-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst_ns))
+    netlink.tc("change-class", "htb", index, CLASS, **_class_options(rate_bps, mtu, burst))
 
 
 def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:

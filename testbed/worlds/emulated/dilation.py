@@ -32,8 +32,12 @@ LEAST_RATE_BPS = 8_000
 well where what is left over is as little"""
 _LEAST_WHOLE_BPS = 1_000
 """of such a slower link: a frame takes seconds there"""
+_SECOND_BITS = 8 * 10**9
 _BURST_NS = 4_000_000
 """real time: what a busy machine may be late and make good. Dilation makes it shorter in emulated time"""
+_EXACT_BURST_NS = 1_000_000
+"""the same where ports keep the account of their wires: two frames that pass at once after an idle moment would shorten
+the queue by their time until it is empty, and answers that wait behind it come too early"""
 _AHEAD_NS = 2_000_000
 """real time: a NIC that holds less would leave its link idle when it is woken late; it never holds more than a real
 NIC"""
@@ -44,7 +48,6 @@ class KernelShape:
     """One direction of a link as the kernel keeps it."""
 
     rate_bps: int
-    burst_ns: int
     burst_bytes: int
     emulated_bps: int
     """what `rate_bps` is in emulated time: the kernel keeps whole bytes per second"""
@@ -62,13 +65,14 @@ def clock_of(scenario: Scenario) -> EmulatedClock:
     return EmulatedClock(scenario.dilation)
 
 
-def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int) -> KernelShape:
+def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int, *, exact: bool) -> KernelShape:
     """Of a link of `rate_bps` in emulated time. HTB lets a burst pass at once: as little as a busy machine allows, so
-    that frames come when they do on a wire."""
+    that frames come when they do on a wire. `exact`: as `is_exact`."""
     real_bps = clock.real_bps(rate_bps) // 8 * 8
-    burst = burst_bytes(real_bps, mtu, _BURST_NS)
+    none = max(1, real_bps * _EXACT_BURST_NS // _SECOND_BITS)
+    burst = none if exact else burst_bytes(real_bps, mtu, _BURST_NS)
     ahead_ns = min(AHEAD_NS, clock.emulated(_AHEAD_NS))
-    return KernelShape(real_bps, _BURST_NS, burst, clock.real(real_bps), ahead_ns)
+    return KernelShape(real_bps, burst, clock.real(real_bps), ahead_ns)
 
 
 def exact_dilation(plan: Plan) -> int:

@@ -28,7 +28,7 @@ def make_marking(
         shape = link.shape
         if shape.ecn_threshold_packets is not None or shape.trims or shape.knows_classes:
             leaving = Direction.DOWN if entering is Direction.UP else Direction.UP
-            rates = [(at, rate_bps, 0 if exact else burst) for at, rate_bps, burst in _rates(scenario, link, leaving)]
+            rates = _rates(scenario, link, leaving, exact=exact)
             places[port] = link.name, str(leaving)
             queues[port] = ModelledQueue(
                 rates,
@@ -50,20 +50,21 @@ def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:
     """What comes in by the ports of a node, by port."""
     return {
         port: Wire(
-            [(at, rate_bps) for at, rate_bps, _ in _rates(scenario, link, entering)],
+            [(at, rate_bps) for at, rate_bps, _ in _rates(scenario, link, entering, exact=True)],
             paced=scenario.topology.node(link.a if entering is Direction.UP else link.b).role is Role.HOST,
         )
         for port, link, entering in scenario.topology.ports(node)
     }
 
 
-def _rates(scenario: Scenario, link: Link, direction: Direction) -> list[tuple[int, int, int]]:
-    """(from when, bit/s, bytes of burst), of the whole run: as the world will set them."""
+def _rates(scenario: Scenario, link: Link, direction: Direction, *, exact: bool) -> list[tuple[int, int, int]]:
+    """(from when, bit/s, bytes of burst), of the whole run: as the world will set them, but for the little that the
+    kernel lets pass at once where frames come one by one."""
     base, faults, clock = link.shape.rate_bps, scenario.faults, clock_of(scenario)
     times = {0}
     for fault in faults:
         if isinstance(fault, RateChange) and link.name in fault.links and direction in fault.directions:
             times |= {at for at in (fault.window.start_ns, fault.window.stop_ns) if at is not None}
     rates = [(at, effective_rate(faults, link.name, direction, at, base)) for at in sorted(times)]
-    kept = [(at, kernel_shape(clock, rate, link.shape.mtu)) for at, rate in rates]
-    return [(at, shape.emulated_bps, shape.burst_bytes) for at, shape in kept]
+    kept = [(at, kernel_shape(clock, rate, link.shape.mtu, exact=exact)) for at, rate in rates]
+    return [(at, shape.emulated_bps, 0 if exact else shape.burst_bytes) for at, shape in kept]

@@ -34,7 +34,7 @@ from testbed.kernel.offloads import read_offloads, turn_offloads_off
 from testbed.kernel.queues import read_waiting
 from testbed.kernel.receive_queues import processor_for, receive_on
 from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_qdiscs, shape
-from testbed.worlds.emulated.dilation import kernel_shape
+from testbed.worlds.emulated.dilation import KernelShape, kernel_shape
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
 from testbed.worlds.emulated.namespace_sockets import NamespaceSockets
 from testbed.worlds.emulated.splices import Splices
@@ -74,9 +74,12 @@ class Network:
         tag: str,
         spliced: Collection[str] = (),
         clock: EmulatedClock | None = None,
+        *,
+        exact: bool = False,
     ) -> None:
-        """`spliced`: names of links with a joint. `clock`: of the time that their rates are in."""
-        self.clock = clock or EmulatedClock()
+        """`spliced`: names of links with a joint. `clock`: of the time that their rates are in. `exact`: frames are to
+        come one by one."""
+        self.clock, self.exact = clock or EmulatedClock(), exact
         self.spliced = frozenset(spliced)
         self.splices: Splices | None = None
         self.topology, self.ledger, self.tag = topology, ledger, tag
@@ -103,6 +106,11 @@ class Network:
         sockets = self._sockets[node]
         return sockets, sockets.index[self.interface(node, port)]
 
+    def kept(self, link: Link, rate_bps: int | None = None) -> KernelShape:
+        """As the kernel is to keep it, at its own rate or another."""
+        rate_bps = link.shape.rate_bps if rate_bps is None else rate_bps
+        return kernel_shape(self.clock, rate_bps, link.shape.mtu, exact=self.exact)
+
     def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
         """Its rate is the kernel's, in real time. Raises InternalError when our qdisc is not there."""
         sockets, index = self._sender(link, direction)
@@ -122,9 +130,9 @@ class Network:
         """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does
         not show this rate afterwards."""
         sockets, index = self._sender(link, direction)
-        kept = kernel_shape(self.clock, rate_bps, link.shape.mtu)
+        kept = self.kept(link, rate_bps)
         with _asking(f"change the rate of link {link.name} {direction}"):
-            change_rate(sockets.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst_ns=kept.burst_ns)
+            change_rate(sockets.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst=kept.burst_bytes)
         _require(f"link {link.name} {direction}: rate", kept.rate_bps, self.read_shaping(link, direction).rate_bps)
 
     def set_state(self, node: str, port: int, *, up: bool) -> None:
@@ -160,12 +168,14 @@ def build(
     check_interrupt: Callable[[], None] = lambda: None,
     spliced: Collection[str] = (),
     clock: EmulatedClock | None = None,
+    *,
+    exact: bool = False,
 ) -> Network:
-    """All of it or nothing; the links `spliced` have a joint, and rates are in the time of `clock`. Raises
-    HostCapabilityError when the kernel refuses a wish, InternalError when it accepted one and did something else, or
-    when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
+    """All of it or nothing; the links `spliced` have a joint, rates are in the time of `clock`, and where it is `exact`
+    frames come one by one. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted
+    one and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
     silence()
-    network = Network(topology, ledger, new_tag(), spliced, clock)
+    network = Network(topology, ledger, new_tag(), spliced, clock, exact=exact)
     try:
         _Builder(network).build(check_interrupt)
     except BaseException:
@@ -280,14 +290,14 @@ class _Builder:
             turn_offloads_off(sockets.socket, name)
             receive_on(sockets.pid, name, processor_for(self._network.order[node.name] + port))
             self._ledger.note(QdiscEntry(name, sockets.inode, "htb"))
-            kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
+            kept = self._network.kept(link)
             shape(
                 netlink,
                 index,
                 rate_bps=kept.rate_bps,
                 queue_packets=_room(node, link),
                 mtu=link.shape.mtu,
-                burst_ns=kept.burst_ns,
+                burst=kept.burst_bytes,
                 serves_classes=_serves_classes(node, link),
             )
             set_flags(netlink, index, _flags(node))
@@ -339,7 +349,7 @@ class _Builder:
             reading = readings.get(index)
             if reading is None:
                 raise InternalError(f"{place}: its HTB class is not there")
-            kept = kernel_shape(self._network.clock, link.shape.rate_bps, link.shape.mtu)
+            kept = self._network.kept(link)
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
             _require(f"{place}: queue", _room(node, link), reading.queue_packets)
             _require(f"{place}: classes", _serves_classes(node, link), reading.serves_classes)

@@ -106,7 +106,8 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, timeout_ns=timeout_ns))
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
-    shape, exact = kernel_shape(clock, fastest_bps, link.shape.mtu), is_exact(task.plan)
+    exact = is_exact(task.plan)
+    shape = kernel_shape(clock, fastest_bps, link.shape.mtu, exact=exact)
     ahead_ns = 0 if exact else shape.ahead_ns
     plane = DataPlane(
         machine,
@@ -169,7 +170,7 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     clock, exact = clock_of(scenario), is_exact(task.plan)
     marking = make_marking(scenario, name, channel.on_event, exact=exact)
     channel.on_sample = partial(_sample, machine, marking, scenario.topology, name)
-    shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu) for _, link, _ in ports]
+    shapes = [kernel_shape(clock, link.shape.rate_bps, link.shape.mtu, exact=exact) for _, link, _ in ports]
     plane = DataPlane(
         machine,
         task.interfaces,

@@ -15,7 +15,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
-from testbed.worlds.emulated.dilation import clock_of
+from testbed.worlds.emulated.dilation import clock_of, is_exact
 from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.node import NodeTask
@@ -55,7 +55,7 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     with own_ledger(folder, left.extend) as ledger:
         from testbed.worlds.emulated.network import build
 
-        network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario))
+        network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario), exact=is_exact(plan))
         try:
             fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
             try:

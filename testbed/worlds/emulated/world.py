@@ -28,7 +28,7 @@ from testbed.worlds.emulated.backends import (
 )
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
-from testbed.worlds.emulated.dilation import clock_of, not_dilated, refuse_dilation
+from testbed.worlds.emulated.dilation import clock_of, is_exact, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.environment import environment
 from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
@@ -135,7 +135,12 @@ class _Run:
         from testbed.worlds.emulated.network import build
 
         self._network = build(
-            self._topology, ledger, self._interruption.check, spliced_links(self._assignments), self._clock
+            self._topology,
+            ledger,
+            self._interruption.check,
+            spliced_links(self._assignments),
+            self._clock,
+            exact=is_exact(self._plan),
         )
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
         node_builder = self._openflow.builder(self._build)

@@ -49,6 +49,30 @@ def _shape_and_change() -> str:
     return f"{before} {seen}"
 
 
+def _passed_at_once() -> str:
+    """Packets of four that have passed by the time of half a frame, without a burst and with the usual one."""
+    passed = []
+    for burst in (1, None):
+        with IPRoute() as netlink:
+            netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
+            indices = [netlink.link_lookup(ifname=name)[0] for name in ("va", "vb")]
+            shape(netlink, indices[0], rate_bps=16_000, queue_packets=7, mtu=1500, burst=burst)
+            for index in indices:
+                netlink.link("set", index=index, state="up")
+            while not all(read_links(netlink)[index].operational for index in indices):
+                time.sleep(0.001)
+            with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as out:
+                out.bind(("va", 0))
+                for _ in range(4):
+                    out.send(bytes(12) + b"\x88\xb5" + bytes(986))
+                time.sleep(0.25)
+            reading = read_qdisc(netlink, indices[0])
+            assert reading is not None
+            passed.append(reading.packets)
+            netlink.link("del", index=indices[0])
+    return str(passed)
+
+
 def _only_complete_ones() -> str:
     with IPRoute() as netlink:
         netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
@@ -125,6 +149,9 @@ class TestKernel:
 
     def test_rate_and_queue_are_read_back_from_slow_to_beyond_32_bits(self) -> None:
         assert run_isolated(_shape_and_change) == (True, "None [(64000, 7), (100000000, 7), (40000000000, 7)]")
+
+    def test_without_a_burst_frames_leave_one_by_one(self) -> None:
+        assert run_isolated(_passed_at_once) == (True, "[1, 4]")
 
     def test_of_many_interfaces_only_what_has_class_and_queue_is_told(self) -> None:
         assert run_isolated(_only_complete_ones) == (True, "[[7, None], [7, 9], [False, True], [False, True]]")

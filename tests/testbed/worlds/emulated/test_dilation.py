@@ -24,6 +24,7 @@ from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated import EmulatedWorld
 from testbed.worlds.emulated.dilation import (
+    KernelShape,
     clock_of,
     exact_dilation,
     is_exact,
@@ -46,21 +47,27 @@ def plan_of(*changes: str, name: str = "rack", **fields: Any):
 
 @given(st.integers(1, 10_000), st.integers(1_000_000, 100_000_000_000), st.integers(256, 9000))
 def test_what_the_kernel_keeps_is_the_rate_of_the_scenario(dilation: int, rate_bps: int, mtu: int) -> None:
-    shape = kernel_shape(EmulatedClock(dilation), rate_bps, mtu)
+    shape, exact = (kernel_shape(EmulatedClock(dilation), rate_bps, mtu, exact=exact) for exact in (False, True))
     assert shape.rate_bps % 8 == 0
     assert 0 <= rate_bps - shape.emulated_bps < 9 * dilation
     assert shape.burst_bytes >= 2 * mtu
     assert shape.ahead_ns <= 1_000_000
+    assert exact == replace(shape, burst_bytes=exact.burst_bytes)
+
+
+def shapes_of(*factors: int, exact: bool) -> list[KernelShape]:
+    return [kernel_shape(EmulatedClock(factor), 100_000_000, 1500, exact=exact) for factor in factors]
 
 
 def test_dilation_makes_bursts_and_what_a_nic_holds_shorter() -> None:
-    burst_s = [kernel_shape(EmulatedClock(k), 100_000_000, 1500).burst_bytes * 8 / 1e8 for k in (1, 10, 1000)]
+    burst_s = [shape.burst_bytes * 8 / 1e8 for shape in shapes_of(1, 10, 1000, exact=False)]
     assert burst_s == pytest.approx([0.004, 0.0004, 3036 * 8 / 1e8])
-    assert [kernel_shape(EmulatedClock(k), 100_000_000, 1500).ahead_ns for k in (1, 2, 10)] == [
-        1_000_000,
-        1_000_000,
-        200_000,
-    ]
+    assert [shape.ahead_ns for shape in shapes_of(1, 2, 10, exact=False)] == [1_000_000, 1_000_000, 200_000]
+
+
+def test_where_frames_come_one_by_one_no_two_pass_at_once() -> None:
+    """A frame of 1,082 bytes takes 2.2 ms of real time at a factor of 25: the burst covers none."""
+    assert [shape.burst_bytes for shape in shapes_of(25, 1000, 100_000, exact=True)] == [500, 12, 1]
 
 
 def test_frames_arrive_one_by_one_where_there_is_time_for_it() -> None:
@@ -169,3 +176,27 @@ def test_a_slowed_run_sums_and_loses_the_same_in_emulated_time(name: str, tmp_pa
     real_s = metrics(CheckContext(plan, real))["jct_s"]
     assert took_s > dilation * virtual_s
     assert 0.95 * virtual_s < real_s < 3 * virtual_s
+
+
+class _EnoughError(Exception):
+    pass
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_world_shapes_links_for_frames_that_come_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+
+    def build(*_: Any, exact: bool) -> None:
+        told.append(exact)
+        raise _EnoughError
+
+    monkeypatch.setattr("testbed.worlds.emulated.network.build", build)
+    enough = exact_dilation(plan_of())
+    for number, factor in enumerate((enough - 1, enough)):
+        scenario = replace(load_scenario("rack", world="emulated"), dilation=factor)
+        with pytest.raises(_EnoughError):
+            EmulatedWorld().run(make_plan(scenario), tmp_path / str(number), lambda record: None)
+    assert told == [False, True]
