@@ -23,7 +23,7 @@ class WorkerEndpoint(BatchMachine, Verbs, Protocol):
     """What a worker asks of its endpoint: `RcEndpoint`, or `workloads.verbs.VerbsEndpoint`, whose frames a NIC
     handles."""
 
-    def add_qp(self, config: QpConfig) -> None: ...
+    def add_qps(self, configs: Iterable[QpConfig]) -> None: ...
 
     def next_completion(self) -> Completion | None: ...
 
@@ -51,8 +51,7 @@ class WorkerMachine:
     ) -> None:
         self._config, self._source = config, source
         self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
-        for qp in config.queue_pairs:
-            self._endpoint.add_qp(qp)
+        self._endpoint.add_qps(config.queue_pairs)
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None

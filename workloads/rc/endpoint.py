@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
 
 from workloads.config import QpConfig
@@ -45,23 +44,27 @@ class RcEndpoint:
         self._addresses: set[bytes] = set()
         self._order: list[QueuePair] = []
         self._turn = self._turn_packets = 0
+        self._fast = self._fast_path()
 
     def add_qp(self, config: QpConfig) -> None:
         """Raises ValueError when the number is taken."""
-        if config.qpn in self._qps:
-            raise ValueError(f"QP {config.qpn:#x} exists already")
-        qp = QueuePair(config, self._regions, self._outbox)
-        envelope = config.envelope
-        self._qps[config.qpn] = qp
-        self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
-        self._addresses.add(envelope.src_ip)
-        self._order.append(qp)
-        self.__dict__.pop("_fast", None)
+        self.add_qps((config,))
 
-    @cached_property
-    def _fast(self) -> FastPath | IrnFastPath | None:
-        """For the queue pairs that there are when it is asked for, which must be of one kind. Chosen anew after the
-        next one is added: a host that has a queue pair for each peer adds many before it sends."""
+    def add_qps(self, configs: Iterable[QpConfig]) -> None:
+        """Raises ValueError when a number is taken."""
+        for config in configs:
+            if config.qpn in self._qps:
+                raise ValueError(f"QP {config.qpn:#x} exists already")
+            qp = QueuePair(config, self._regions, self._outbox)
+            envelope = config.envelope
+            self._qps[config.qpn] = qp
+            self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
+            self._addresses.add(envelope.src_ip)
+            self._order.append(qp)
+        self._fast = self._fast_path()
+
+    def _fast_path(self) -> FastPath | IrnFastPath | None:
+        """For the queue pairs that there are; all must be of one kind."""
         fast: FastPath | IrnFastPath | None = None
         if all(map(can_be_compiled, self._order)):
             fast = load_fast_path()
@@ -77,8 +80,8 @@ class RcEndpoint:
         end again from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
         that is taken or memory that is read-only, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory, endless=endless)
-        if (fast := self.__dict__.get("_fast")) is not None:
-            fast.set_regions(self._regions)
+        if self._fast is not None:
+            self._fast.set_regions(self._regions)
 
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,

@@ -14,7 +14,7 @@ Rules of this file
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -100,6 +100,11 @@ class VerbsEndpoint:
             raise ValueError(f"QP {config.qpn:#x} exists already")
         qp = _QueuePair(config, self._nic.create_qp(config))
         self._qps[config.qpn] = self._by_real[qp.qpn] = qp
+
+    def add_qps(self, configs: Iterable[QpConfig]) -> None:
+        """As `add_qp` for each."""
+        for config in configs:
+            self.add_qp(config)
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
         """As `RcEndpoint.register_memory`, but never `endless`; peers reach it by the names of `region_of`."""
