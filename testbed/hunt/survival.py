@@ -36,6 +36,7 @@ mark, most forgeries) count with what they hold back, into T. `may_fail` names w
 
 from __future__ import annotations
 
+from switch_nodes.kinds import sums
 from testbed.faults.forge import DEADLY
 from testbed.faults.healing import heals_at
 from testbed.faults.kinds import FAULT_KINDS
@@ -84,7 +85,16 @@ def may_fail(scenario: Scenario) -> str | None:
     waits = transport.receive_late_ns or scenario.job.straggle_rank is not None
     if transport.retry_count <= RESERVE and (waits or any(_disturbs(fault) for fault in scenario.faults)):
         return "the retry budget is too small for a loss or a wait"
+    if transport.retry_count <= RESERVE and _overtake(scenario):
+        return "the retry budget is too small where packets overtake each other"
     return None
+
+
+def _overtake(scenario: Scenario) -> bool:
+    """Whether packets do so without a fault, and each time cost a NAK: equal ways are sprayed over, go-back-N keeps
+    nothing that is early, and switches do not sum, which would put them in order."""
+    sprays = scenario.topology.multipath == "spray" and len(scenario.topology.switches) > 1
+    return sprays and not scenario.transport.speaks_irn and not sums(scenario.switch.program)
 
 
 def _disturbs(fault: Fault) -> bool:

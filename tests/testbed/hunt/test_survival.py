@@ -9,7 +9,7 @@ import pytest
 from testbed.faults.model import Delay, Drop, Duplicate, Forge, Kill, LinkDown, Loss, Match, Pause, Window
 from testbed.hunt.judge import run_and_judge
 from testbed.hunt.survival import RESERVE, allowance_ns, disturbance_ns, may_fail, unsurvivable
-from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import Direction, LinkShape, rack, spine_leaf
 
 SHAPE = LinkShape(rate_bps=1_000_000_000)
@@ -27,6 +27,11 @@ LINKS = tuple(link.name for link in CALM.topology.links)
 
 def with_(*faults, **transport):
     return replace(CALM, faults=faults, transport=replace(CALM.transport, **transport))
+
+
+def sprayed(program, **transport):
+    topology = replace(spine_leaf((1, 1), 2, SHAPE), multipath="spray")
+    return replace(with_(**transport), topology=topology, switch=SwitchOptions(program))
 
 
 def test_a_calm_scenario_may_be_disturbed_for_the_retries_that_recovery_leaves():
@@ -80,6 +85,10 @@ def test_windows_count_from_the_first_to_the_last():
         (with_(Forge("f", LINKS, (Direction.UP,), what="misplaced")), None),
         (with_(receive_late_ns=5, rnr_retry=2), "receives come late, and the RNR budget is finite"),
         (with_(Loss("l", LINKS), retry_count=3), "the retry budget is too small for a loss or a wait"),
+        (sprayed("forward", retry_count=3), "the retry budget is too small where packets overtake each other"),
+        (sprayed("forward", retry_count=4), None),
+        (sprayed("forward", retry_count=3, recovery="irn"), None),
+        (sprayed("netreduce", retry_count=3), None),
     ],
 )
 def test_what_may_fail(scenario, reason):
