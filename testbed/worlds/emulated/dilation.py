@@ -67,7 +67,8 @@ def clock_of(scenario: Scenario) -> EmulatedClock:
 
 def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int, *, exact: bool) -> KernelShape:
     """Of a link of `rate_bps` in emulated time. HTB lets a burst pass at once: as little as a busy machine allows, so
-    that frames come when they do on a wire. `exact`: as `is_exact`."""
+    that frames come when they do on a wire. `exact`: as `is_exact`, where frames may wait in front of the link, which
+    is behind switches."""
     real_bps = clock.real_bps(rate_bps) // 8 * 8
     none = max(1, real_bps * _EXACT_BURST_NS // _SECOND_BITS)
     burst = none if exact else burst_bytes(real_bps, mtu, _BURST_NS)

@@ -13,13 +13,16 @@ from pyroute2 import IPRoute
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
 from testbed.kernel.queues import open_queues
+from workloads.wire import ROCE_PORT
+from workloads.wire.aggregation import AGGREGATION_PORT
 
 __all__ = ["NamespaceSockets", "turn_ipv6_off"]
 
 _SO_ATTACH_FILTER = 26
 _BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
 """classic BPF, one instruction: accept 0 bytes"""
-_ROCE_PORT = 4791
+_PORTS = ROCE_PORT, AGGREGATION_PORT
+"""UDP, of all that our programs read"""
 
 
 class NamespaceSockets:
@@ -40,15 +43,17 @@ class NamespaceSockets:
     def learn_indices(self) -> None:
         self.index = {link.name: link.index for link in read_links(self.netlink).values()}
 
-    def absorb_roce(self) -> None:
-        """Keep the kernel's own stack from answering RoCE frames, which a program reads by AF_PACKET, with ICMP port
-        unreachable: a socket that is there and takes nothing. Raises OSError."""
-        with inside(self.pid):
-            sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    def absorb_datagrams(self) -> None:
+        """Keep the kernel's own stack from answering frames that a program reads by AF_PACKET with ICMP port
+        unreachable, which it sends so many of per second of real time: for each of their ports a socket that is there
+        and takes nothing. Raises OSError."""
         code = ctypes.create_string_buffer(_BPF_RET_NOTHING)
-        sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(code)))
-        sink.bind(("", _ROCE_PORT))
-        self._sinks.append(sink)
+        for port in _PORTS:
+            with inside(self.pid):
+                sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._sinks.append(sink)
+            sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(code)))
+            sink.bind(("", port))
 
     def close(self) -> None:
         self.netlink.close()

@@ -106,10 +106,12 @@ class Network:
         sockets = self._sockets[node]
         return sockets, sockets.index[self.interface(node, port)]
 
-    def kept(self, link: Link, rate_bps: int | None = None) -> KernelShape:
-        """As the kernel is to keep it, at its own rate or another."""
+    def kept(self, link: Link, sender: str, rate_bps: int | None = None) -> KernelShape:
+        """As the kernel is to keep it behind a node, at its own rate or another. A host keeps to the pace by itself,
+        and what it was late with may follow at once."""
         rate_bps = link.shape.rate_bps if rate_bps is None else rate_bps
-        return kernel_shape(self.clock, rate_bps, link.shape.mtu, exact=self.exact)
+        exact = self.exact and self.topology.node(sender).role is Role.SWITCH
+        return kernel_shape(self.clock, rate_bps, link.shape.mtu, exact=exact)
 
     def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
         """Its rate is the kernel's, in real time. Raises InternalError when our qdisc is not there."""
@@ -130,7 +132,7 @@ class Network:
         """`rate_bps` in emulated time. Raises HostCapabilityError when the kernel refuses, InternalError when it does
         not show this rate afterwards."""
         sockets, index = self._sender(link, direction)
-        kept = self.kept(link, rate_bps)
+        kept = self.kept(link, link.a if direction is Direction.UP else link.b, rate_bps)
         with _asking(f"change the rate of link {link.name} {direction}"):
             change_rate(sockets.netlink, index, rate_bps=kept.rate_bps, mtu=link.shape.mtu, burst=kept.burst_bytes)
         _require(f"link {link.name} {direction}: rate", kept.rate_bps, self.read_shaping(link, direction).rate_bps)
@@ -290,7 +292,7 @@ class _Builder:
             turn_offloads_off(sockets.socket, name)
             receive_on(sockets.pid, name, processor_for(self._network.order[node.name] + port))
             self._ledger.note(QdiscEntry(name, sockets.inode, "htb"))
-            kept = self._network.kept(link)
+            kept = self._network.kept(link, node.name)
             shape(
                 netlink,
                 index,
@@ -308,7 +310,7 @@ class _Builder:
                 interface = self._network.mininet[node.name].nameToIntf[name]
                 interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
         if node.role is Role.HOST:
-            sockets.absorb_roce()
+            sockets.absorb_datagrams()
 
     def _ready_links(self, node: Node, sockets: NamespaceSockets) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to
@@ -349,7 +351,7 @@ class _Builder:
             reading = readings.get(index)
             if reading is None:
                 raise InternalError(f"{place}: its HTB class is not there")
-            kept = self._network.kept(link)
+            kept = self._network.kept(link, node.name)
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
             _require(f"{place}: queue", _room(node, link), reading.queue_packets)
             _require(f"{place}: classes", _serves_classes(node, link), reading.serves_classes)
