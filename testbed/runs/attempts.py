@@ -16,7 +16,17 @@ from testbed.plan import Plan
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import MOST_DILATION
 
-__all__ = ["ATTEMPTS", "MOST_ATTEMPTS", "Say", "choose_for_machine", "is_settled", "put_away", "twice", "with_dilation"]
+__all__ = [
+    "ATTEMPTS",
+    "MOST_ATTEMPTS",
+    "Say",
+    "choose_for_machine",
+    "exact_factor",
+    "is_settled",
+    "put_away",
+    "twice",
+    "with_dilation",
+]
 
 Say = Callable[[str], None]
 MOST_ATTEMPTS = 3
@@ -26,6 +36,8 @@ _SAME = 0.01
 """of a JCT: by so much two attempts may differ and are alike"""
 _EXACT_MOST_S = 30.0
 """of real time, that a run may take longer so that its frames arrive one by one"""
+_EXACT_LAST_S = 300.0
+"""the same where its figures are known not to be true else"""
 
 
 def with_dilation(scenario: Scenario, factor: int | None) -> Scenario:
@@ -66,9 +78,21 @@ def twice(scenario: Scenario, document: dict[str, Any]) -> int | None:
 
 def is_settled(document: dict[str, Any], before: dict[str, Any] | None) -> bool:
     """Whether twice the factor left the JCT where it was, as far from the twin's: then it is not for want of a faster
-    machine, and no larger factor would help. `before`: the document of the attempt before; None: there was none."""
+    machine, and no larger factor would help but one at which frames arrive one by one. `before`: the document of the
+    attempt before; None: there was none."""
     now_s, before_s = _off_s(document), _off_s(before or {})
     return now_s is not None and before_s is not None and abs(now_s - before_s) <= _SAME * before_s
+
+
+def exact_factor(plan: Plan, document: dict[str, Any]) -> int | None:
+    """The factor from which on frames arrive one by one: below it none takes its time on a wire, and a job that waits
+    for answers may be done too early. None: the attempt was there, this machine cannot keep it, or it would take too
+    long."""
+    from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
+
+    exact, took_s = exact_dilation(plan), document["metrics"].get("duration_s")
+    within = (plan.scenario.dilation or 1) < exact <= min(MOST_DILATION, most_dilation(plan))
+    return exact if within and took_s is not None and exact * took_s <= _EXACT_LAST_S else None
 
 
 def _off_s(document: dict[str, Any]) -> float | None:

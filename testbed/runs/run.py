@@ -27,7 +27,16 @@ from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.about import about
-from testbed.runs.attempts import MOST_ATTEMPTS, Say, choose_for_machine, is_settled, put_away, twice, with_dilation
+from testbed.runs.attempts import (
+    MOST_ATTEMPTS,
+    Say,
+    choose_for_machine,
+    exact_factor,
+    is_settled,
+    put_away,
+    twice,
+    with_dilation,
+)
 from testbed.runs.kepthistory import load_history
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
@@ -145,14 +154,16 @@ def run_scenario(
         if factor is None:
             return result
         assert scenario.dilation is not None
+        reason = result.document["fidelity"]["reasons"][0]
+        found = f"at dilation {scenario.dilation} this machine did not keep up ({reason})"
         if is_settled(result.document, before):
-            say("twice the dilation left the JCT where it was: it is not for want of a faster machine")
-            return result
+            found = "twice the dilation left the JCT where it was: it is not for want of a faster machine"
+            factor = exact_factor(plan, result.document)
+            if factor is None:
+                say(found)
+                return result
         before = result.document
-        say(
-            f"at dilation {scenario.dilation} this machine did not keep up "
-            f"({result.document['fidelity']['reasons'][0]}); once more at {factor}"
-        )
+        say(f"{found}; once more at {factor}")
         put_away(run_dir, scenario.dilation)
         tried.append(scenario.dilation)
         scenario = with_dilation(scenario, factor)

@@ -16,11 +16,12 @@ from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
 from testbed.runs import attempts, calibration
 from testbed.runs import run as running
-from testbed.runs.attempts import is_settled, put_away, twice
+from testbed.runs.attempts import exact_factor, is_settled, put_away, twice
 from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
+from testbed.worlds.emulated.dilation import exact_dilation
 from testbed.worlds.simulated import SimulatedWorld, simulate
 
 SMALL = ["job.size=40kB", "capture=false"]
@@ -148,9 +149,19 @@ def test_no_attempt_follows_two_that_are_alike(chosen: None, tmp_path: Path, mon
     world, said = SlowUntil(1), list[str]()
     scenario = replace(load_scenario("rack", SMALL), dilation=None)
     result = run_scenario(scenario, tmp_path / "run", world=world, say=said.append)
-    assert world.at == [3, 6]
+    plan = make_plan(replace(scenario, dilation=1))
+    assert world.at == [3, 6, exact_dilation(plan)]
     assert result.document["fidelity"]["verdict"] == "unknown"
-    assert said[-1].startswith("twice the dilation left the JCT where it was")
+    settled = "twice the dilation left the JCT where it was: it is not for want of a faster machine"
+    assert [text for text in said if "twice" in text] == [f"{settled}; once more at {exact_dilation(plan)}", settled]
+
+
+@pytest.mark.parametrize(
+    ("at", "took_s", "following"), [(1, 0.1, 12), (11, 0.1, 12), (12, 0.1, None), (1, 25.1, None), (1, None, None)]
+)
+def test_where_frames_arrive_one_by_one_comes_last(at: int, took_s: float | None, following: int | None) -> None:
+    plan = make_plan(replace(load_scenario("rack"), dilation=at))
+    assert exact_factor(plan, {"metrics": {"duration_s": took_s}}) == following
 
 
 def test_what_an_attempt_left_moves_away(tmp_path: Path) -> None:
