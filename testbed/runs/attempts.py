@@ -1,4 +1,5 @@
-"""The dilation of a run that leaves it to us: chosen for this machine, doubled when a run did not keep up."""
+"""The dilation of a run that leaves it to us: chosen for this machine, doubled when a run did not keep up,
+raised until frames arrive one by one when that changed nothing."""
 
 from __future__ import annotations
 

@@ -130,7 +130,8 @@ def run_scenario(
     run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
 
     With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the
-    factor, at most three times, and what the attempts before left is in `attempts/` of the run directory.
+    factor, or where that changed nothing with one at which frames arrive one by one; at most three times, and what the
+    attempts before left is in `attempts/` of the run directory.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for
     what is written; ScenarioError when `out` holds files already or others could change it; and whatever the world

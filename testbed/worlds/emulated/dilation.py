@@ -70,8 +70,8 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int, *, exact: bool) 
     that frames come when they do on a wire. `exact`: as `is_exact`, where frames may wait in front of the link, which
     is behind switches."""
     real_bps = clock.real_bps(rate_bps) // 8 * 8
-    none = max(1, real_bps * _EXACT_BURST_NS // _SECOND_BITS)
-    burst = none if exact else burst_bytes(real_bps, mtu, _BURST_NS)
+    less_than_a_frame = max(1, real_bps * _EXACT_BURST_NS // _SECOND_BITS)
+    burst = less_than_a_frame if exact else burst_bytes(real_bps, mtu, _BURST_NS)
     ahead_ns = min(AHEAD_NS, clock.emulated(_AHEAD_NS))
     return KernelShape(real_bps, burst, clock.real(real_bps), ahead_ns)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from testbed.kernel.garbage import spared
 from testbed.worlds.base import NODE_LIBRARIES
 from workloads.native.build import load_library
 
@@ -32,9 +32,5 @@ def preload() -> Iterator[None]:
         importlib.import_module(part)
     for name in NODE_LIBRARIES:
         load_library(name)
-    gc.collect()
-    gc.freeze()
-    try:
+    with spared():
         yield
-    finally:
-        gc.unfreeze()

@@ -107,7 +107,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     exact = is_exact(task.plan)
-    shape = kernel_shape(clock, fastest_bps, link.shape.mtu, exact=False)
+    shape = kernel_shape(clock, fastest_bps, link.shape.mtu, exact=False)  # behind a host, as `Network.kept`
     ahead_ns = 0 if exact else shape.ahead_ns
     plane = DataPlane(
         machine,

@@ -49,6 +49,13 @@ def _shape_and_change() -> str:
     return f"{before} {seen}"
 
 
+def _bring_up(netlink: IPRoute, indices: list[int]) -> None:
+    for index in indices:
+        netlink.link("set", index=index, state="up")
+    while not all(read_links(netlink)[index].operational for index in indices):
+        time.sleep(0.001)
+
+
 def _passed_at_once() -> str:
     """Packets of four that have passed by the time of half a frame, without a burst and with the usual one."""
     passed = []
@@ -57,10 +64,7 @@ def _passed_at_once() -> str:
             netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
             indices = [netlink.link_lookup(ifname=name)[0] for name in ("va", "vb")]
             shape(netlink, indices[0], rate_bps=16_000, queue_packets=7, mtu=1500, burst=burst)
-            for index in indices:
-                netlink.link("set", index=index, state="up")
-            while not all(read_links(netlink)[index].operational for index in indices):
-                time.sleep(0.001)
+            _bring_up(netlink, indices)
             with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as out:
                 out.bind(("va", 0))
                 for _ in range(4):
@@ -108,10 +112,7 @@ def _serve_classes() -> str:
         netlink.link("add", ifname="va", kind="veth", peer={"ifname": "vb"})
         indices = [netlink.link_lookup(ifname=name)[0] for name in ("va", "vb")]
         shape(netlink, indices[0], rate_bps=5_000_000, queue_packets=150, mtu=1500, serves_classes=True)
-        for index in indices:
-            netlink.link("set", index=index, state="up")
-        while not all(read_links(netlink)[index].operational for index in indices):
-            time.sleep(0.001)
+        _bring_up(netlink, indices)
         out, into = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in range(2))
         out.bind(("va", 0))
         into.bind(("vb", 0))

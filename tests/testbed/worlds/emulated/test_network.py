@@ -54,6 +54,18 @@ class TestBuilt:
             ["nsenter", f"--net=/proc/{network.pid(node)}/ns/net", *command], capture_output=True, text=True, check=True
         ).stdout
 
+    def test_where_frames_come_one_by_one_switches_alone_have_short_bursts(self, ledger: Ledger) -> None:
+        network = build(TOPOLOGY, ledger, exact=True)
+        try:
+            ends = [("h1", network.interfaces("h1")[0]), ("s1", network.interfaces("s1")[0])]
+            host, switch = (self.run(network, node, "tc", "class", "show", "dev", name) for node, name in ends)
+        finally:
+            network.stop()
+        rate_bps, mtu = SHAPE.rate_bps, SHAPE.mtu
+        assert "burst 25000b" in host
+        assert 2 * (mtu + 18) <= 25_000 == rate_bps * 0.004 / 8
+        assert "burst 6250b" in switch
+
     def test_an_independent_tool_sees_what_was_asked(self, network: Network) -> None:
         h2, s1 = network.interfaces("h2")[0], network.interfaces("s1")
         assert "mtu 1500" in self.run(network, "h2", "ip", "-o", "link", "show", h2)

@@ -1,0 +1,20 @@
+import gc
+
+import pytest
+
+from testbed.kernel.garbage import spared
+
+
+def test_what_there_is_is_passed_over_until_the_end() -> None:
+    there = [[]]
+    with spared():
+        assert gc.get_freeze_count() > 0
+        assert not any(found is there for found in gc.get_objects())
+    assert gc.get_freeze_count() == 0
+    assert any(found is there for found in gc.get_objects())
+
+
+def test_a_failure_ends_it_too() -> None:
+    with pytest.raises(ZeroDivisionError), spared():
+        _ = 1 / 0
+    assert gc.get_freeze_count() == 0
