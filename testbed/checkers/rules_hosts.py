@@ -58,8 +58,11 @@ class ConnectionRules:
         self._covered = first
         """lowest PSN that no answer covers"""
         self._msn: int | None = None
-        self._open_naks: set[int] = set()
-        """NAKed, and not delivered again since"""
+        self._naks: dict[int, int] = {}
+        """sequence NAKs of each PSN"""
+        self._returns: dict[int, int] = {}
+        """how often each PSN left behind a later one, or was refused for want of a receive: its receiver may find the
+        same gap once more after each, though the answer to it be lost, and though its last NAK be still on its way"""
         self._owed: dict[int, str] = {}
         """PSNs that a NAK asked for, on its way to the sender"""
         self._unanswered: dict[int, int] = {}
@@ -131,7 +134,8 @@ class ConnectionRules:
         psn = self._clock.absolute(frame.psn)
         if not self._sees_sender:
             self._clock.note(psn)
-        self._open_naks.discard(psn)
+        if psn < self._highest_left:
+            self._note_return(psn)
         self._highest_left = max(self._highest_left, psn)
         self._whole[psn] = self._whole.get(psn, 0) + 1
         self._whole.pop(psn - KEPT_PSNS, None)
@@ -179,16 +183,19 @@ class ConnectionRules:
             self._msn = frame.msn
         self._covered = max(self._covered, min(covers, self._clock.latest + 1))
         if is_rnr(syndrome):
-            self._open_naks.discard(psn)
+            self._note_return(psn)
         elif syndrome == Nak.PSN_SEQUENCE:
-            wrong = ""
+            wrong, before = "", self._naks.get(psn, 0)
             if self._highest_left <= psn:
                 wrong = "nothing behind that PSN had left towards the receiver: there is no gap"
-            elif self._in_order and psn in self._open_naks:
+            elif self._in_order and before > self._returns.get(psn, 0):
                 wrong = "a second NAK for the same gap"
             if wrong and self._sees_trims and not self._asks_for_trimmed(psn):
                 self._violations.add(5, seen, wrong)
-            self._open_naks.add(psn)
+            self._naks[psn] = before + 1
+
+    def _note_return(self, psn: int) -> None:
+        self._returns[psn] = self._returns.get(psn, 0) + 1
 
     def _asks_for_trimmed(self, psn: int) -> bool:
         """Whether a copy of that PSN had lost its payload, and was not asked for."""

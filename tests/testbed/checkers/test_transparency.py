@@ -291,6 +291,14 @@ def test_nak_after_rnr_nak_for_the_same_packet(judge, steps, frames):
     assert judge(inserted(steps, at, lost, *nak, *rnr, *nak, *again)).verdict is Verdict.PASS
 
 
+def test_nak_that_was_on_its_way_when_its_packet_came_again(judge, steps, frames):
+    """A receiver misses a packet; it comes again and is refused, and the RNR NAK is lost before the switch; so it is
+    missed once more. The switch sees both NAKs after the packet."""
+    at, lost, nak, again = recovery(steps, frames)
+    assert judge(inserted(steps, at, lost, *again[:2], *nak, *nak, *again)).verdict is Verdict.PASS
+    assert "a second NAK" in broken(judge(inserted(steps, at, lost, *again[:2], *nak, *nak, *nak, *again)), 5)
+
+
 def test_nak_that_nobody_heeds(judge, plan, steps, frames):
     """The run ends well, and yet what the NAK asked for was never sent."""
     last = sum(MESSAGES) - 1
