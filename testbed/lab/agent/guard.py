@@ -1,17 +1,20 @@
-"""Keeps a host's kernel from answering RoCE frames that are meant for an endpoint in user space: a socket on UDP port
-4791 of one interface that takes nothing."""
+"""Keeps a host's kernel from answering frames that are meant for an endpoint in user space: sockets on their UDP ports,
+of one interface, that nobody reads."""
 
 from __future__ import annotations
 
 import socket
 import threading
+from contextlib import ExitStack
 
 from testbed.lab.agent.facts import InterfaceFacts, interface_facts
 from testbed.lab.agent.protocol import Refused
 
-__all__ = ["Guards"]
+__all__ = ["PORTS", "Guards"]
 
-_ROCE_PORT = 4791
+# The agent runs where nothing else of the testbed is: said again here, and a test compares them.
+PORTS = (4791, 44256)
+"""UDP: RoCEv2 (IBTA A17.4.4.1), aggregation packets (`workloads.wire.aggregation`)"""
 _SO_BINDTODEVICE = 25
 
 
@@ -19,7 +22,7 @@ class Guards:
     """Attached interfaces, each for a lease."""
 
     def __init__(self) -> None:
-        self._sockets: dict[str, tuple[socket.socket, str]] = {}
+        self._sockets: dict[str, tuple[ExitStack, str]] = {}
         self._lock = threading.Lock()
 
     def attach(self, device: str, mtu: int, resource: str) -> InterfaceFacts:
@@ -33,15 +36,10 @@ class Guards:
             raise Refused(f"interface {device} is down")
         with self._lock:
             if device not in self._sockets:
-                guard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-                try:
-                    guard.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, device.encode() + b"\0")
-                    guard.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)
-                    guard.bind(("0.0.0.0", _ROCE_PORT))
-                except OSError as error:
-                    guard.close()
-                    raise Refused(f"interface {device}: UDP port {_ROCE_PORT}: {error.strerror}") from None
-                self._sockets[device] = (guard, resource)
+                with ExitStack() as guard:
+                    for port in PORTS:
+                        guard.enter_context(_guard(device, port))
+                    self._sockets[device] = (guard.pop_all(), resource)
         return facts
 
     def detach(self, device: str) -> bool:
@@ -62,6 +60,19 @@ class Guards:
         with self._lock:
             chosen = [device for device, (_, owner) in self._sockets.items() if owner == resource]
         return [device for device in chosen if self.detach(device)]
+
+
+def _guard(device: str, port: int) -> socket.socket:
+    """Raises Refused."""
+    guard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    try:
+        guard.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, device.encode() + b"\0")
+        guard.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)
+        guard.bind(("0.0.0.0", port))
+    except OSError as error:
+        guard.close()
+        raise Refused(f"interface {device}: UDP port {port}: {error.strerror}") from None
+    return guard
 
 
 def _names() -> list[str]:
