@@ -10,13 +10,16 @@ from tests.support.dlcp_mutants import DLCP_PLANTED
 
 SEED, SCHEDULES = 1, 2000
 CHECKS = {"bounded_loss", "liveness"}
+LATE = ("AddsCopies",)
 
 
 def test_there_are_ten_and_more():
     assert len(DLCP_PLANTED) >= 10
 
 
-@pytest.mark.parametrize("name", DLCP_PLANTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.minutes] if name in LATE else []) for name in DLCP_PLANTED]
+)
 def test_a_planted_bug_is_found(name):
     prey = Prey(SEED, SCHEDULES, program="forward", kind="dlcp")
     found = run_hunt(prey, 1, Store(), machines=DLCP_PLANTED[name])

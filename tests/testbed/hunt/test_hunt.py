@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
-from testbed.hunt.draw_fabric import FABRIC
+from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.hunt import prepare
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
@@ -287,7 +287,13 @@ def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
     assert hunt("--schedules", 3, "--out", out, "-q") == 0
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "kind"), [(21, FABRIC), (20, RACK)])
+def test_the_real_code_survives_some_schedules(seed, kind):
+    found = run_hunt(Prey(seed, 300, kind=kind), 1, Store())
+    assert found.failure is None, (found.number, found.failure)
+
+
+@pytest.mark.minutes
 def test_two_levels_survive_two_thousand_schedules():
     found = run_hunt(Prey(21, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
@@ -295,7 +301,7 @@ def test_two_levels_survive_two_thousand_schedules():
     assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) >= 24
 
 
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_the_real_code_survives_fifteen_hundred_schedules():
     found = run_hunt(Prey(20, 1500), min(2, os.cpu_count() or 1), Store())
     assert found.failure is None, (found.number, found.failure)
