@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.occupancy import Occupancy
 from workloads.errors import InternalError
 
 __all__ = ["ServedJob"]
 
 
-class ServedJob:
+class ServedJob(Occupancy):
     """Bitmaps have bit r for rank r of the job, at all levels. Contributions *from here* are those of workers at this
     switch's ports; a switch that collects also gets sums of other racks. `sequence`: of the block that is asked about,
     for programs that serve some blocks elsewhere."""
 
     def __init__(self, config: JobConfig) -> None:
+        super().__init__()
         if config.server is None:
             raise InternalError(f"job {config.job} without a server was not refused")
         self.config, self.job, self.server = config, config.job, config.server
@@ -41,10 +43,6 @@ class ServedJob:
         self.target = self.everyone if self.collects else sum(1 << rank for rank in own)
         self.delivered: dict[int, int] = {}
         """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
-        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        """`busy_ns`: until the job's last packet of a block without a result, or the last such block that was
-        evicted"""
-        self._since = self._all_ns = 0
 
     def target_of(self, sequence: int) -> int:
         """The bitmap of a complete sum here."""
@@ -88,16 +86,3 @@ class ServedJob:
         if not self.fan_in1:
             return 0
         return sum(1 << number for number, mask in enumerate(self.rack_masks) if bitmap & mask == mask)
-
-    def touch(self, now: int) -> None:
-        """A packet came that the job still needs: until here its slots are in use. Late copies keep nothing busy."""
-        self.occupy(0, now)
-        self.busy_ns = self._all_ns
-
-    def occupy(self, amount: int, now: int) -> None:
-        """`amount` more slots are in use (negative: fewer)."""
-        self._all_ns += self.occupied * (now - self._since)
-        self._since = now
-        self.occupied += amount
-        if self.occupied > self.peak:
-            self.peak = self.occupied

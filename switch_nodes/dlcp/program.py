@@ -8,13 +8,11 @@ is by rank, whoever came first. What was sent before (RESEND) passes: its block 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.dlcp.slots import Key, SlotPool, check_jobs
-from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.pooled import PooledProgram
 from workloads.collectives.arithmetic import fold
 from workloads.datagrams.blocks import ContributionIgnored, MemoryAtEnd, PartialSent
 from workloads.dlcp.packets import rank_of
@@ -37,10 +35,10 @@ _TOS_AT = 15
 _REASONS = ("checksum", "malformed", "duplicate", "mismatch")
 
 
-class DlcpProgram(ForwardProgram):
+class DlcpProgram(PooledProgram[SlotPool]):
     """Serves `SwitchConfig.jobs`."""
 
-    counter_names = (*ForwardProgram.counter_names, "data_in", "sums_out", "sums_late", "no_slot", "again", *_REASONS)
+    counter_names = (*PooledProgram.counter_names, "data_in", "sums_out", "sums_late", "no_slot", "again", *_REASONS)
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
@@ -132,29 +130,11 @@ class DlcpProgram(ForwardProgram):
                 self.count("sums_late")
                 self.send(pool, key, "late")
 
-    @property
-    def serving(self) -> Collection[int]:
-        """Ids of jobs."""
-        return self.pools.keys()
-
-    def depart(self, job: int) -> bool:
-        """The control plane takes a job away: its packets pass from now on. False: there is no such job."""
-        pool = self.pools.pop(job, None)
-        if pool is not None:
-            self._tell_end(pool)
-        return pool is not None
-
-    @property
-    def slots_in_use(self) -> int:
-        return sum(len(pool.open) for pool in self.pools.values())
-
     def finish(self, now: int) -> None:
         self._now = max(now, self._now)
-        for pool in self.pools.values():
-            self._tell_end(pool)
         super().finish(now)
 
-    def _tell_end(self, pool: SlotPool) -> None:
+    def tell_end(self, pool: SlotPool) -> None:
         """A slot whose time has not come is not left behind: it would leave."""
         config = pool.config
         overdue = sum(slot.deadline <= self._now for slot in pool.open.values())

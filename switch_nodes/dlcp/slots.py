@@ -47,6 +47,11 @@ class SlotPool:
         """(deadline, key); those that are not valid any more are passed over"""
         self.peak = self.busy_ns = self.useful_ns = 0
 
+    @property
+    def occupied(self) -> int:
+        """Slots in use."""
+        return len(self.open)
+
     def begin(self, header: AggregationHeader, now: int) -> Slot | None:
         """None: all are in use."""
         if not self._free:

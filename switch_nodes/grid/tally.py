@@ -1,34 +1,29 @@
-"""How much of a `grid` switch's memory is in use, for how long, and for what: told at the end, decides nothing."""
+"""How much of a `grid` switch's memory is in use, and whose contributions nobody needs any more: told at the end,
+decides nothing."""
 
 from __future__ import annotations
+
+from switch_nodes.occupancy import Occupancy
 
 __all__ = ["Tally"]
 
 
-class Tally:
+class Tally(Occupancy):
     """Times in ns; slot times are sums over slots."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._left: dict[int, int] = {}
         """by block, whose contributions have left, alone or in a sum, under the plan that holds"""
         self._before: dict[int, int] = {}
         """the same under plans before, with those that the switch forgot"""
         self._delivered: set[int] = set()
         """blocks whose results have passed"""
-        self.occupied = 0
-        """slots in use"""
-        self._since = self._all_ns = 0
-        self.peak = 0
-        self.useful_ns = 0
-        """from the first to the last contribution of sums that left complete"""
-        self.busy_ns = 0
-        """until the last packet that was no late copy"""
 
     def arrive(self, block: int, bitmap: int, now: int) -> None:
         """A packet with contributions of these workers."""
         if not self.is_copy(block, bitmap):
-            self.occupy(0, now)
-            self.busy_ns = self._all_ns
+            self.touch(now)
 
     def leave(self, block: int, bitmap: int) -> None:
         """These contributions went on."""
@@ -54,10 +49,3 @@ class Tally:
         for block, bitmap in self._left.items():
             self._before[block] = self._before.get(block, 0) | bitmap
         self._left.clear()
-
-    def occupy(self, amount: int, now: int) -> None:
-        """`amount` more slots are in use (negative: fewer)."""
-        self._all_ns += self.occupied * (now - self._since)
-        self._since = now
-        self.occupied += amount
-        self.peak = max(self.peak, self.occupied)

@@ -7,6 +7,7 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, check_tree, job_refused
 from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
+from switch_nodes.occupancy import Occupancy
 from switch_nodes.repair.tables import SlotState
 
 __all__ = ["Pool", "check_jobs"]
@@ -15,10 +16,11 @@ _DTYPES = ("float32", "int32")
 _NONE = -1
 
 
-class Pool:
+class Pool(Occupancy):
     """Lists are indexed by index, from 0 within the job. `values`: bytes, shape (slots, 4 * elements)."""
 
     def __init__(self, config: JobConfig) -> None:
+        super().__init__()
         self.config, self.job, self.slots = config, config.job, config.slots
         assert config.tree is not None, "check_jobs saw it"
         self.tree: TreeLinks = config.tree
@@ -38,8 +40,6 @@ class Pool:
         self.entered = [[0] * self.size for _ in range(self.slots)]
         """per rank, how often its contribution was added: what is told, and decides nothing"""
         self.opened = [0] * self.slots
-        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        self._since = self._all_ns = 0
 
     @property
     def donors(self) -> int:
@@ -49,18 +49,6 @@ class Pool:
     def is_first(self, child: TreeChild) -> bool:
         """Whether it has the lowest rank of those below."""
         return bool(child.ranks & (self.everyone & -self.everyone))
-
-    def touch(self, now: int) -> None:
-        """A packet entered a sum: until here the slots are in use."""
-        self.occupy(0, now)
-        self.busy_ns = self._all_ns
-
-    def occupy(self, amount: int, now: int) -> None:
-        """`amount` more slots are in use (negative: fewer)."""
-        self._all_ns += self.occupied * (now - self._since)
-        self._since = now
-        self.occupied += amount
-        self.peak = max(self.peak, self.occupied)
 
     @property
     def open_slots(self) -> int:

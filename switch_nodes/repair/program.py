@@ -8,14 +8,14 @@ events and the actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import JobMember, TreeChild
+from switch_nodes.pooled import PooledProgram
 from switch_nodes.repair.pool import Pool, check_jobs
 from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from workloads.automaton import words
@@ -71,10 +71,10 @@ class Arrived(NamedTuple):
         return -1 if self.child is None else (self.child.ranks & -self.child.ranks).bit_length() - 1
 
 
-class RepairProgram(ForwardProgram):
+class RepairProgram(PooledProgram[Pool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
-    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
+    counter_names = (*PooledProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
@@ -271,28 +271,7 @@ class RepairProgram(ForwardProgram):
         self.emit(child.port, encode_datagram(envelope, AGGREGATION_PORT, header, b""))
         self.count("acks_out")
 
-    @property
-    def serving(self) -> Collection[int]:
-        """Ids of jobs."""
-        return self.pools.keys()
-
-    def depart(self, job: int) -> bool:
-        """The control plane takes a job away: nothing of it is combined any more. False: there is no such job."""
-        pool = self.pools.pop(job, None)
-        if pool is not None:
-            self._tell_end(pool)
-        return pool is not None
-
-    @property
-    def slots_in_use(self) -> int:
-        return sum(pool.occupied for pool in self.pools.values())
-
-    def finish(self, now: int) -> None:
-        for pool in self.pools.values():
-            self._tell_end(pool)
-        super().finish(now)
-
-    def _tell_end(self, pool: Pool) -> None:
+    def tell_end(self, pool: Pool) -> None:
         first, slots = pool.config.first_slot, pool.slots
         self.tell(MemoryAtEnd(pool.job, first, slots, pool.open_slots, slots, pool.peak, pool.busy_ns, pool.useful_ns))
 

@@ -7,6 +7,7 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig
+from switch_nodes.occupancy import Occupancy
 from switch_nodes.switchml.tables import SlotState
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire.aggregation import MAX_ELEMENTS
@@ -18,12 +19,13 @@ _DTYPES = ("float32", "int32")
 _NONE = -1
 
 
-class Pool:
+class Pool(Occupancy):
     """Lists are indexed [version][index], index from 0 within the job. `values`: int32, shape (2, slots, elements)."""
 
     versions = VERSIONS
 
     def __init__(self, config: JobConfig) -> None:
+        super().__init__()
         self.config, self.job = config, config.job
         self.size, self.slots = len(config.members), config.slots
         self.everyone = (1 << self.size) - 1
@@ -48,26 +50,11 @@ class Pool:
         """[rank][index]: the newest block that it sent for this index, in either version"""
         self.opened = table(0)
         """when the first contribution to the sum came"""
-        self.occupied = self.peak = self.busy_ns = self.useful_ns = 0
-        """`busy_ns`: until the job's last packet that entered a sum"""
-        self._since = self._all_ns = 0
 
     def state(self, version: int, index: int) -> SlotState:
         if not self.seen[version][index]:
             return SlotState.FREE
         return SlotState.DONE if self.inside[version][index] == self.size else SlotState.FILLING
-
-    def touch(self, now: int) -> None:
-        """A packet entered a sum: until here the slots are in use. Late copies keep nothing busy."""
-        self.occupy(0, now)
-        self.busy_ns = self._all_ns
-
-    def occupy(self, amount: int, now: int) -> None:
-        """`amount` more slots are in use (negative: fewer)."""
-        self._all_ns += self.occupied * (now - self._since)
-        self._since = now
-        self.occupied += amount
-        self.peak = max(self.peak, self.occupied)
 
     @property
     def open_slots(self) -> int:

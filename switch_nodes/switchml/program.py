@@ -8,14 +8,14 @@ can ask for it any more. What the switch does with a packet is decided by `table
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import JobMember
+from switch_nodes.pooled import PooledProgram
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
@@ -55,11 +55,11 @@ class Contribution(NamedTuple):
         return (self.datagram.header.sequence - 1) % _SEQUENCES
 
 
-class SwitchMlProgram(ForwardProgram):
+class SwitchMlProgram(PooledProgram[Pool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
     pool_class = Pool
-    counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
+    counter_names = (*PooledProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
@@ -227,29 +227,7 @@ class SwitchMlProgram(ForwardProgram):
             self.emit(port, frame)
         self.count("results_out", len(members))
 
-    @property
-    def serving(self) -> Collection[int]:
-        """Ids of jobs."""
-        return self.pools.keys()
-
-    def depart(self, job: int) -> bool:
-        """The control plane takes a job away: nothing of it is summed any more. Its part of the pool stays empty: the
-        partition is fixed. False: there is no such job."""
-        pool = self.pools.pop(job, None)
-        if pool is not None:
-            self._tell_end(pool)
-        return pool is not None
-
-    @property
-    def slots_in_use(self) -> int:
-        return sum(pool.occupied for pool in self.pools.values())
-
-    def finish(self, now: int) -> None:
-        for pool in self.pools.values():
-            self._tell_end(pool)
-        super().finish(now)
-
-    def _tell_end(self, pool: Pool) -> None:
+    def tell_end(self, pool: Pool) -> None:
         first, values = pool.config.first_slot, VERSIONS * pool.slots
         self.tell(
             MemoryAtEnd(pool.job, first, pool.slots, pool.open_slots, values, pool.peak, pool.busy_ns, pool.useful_ns)

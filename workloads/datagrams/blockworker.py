@@ -4,21 +4,16 @@ protocol's own."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Generic, Protocol, TypeVar
 
 from workloads.config import JobShare, WorkloadConfig
+from workloads.datagrams.host import DatagramHost
 from workloads.datagrams.quantisation import Exponents, Tensor, Unquantisable, create_tensor
 from workloads.datagrams.training import Training
-from workloads.events import CollectiveStarted, DatagramStatistics, FrameRejected
+from workloads.events import CollectiveStarted
 from workloads.gradients import GradientSource
-from workloads.machine import Event
 
 __all__ = ["BlockWorker"]
-
-_COUNTERS = (
-    "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
-)  # fmt: skip
 
 
 class _Config(Protocol):
@@ -49,30 +44,18 @@ C = TypeVar("C", bound=_Config)
 W = TypeVar("W", bound=_Window)
 
 
-class BlockWorker(Generic[C, W]):
+class BlockWorker(DatagramHost, Generic[C, W]):
     """The greater part of a Machine. `start_ns`: when it starts; `fixed_scale`: by which floats are multiplied, None:
     by exponents."""
 
     def __init__(
         self, config: C, source: GradientSource, window: W, *, start_ns: int, fixed_scale: float | None = None
     ) -> None:
-        self._config, self._window, self._fixed_scale = config, window, fixed_scale
-        self._job, self._rank = config.collective.job, config.collective.rank
-        self._training = Training.of(config.workload, source, self._rank, start_ns)
+        rank = config.collective.rank
+        super().__init__(config.collective.job, Training.of(config.workload, source, rank, start_ns))
+        self._config, self._window, self._fixed_scale, self._rank = config, window, fixed_scale, rank
         self._tensor: Tensor | None = None
         """None: between iterations"""
-        self._counts: Counter[str] = Counter()
-        self._events = self._training.events
-
-    @property
-    def finished(self) -> bool:
-        """All iterations are complete."""
-        return self._training.finished
-
-    @property
-    def failed(self) -> bool:
-        """The job cannot go on."""
-        return self._training.failed
 
     def get_timer(self) -> int | None:
         if self.failed:
@@ -86,12 +69,6 @@ class BlockWorker(Generic[C, W]):
         self._counts["timeouts"] += self._window.expire(now)
         if self._training.handle_timer(now):
             self._start(now)
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
-
-    def finish(self, now: int) -> None:
-        self._events.append(DatagramStatistics(self._job, *(self._counts[name] for name in _COUNTERS)))
 
     def _start(self, now: int) -> None:
         """An iteration."""
@@ -124,7 +101,3 @@ class BlockWorker(Generic[C, W]):
         """All results of an iteration are there."""
         self._tensor = None
         self._training.complete(now)
-
-    def _reject(self, reason: str, detail: str) -> None:
-        self._counts["rejected"] += 1
-        self._events.append(FrameRejected(reason, detail))

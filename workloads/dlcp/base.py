@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 
 import numpy as np
 
+from workloads.datagrams.host import DatagramHost
 from workloads.datagrams.problems import refuse
 from workloads.datagrams.training import Training
 from workloads.dlcp.checks import problems_in_host
@@ -14,9 +15,9 @@ from workloads.dlcp.events import FlowClosed
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.outgoing import Outgoing
 from workloads.dlcp.packets import acknowledgement, rank_of
-from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
+from workloads.events import DatagramResent
 from workloads.gradients import source_of
-from workloads.machine import Buffer, Event
+from workloads.machine import Buffer
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -31,43 +32,20 @@ from workloads.wire.aggregation import (
 
 __all__ = ["DlcpHost"]
 
-_COUNTERS = (
-    "packets_sent", "packets_retransmitted", "results_received", "duplicates_received", "timeouts", "rejected",
-)  # fmt: skip
 
-
-class DlcpHost:
+class DlcpHost(DatagramHost):
     """Raises ScenarioError for a configuration that cannot be."""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_host(config), owner=f"host {config.name}")
         source = source_of(config)
-        self._config, self._job = config, config.collective.job
-        self._training = Training.of(config.workload, source, config.collective.rank, start_ns)
+        super().__init__(config.collective.job, Training.of(config.workload, source, config.collective.rank, start_ns))
+        self._config = config
         self._dtype = np.dtype(source.dtype)
-        self._counts: Counter[str] = Counter()
-        self._events = self._training.events
         self._leaving: deque[bytes] = deque()
         """acknowledgements"""
         if config.lives:
             self._training.fail("RESTARTED", "it started anew: what it had of its flows, nobody sends again")
-
-    @property
-    def finished(self) -> bool:
-        """All iterations are complete."""
-        return self._training.finished
-
-    @property
-    def failed(self) -> bool:
-        """The job cannot go on."""
-        return self._training.failed
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
-
-    def finish(self, now: int) -> None:
-        counts = self._counts
-        self._events.append(DatagramStatistics(self._job, *(counts[name] for name in _COUNTERS)))
 
     def _receive(self, frame: Buffer, kinds: tuple[DatagramKind, ...]) -> Datagram | None:
         """A packet of our job, of one of these kinds and for a packet that there is; None: it is for others, or cannot
@@ -128,7 +106,3 @@ class DlcpHost:
 
     def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int, step: int = 0) -> None:
         self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap, step))
-
-    def _reject(self, reason: str, detail: str) -> None:
-        self._counts["rejected"] += 1
-        self._events.append(FrameRejected(reason, detail))
