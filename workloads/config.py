@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+from workloads.layers import ComputeConfig
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
@@ -15,14 +16,12 @@ __all__ = [
     "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
-    "ComputeConfig",
     "DcqcnConfig",
     "Framing",
     "GroupShare",
     "HostConfig",
     "IrnConfig",
     "JobShare",
-    "LayerConfig",
     "NodeConfig",
     "PhaseConfig",
     "QpConfig",
@@ -180,30 +179,6 @@ class CollectiveConfig:
     """a ring passes on each message as soon as it is there; false: step by step"""
 
 
-@dataclass(frozen=True, slots=True)
-class LayerConfig:
-    """One layer of a model: what a worker computes before it can send."""
-
-    elements: int
-    forward_ns: int
-    backward_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class ComputeConfig:
-    """How long a worker computes, layer by layer. The gradient holds the layers in the order in which backward emits
-    them: the last one first."""
-
-    layers: tuple[LayerConfig, ...]
-    """forward order"""
-    jitter: float = 0.0
-    """each pass over a layer takes up to that share longer or shorter; below 1"""
-    slowdown: float = 1.0
-    """this worker needs so many times the time"""
-    in_stages: bool = False
-    """each layer is computed, backward, when the result of the one in front of it in the gradient is there"""
-
-
 DIGEST_DELAY_NS = 100_000_000
 """real time until the last digest: hashing must not take the processor from peers that still receive"""
 
@@ -222,6 +197,8 @@ class WorkloadConfig:
     compute: ComputeConfig | None = None
     """None: gradients are ready at once; the elements of its layers are those of the gradient"""
     digest_delay_ns: int = DIGEST_DELAY_NS
+    drawn_ahead: int = 0
+    """gradients, beside the first, that are drawn before the traffic starts"""
 
 
 class GroupShare(Protocol):

@@ -13,8 +13,8 @@ __all__ = ["AHEAD_NS", "Pacer", "moderation_ns"]
 
 AHEAD_NS = 1_000_000
 """what a NIC holds at most"""
-_HEADROOM_PERCENT = 1
-"""Without it the tokens of the qdiscs on the way would be used up, and each would need a timer for each packet."""
+_HEADROOM_PERMILLE = 2
+"""Without it the tokens of the qdiscs on the way would stay used up, and each would need a timer for each packet."""
 _SECOND_BITS = 8 * 10**9
 
 
@@ -28,7 +28,7 @@ class Pacer:
     leave one by one, at the rate of the link; else a little slower."""
 
     def __init__(self, rate_bps: int, burst_bytes: int, ahead_ns: int = AHEAD_NS) -> None:
-        self._rate_bps = rate_bps * (100 - _HEADROOM_PERCENT) // 100 if ahead_ns else rate_bps
+        self._rate_bps = rate_bps * (1000 - _HEADROOM_PERMILLE) // 1000 if ahead_ns else rate_bps
         self._burst_ns = burst_bytes * _SECOND_BITS // rate_bps
         self._ahead_ns = ahead_ns
         self._idle_at = 0  # when the link will have carried all that left

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 
 from testbed.cli.validation import shown_seconds, validate_as_json, warnings
-from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
+from testbed.estimate import MemoryNeed, TimeNeed, memory_need, time_need
 from testbed.faults.healing import kind_of
 from testbed.faults.kinds import FAULT_KINDS
+from testbed.kernel.free_memory import available_bytes
 from testbed.plan import make_plan
 from testbed.plan.jobs import plan_jobs
 from testbed.reading.documentation import plain_text

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from testbed.estimate import MemoryNeed, TimeNeed, available_bytes, memory_need, time_need
+from testbed.estimate import MemoryNeed, TimeNeed, memory_need, time_need
+from testbed.kernel.free_memory import available_bytes
 from testbed.plan import make_plan
 from testbed.reading.problems import InvalidScenario
 from testbed.reading.units import format_duration
@@ -69,11 +70,11 @@ def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator
             f"{shown_seconds(time.least_s)} at least{on}"
         )
     room = available_bytes()
-    if memory.most > room:
+    if memory.least > room:
         yield (
             f"{scenario.source}: this machine has {byte_size(room)} of memory available, and a run in the "
             f"{scenario.world} world "
-            f"takes about {byte_size(memory.most)}: `tb run` refuses it here"
+            f"takes about {byte_size(memory.least)}: `tb run` refuses it here"
         )
 
 

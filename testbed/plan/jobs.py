@@ -12,8 +12,9 @@ from testbed.scenario.model import Compute, Job, Scenario
 from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node, Topology
 from topologies.routing import Junction
-from workloads.config import DIGEST_DELAY_NS, ArithmeticSpec, ComputeConfig, LayerConfig, WorkloadConfig
+from workloads.config import DIGEST_DELAY_NS, ArithmeticSpec, WorkloadConfig
 from workloads.gradients import digits_elements
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.models import layer_times, scaled_layers, single_layer
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -37,6 +38,9 @@ SERVICE_IP = bytes((10, 77, 255, 1))
 SERVICE_MAC = bytes.fromhex("02494e41ff01")
 """of the aggregation service of a switch: behind all addresses that hosts get"""
 _ELEMENT_BYTES = 4
+_DRAWN = ("synthetic", "extreme", "special")
+_AHEAD_BYTES = 16 << 20
+"""of gradients in the memory of each worker"""
 _PARTS_FORWARD = 3
 """a backward pass computes two gradients where a forward pass computes one value: it takes two parts of three"""
 _SEEDS, _SEEDS_APART = 1 << 63, 0x9E3779B97F4A7C15
@@ -88,7 +92,15 @@ def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) ->
         arrival_ns=job.arrival_ns,
         compute=_compute(scenario, job, hosts, sizes, job.straggle_factor if rank == job.straggle_rank else 1.0),
         digest_delay_ns=DIGEST_DELAY_NS // (scenario.dilation or 1),
+        drawn_ahead=_drawn_ahead(scenario, job, sum(sizes)),
     )
+
+
+def _drawn_ahead(scenario: Scenario, job: Job, elements: int) -> int:
+    """In virtual time drawing takes none, and what trains draws nothing."""
+    if scenario.world == "simulated" or job.workload not in _DRAWN:
+        return 0
+    return min(job.iterations - 1, _AHEAD_BYTES // (elements * _ELEMENT_BYTES))
 
 
 def _layer_sizes(scenario: Scenario, job: Job, ranks: int) -> tuple[int, ...]:

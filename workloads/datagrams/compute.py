@@ -16,7 +16,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from workloads.config import ComputeConfig
+from workloads.layers import ComputeConfig
 
 __all__ = ["LayerCompute", "Passes"]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
+from workloads.gradients.ahead import DrawnAhead
 from workloads.gradients.base import AwaitedSource, GradientSource, Vector
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.external import attached_source
@@ -56,7 +57,8 @@ def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "fl
         names = difflib.get_close_matches(config.kind, _SOURCES, 1) + sorted(_SOURCES)
         allowed = ", ".join(dict.fromkeys(names))
         raise ScenarioError("unknown workload", key="job.workload", found=config.kind, allowed=allowed)
-    return factory(config, rank, size, dtype)
+    source = factory(config, rank, size, dtype)
+    return DrawnAhead(source, config.drawn_ahead) if config.drawn_ahead else source
 
 
 def source_of(config: HostConfig) -> GradientSource:

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from testbed.kernel.free_memory import spare_bytes
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
+from testbed.kernel.pages import does_matter, own_pages
 from testbed.kernel.processes import HOST_NICE, SWITCH_NICE, child_setup, name_process, take_precedence
 from testbed.kernel.room import lack_of
 from testbed.plan import Plan
@@ -105,9 +107,11 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
         channel.refuse(lack)
         _leave(REFUSED_STATUS)
         return
-    # A fork shares its pages with its parent until it writes to them, if only to a reference count: a collection writes
-    # to most of them now, not while the clock runs.
+    # A fork shares its pages with its parent until it writes to them, if only to a reference count: not while the clock
+    # runs. A collection writes to many of them.
     gc.collect()
+    if does_matter(task.plan.scenario.dilation):
+        own_pages(spare_bytes() // len(task.plan.scenario.topology.nodes))
     channel.ready(loop.backend)
     origin_ns = channel.await_start()
     if origin_ns is None:

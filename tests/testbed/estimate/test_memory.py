@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
-from testbed.estimate import available_bytes, memory, memory_need, require_memory
+from testbed.estimate import memory, memory_need, require_memory
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from workloads.errors import HostCapabilityError
@@ -102,32 +102,9 @@ def test_too_little_is_refused_with_both_figures(tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize("world", ["emulated", "simulated", "lab"])
 def test_every_world_refuses(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(load_scenario("rack", ["job.size=64MB"], world=world))
-    need = memory_need(plan).most
+    need = memory_need(plan).least
     monkeypatch.setattr(memory, "available_bytes", lambda: need)
     require_memory(plan)
     monkeypatch.setattr(memory, "available_bytes", lambda: need - 1)
     with pytest.raises(HostCapabilityError, match="lacks memory"):
         require_memory(plan)
-
-
-def test_the_limit_of_a_control_group_counts(tmp_path: Path) -> None:
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    own = tmp_path / "cgroup"
-    own.write_text("0::/a/b\n")
-    (inner / "memory.max").write_text("max\n")
-    (inner / "memory.current").write_text("5\n")
-    assert memory._of_groups(tmp_path, own) == []
-    (tmp_path / "a" / "memory.max").write_text("1000\n")
-    (tmp_path / "a" / "memory.current").write_text("300\n")
-    assert memory._of_groups(tmp_path, own) == [700]
-    own.write_text("4:cpu,cpuacct:/x\n3:memory:/c\n")
-    (tmp_path / "memory" / "c").mkdir(parents=True)
-    (tmp_path / "memory" / "c" / "memory.limit_in_bytes").write_text("90\n")
-    (tmp_path / "memory" / "c" / "memory.usage_in_bytes").write_text("40\n")
-    assert memory._of_groups(tmp_path, own) == [50]
-    assert memory._of_groups(tmp_path, tmp_path / "nothing") == []
-
-
-def test_this_machine_has_some() -> None:
-    assert 0 < available_bytes() < 1 << 50

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.plan.jobs import communication_ns, plan_jobs
-from testbed.scenario import Scenario, parse_scenario
+from testbed.scenario import Scenario, load_scenario, parse_scenario
 from workloads.models import create_model, scaled_layers
 from workloads.switchml import SwitchMlConfig
 
@@ -136,3 +136,18 @@ def test_the_last_digest_waits_in_real_time() -> None:
     for dilation, delay_ns in (("1", 100_000_000), ("50", 2_000_000)):
         workloads = {job.workloads[0].digest_delay_ns for job in plan_jobs(scenario(f"dilation={dilation}"))}
         assert workloads == {delay_ns}
+
+
+@pytest.mark.parametrize(
+    ("world", "changes", "ahead"),
+    [
+        ("emulated", ["job.iterations=3"], 2),
+        ("emulated", ["job.iterations=3", "job.size=9MB"], 1),
+        ("emulated", ["job.iterations=1"], 0),
+        ("emulated", ["job.iterations=3", "job.workload=digits"], 0),
+        ("simulated", ["job.iterations=3"], 0),
+    ],
+)
+def test_gradients_are_drawn_ahead_where_that_takes_time(world: str, changes: list[str], ahead: int) -> None:
+    (job,) = plan_jobs(load_scenario("demo" if "job.workload=digits" in changes else "rack", changes, world=world))
+    assert {workload.drawn_ahead for workload in job.workloads} == {ahead}

@@ -19,9 +19,10 @@ from workloads.atp.priority import (
     quantise,
     register_priority,
 )
-from workloads.config import ComputeConfig, JobShare, LayerConfig, WorkloadConfig
+from workloads.config import JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import create_source
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.wire import Envelope
 
 OUTLOOK = Outlook(

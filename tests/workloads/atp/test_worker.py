@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from workloads.atp import AtpConfig, AtpWorker
-from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected, WorkerFailed, WorkerFinished
 from workloads.hosts import create_host
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (

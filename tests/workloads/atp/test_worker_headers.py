@@ -9,9 +9,10 @@ import pytest
 
 from tests.workloads.atp.test_worker import CONFIG, FLOATS, NACK, answer, sent, start
 from workloads.atp.priority import quantise
-from workloads.config import ArithmeticSpec, ComputeConfig, LayerConfig
+from workloads.config import ArithmeticSpec
 from workloads.datagrams.quantisation import create_tensor
 from workloads.gradients import create_source
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.wire.aggregation import DatagramFlag, DatagramKind, decode_datagram
 
 

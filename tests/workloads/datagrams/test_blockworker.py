@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.datagrams.blockworker import BlockWorker
 from workloads.events import CollectiveCompleted, CollectiveStarted, DatagramStatistics, FrameRejected, WorkerFailed
 from workloads.gradients import create_source
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 
 LAYERS = ComputeConfig((LayerConfig(4, 10, 100), LayerConfig(16, 20, 200)))

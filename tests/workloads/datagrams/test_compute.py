@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from workloads.config import ComputeConfig, LayerConfig
 from workloads.datagrams.compute import LayerCompute
+from workloads.layers import ComputeConfig, LayerConfig
 
 LAYERS = (LayerConfig(10, 1, 100), LayerConfig(20, 2, 200), LayerConfig(30, 4, 400))
 """the gradient holds 30, 20, 10 elements"""

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workloads.config import ComputeConfig, LayerConfig, WorkloadConfig
+from workloads.config import WorkloadConfig
 from workloads.datagrams.compute import LayerCompute
 from workloads.datagrams.training import Training, longest_digest_delay_ns
 from workloads.events import CollectiveCompleted, GradientComputed, TrainingProgress, WorkerFailed, WorkerFinished
 from workloads.gradients import create_source
+from workloads.layers import ComputeConfig, LayerConfig
 
 COMPUTE = ComputeConfig((LayerConfig(10, 1, 100), LayerConfig(20, 2, 200), LayerConfig(30, 4, 400)))
 WORKLOAD = WorkloadConfig("synthetic", 5, 60, 2, compute=COMPUTE)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.config import ArithmeticSpec, ComputeConfig, Framing, JobShare, LayerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, Framing, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
 from workloads.hosts import create_host
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.uc import UcEndpoint, UcMessage, UcPairs, UcWrite

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workloads.config import ArithmeticSpec, ComputeConfig, JobShare, LayerConfig, WorkloadConfig
+from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.errors import InternalError, ScenarioError
 from workloads.events import (
     CollectiveCompleted,
@@ -18,6 +18,7 @@ from workloads.events import (
     WorkerFinished,
 )
 from workloads.hosts import create_host
+from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
 from workloads.wire import Envelope
