@@ -27,7 +27,8 @@ disturbs, and for how long:
 - faults that take packets away act in windows that end (a pause, a slow link too): from the begin of the first one to
   the end of the last;
 - a fault that names attempts takes a packet away once for each direction it names: R for each, however many packets
-  (over two levels also once per tier of links, once per spine where packets are sprayed, and its answer: `_firsts`);
+  (over two levels also once per tier of links, once per spine where packets are sprayed, and its answer: `_firsts`;
+  over one plain switch the answers that the second fault and further ones take, too);
 - a straggler, a receive that is posted late, an RNR timer: as long as they say.
 
 `disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate,
@@ -146,14 +147,16 @@ def _hops(scenario: Scenario) -> int:
     return 2 if len(scenario.topology.switches) == 1 else 4
 
 
-def _firsts(scenario: Scenario, fault: PacketFault) -> int:
+def _firsts(scenario: Scenario, fault: PacketFault, *, further: bool) -> int:
     """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in
-    each direction; over a fabric at host links and between switches, and the answer as well as the packet (in a rack
-    the reserve bears that). Where packets are sprayed, each copy may take a link that saw none before."""
+    each direction; over a fabric at host links and between switches, and the answer as well as the packet. In a rack
+    the reserve bears that, but not of `further` faults where nothing is summed: there a receiver answers each copy, and
+    each answer may be lost. Where packets are sprayed, each copy may take a link that saw none before."""
+    answers = 2 if fault.match.opcodes is None else 1
     if len(scenario.topology.switches) == 1:
-        return len(fault.directions)
+        return len(fault.directions) * (answers if further and not sums(scenario.switch.program) else 1)
     places = tiers(scenario, fault) + (equal_ways(scenario, fault) - 1 if scenario.topology.multipath == "spray" else 0)
-    return len(fault.directions) * places * (2 if fault.match.opcodes is None else 1)
+    return len(fault.directions) * places * answers
 
 
 def disturbance_ns(scenario: Scenario) -> int | None:
@@ -161,13 +164,14 @@ def disturbance_ns(scenario: Scenario) -> int | None:
     rto = rto_ns(scenario.transport.timeout_code) or 0
     begins: list[int] = []
     ends: list[int] = []
-    extra = 0
+    extra, further = 0, False
     for fault in scenario.faults:
         if isinstance(fault, Forge) and fault.what in ("nak_again", "rnr_again"):
             extra += rto
         attempts = isinstance(fault, PacketFault) and fault.match.attempt is not None
         if isinstance(fault, LOSES) and attempts:
-            extra += rto * _firsts(scenario, fault)
+            extra += rto * _firsts(scenario, fault, further=further)
+            further = True
         elif isinstance(fault, LOSES) or isinstance(fault, Pause | RateChange):  # noqa: SIM101
             end = heals_at(fault)
             if end is None:

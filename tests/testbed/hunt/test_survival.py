@@ -127,3 +127,20 @@ def test_where_packets_are_sprayed_each_spine_may_take_the_first_copy_that_it_se
     assert (disturbance_ns(flow), disturbance_ns(spray)) == (4 * RTO, 8 * RTO)
     assert unsurvivable(flow) is None
     assert "faults may hold up progress" in (unsurvivable(spray) or "")
+
+
+def test_where_nothing_is_summed_each_further_fault_may_take_the_answers_too():
+    """Two copies of a packet and two of its answer, on both links: eight timeouts, and seven retries. Found by
+    hunting."""
+    first, second = (Drop(f"d{number}", LINKS[:2], match=Match(attempt=number)) for number in (1, 2))
+    summed = replace(with_(first, second, ack_every=16), topology=rack(2, SHAPE))
+    job = replace(summed.job, collective="sharded_ps", size_bytes=8)
+    plain = replace(summed, switch=SwitchOptions("forward"), job=job)
+    assert (disturbance_ns(summed), disturbance_ns(plain)) == (4 * RTO, 6 * RTO)
+    assert "faults may hold up progress" in (unsurvivable(plain) or "")
+    assert disturbance_ns(replace(plain, faults=(first,))) == 2 * RTO
+    of_data = replace(second, match=Match(opcodes=frozenset({6, 10}), attempt=2))
+    assert disturbance_ns(replace(plain, faults=(first, of_data))) == 4 * RTO
+    failure, _ = run_and_judge(plain)
+    assert failure is not None
+    assert failure.check == "liveness"
