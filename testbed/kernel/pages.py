@@ -13,7 +13,6 @@ import numpy as np
 
 __all__ = ["does_matter", "own_pages"]
 
-_libc = ctypes.CDLL(None, use_errno=True)
 _MADV_POPULATE_WRITE = 23
 """Linux 5.14, include/uapi/asm-generic/mman-common.h"""
 _PRESENT, _EXCLUSIVE = np.uint64(1 << 63), np.uint64(1 << 56)
@@ -35,8 +34,9 @@ def own_pages(most_bytes: int) -> int:
     runs = list(_shared(page))
     if sum(count for _, count in runs) > most_bytes:
         return 0
+    libc = ctypes.CDLL(None, use_errno=True)  # here: estimates are made where there is no such library, too
     for first, count in runs:
-        if _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(count), _MADV_POPULATE_WRITE):
+        if libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(count), _MADV_POPULATE_WRITE):
             if ctypes.get_errno() == errno.EINVAL:
                 return copied
             continue  # it went away meanwhile
