@@ -39,7 +39,7 @@ SERVICE_MAC = bytes.fromhex("02494e41ff01")
 """of the aggregation service of a switch: behind all addresses that hosts get"""
 _ELEMENT_BYTES = 4
 _DRAWN = ("synthetic", "extreme", "special")
-_AHEAD_BYTES = 16 << 20
+_AHEAD_BYTES = 8 << 20
 """of gradients in the memory of each worker"""
 _PARTS_FORWARD = 3
 """a backward pass computes two gradients where a forward pass computes one value: it takes two parts of three"""

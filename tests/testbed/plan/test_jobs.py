@@ -142,7 +142,7 @@ def test_the_last_digest_waits_in_real_time() -> None:
     ("world", "changes", "ahead"),
     [
         ("emulated", ["job.iterations=3"], 2),
-        ("emulated", ["job.iterations=3", "job.size=9MB"], 1),
+        ("emulated", ["job.iterations=3", "job.size=5MB"], 1),
         ("emulated", ["job.iterations=1"], 0),
         ("emulated", ["job.iterations=3", "job.workload=digits"], 0),
         ("simulated", ["job.iterations=3"], 0),
