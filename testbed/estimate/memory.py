@@ -70,8 +70,8 @@ def memory_need(plan: Plan) -> MemoryNeed:
     workers = 0 if world == "lab" else _WORKER_COPIES * sum(gradients)
     ahead = sum(_gradient_bytes(worker) * worker.workload.drawn_ahead for worker in plan.workers)
     nodes = len(plan.scenario.topology.nodes) if world == "emulated" else 0
-    owned = nodes * _SHARED
-    if not does_matter(plan.scenario.dilation) or owned > spare_bytes():
+    owned = nodes * _SHARED if does_matter(plan.scenario.dilation) else 0
+    if owned and owned > spare_bytes():
         owned = 0
     running = _BASE + nodes * _NODE + owned + workers + ahead + told
     judging = _BASE + _REFERENCE_COPIES * sum(gradients) + _REFERENCE_MORE * jobs + told

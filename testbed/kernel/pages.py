@@ -17,6 +17,7 @@ _MADV_POPULATE_WRITE = 23
 """Linux 5.14, include/uapi/asm-generic/mman-common.h"""
 _PRESENT, _EXCLUSIVE = np.uint64(1 << 63), np.uint64(1 << 56)
 """Documentation/admin-guide/mm/pagemap.rst"""
+_PAGEMAP = Path("/proc/self/pagemap")
 _ENTRY_BYTES = 8
 _LITTLE_FROM = 10
 """dilation"""
@@ -31,7 +32,10 @@ def own_pages(most_bytes: int) -> int:
     """Copy all now that this process may write to and shares, unless it is more than `most_bytes`. Returns how many
     bytes that were; 0 where the kernel cannot."""
     page, copied = os.sysconf("SC_PAGESIZE"), 0
-    runs = list(_shared(page))
+    try:
+        runs = list(_shared(page))
+    except OSError:  # some kernels have no such file, or show it to nobody
+        return 0
     if sum(count for _, count in runs) > most_bytes:
         return 0
     libc = ctypes.CDLL(None, use_errno=True)  # here: estimates are made where there is no such library, too
@@ -46,7 +50,7 @@ def own_pages(most_bytes: int) -> int:
 
 def _shared(page: int) -> Iterator[tuple[int, int]]:
     """(address, bytes) of runs of pages that are there and that others have too, within private writable mappings."""
-    with open("/proc/self/pagemap", "rb", buffering=0) as entries:
+    with _PAGEMAP.open("rb", buffering=0) as entries:
         for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
             span, modes, *_ = line.split(maxsplit=2)
             if not modes.startswith("rw") or not modes.endswith("p"):

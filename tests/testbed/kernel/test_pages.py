@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import resource
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from testbed.kernel import pages
 from testbed.kernel.pages import does_matter, own_pages
 
 _SIZE = 8 << 20
@@ -49,6 +51,11 @@ def test_what_is_shared_is_copied_at_the_first_write(room: bytearray) -> None:
 
 def test_more_than_allowed_is_left_shared(room: bytearray) -> None:
     assert in_child(lambda: own_pages(_SIZE // 2) == 0 and faults_of_writing(room) > _SIZE // _PAGE // 2)
+
+
+def test_a_kernel_that_shows_no_pages_changes_nothing(room: bytearray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_PAGEMAP", Path("/proc/self/nothing"))
+    assert in_child(lambda: own_pages(1 << 40) == 0 and faults_of_writing(room) > _SIZE // _PAGE // 2)
 
 
 def test_what_is_there_stays() -> None:
