@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.pacing import AHEAD_NS
+from testbed.estimate.time import time_need
 from testbed.kernel.shaping import burst_bytes
 from testbed.plan import Plan
+from testbed.plan.paths import data_volumes
 from testbed.scenario.model import Scenario
-from topologies import Link
+from topologies import Direction, Link
 from workloads.errors import ScenarioError
 
 __all__ = [
@@ -24,9 +27,12 @@ __all__ = [
     "refuse_dilation",
 ]
 
-_EXACT_NS, _EXACT_LINK_NS = 1_000_000, 250_000
-"""real time that a frame must take; and for each link of the run, so that wake-ups take a part of two processors
-only"""
+_EXACT_S = 0.5e-3
+"""real time that a frame must take on the fastest link that data pass"""
+_EXACT_FULL_PER_S = 4_000
+"""frames that enter all links of a run at one end in a real second, at most: wake-ups take a part of two processors"""
+_EXACT_AVERAGE_PER_S = 1_000
+"""the same on average over a run: frames come in bursts"""
 LEAST_RATE_BPS = 8_000
 """of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that. A slower link is kept as
 well where what is left over is as little"""
@@ -78,12 +84,15 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int, *, exact: bool) 
 
 def exact_dilation(plan: Plan) -> int:
     """The smallest factor at which frames take so long in real time that every port can keep the account of its wires
-    frame by frame: each node is woken for each of its frames then."""
-    topology = plan.scenario.topology
+    frame by frame. Each node is woken for each of its frames then: they must be few enough though all links were full,
+    or few on average over the time that the plan takes at least."""
+    topology, volumes = plan.scenario.topology, data_volumes(plan)
     frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
-    fastest_bps = max(link.shape.rate_bps for link in topology.links)
-    frame_ns = frame_bytes * 8 * 10**9 // fastest_bps
-    return -(-max(_EXACT_NS, _EXACT_LINK_NS * len(topology.links)) // max(1, frame_ns))
+    used = {name for name, _ in volumes}
+    fastest_per_s = max(link.shape.rate_bps for link in topology.links if link.name in used) / (8 * frame_bytes)
+    average_per_s = sum(volumes.values()) / len(Direction) / frame_bytes / time_need(plan).least_s
+    wake_ups = min(fastest_per_s * len(topology.links) / _EXACT_FULL_PER_S, average_per_s / _EXACT_AVERAGE_PER_S)
+    return max(math.ceil(_EXACT_S * fastest_per_s), math.ceil(wake_ups))
 
 
 def is_exact(plan: Plan) -> bool:

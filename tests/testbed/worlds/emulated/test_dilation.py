@@ -74,9 +74,24 @@ def test_frames_arrive_one_by_one_where_there_is_time_for_it() -> None:
     plan = plan_of()
     frame_s = plan.workers[0].framing.frame_bytes * 8 / 1e8
     enough = exact_dilation(plan)
-    assert enough * frame_s >= 0.001 > (enough - 1) * frame_s
+    assert enough * frame_s >= len(plan.scenario.topology.links) * 0.25e-3 > (enough - 1) * frame_s
     assert exact_dilation(plan_of("topology.hosts=16")) == pytest.approx(4 * enough, rel=0.05)
     assert [is_exact(plan_of(dilation=factor)) for factor in (enough - 1, enough)] == [False, True]
+
+
+def test_frames_that_are_few_on_average_arrive_one_by_one_sooner() -> None:
+    """33 links of 500 kb/s, full: 3,700 frames a second into them; but jobs compute most of the time."""
+    assert exact_dilation(plan_of(name="jobs-8")) == 1
+
+
+def test_a_frame_takes_half_a_millisecond_where_frames_arrive_one_by_one() -> None:
+    computing = "job.compute={ratio: 1000}"
+    plan = plan_of(computing, name="switchml")
+    frame_s = plan.workers[0].framing.frame_bytes * 8 / plan.scenario.topology.links[0].shape.rate_bps
+    enough = exact_dilation(plan)
+    assert enough * frame_s >= 0.5e-3 > (enough - 1) * frame_s
+    beside = ("topology.hosts=5", "job.hosts=[h1, h2, h3, h4]", "topology.links={h5-s1: {rate: 1Gbps}}")
+    assert exact_dilation(plan_of(computing, *beside, name="switchml")) == enough, "no data pass the fast link"
 
 
 def test_whoever_runs_it_chooses_first() -> None:
