@@ -25,6 +25,7 @@ from testbed.scenario.own_program import is_own_program
 from testbed.worlds.base import RunFacts, World
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import make_worker, simulate
+from topologies import Link
 from workloads.config import NodeConfig
 from workloads.errors import TestbedError
 
@@ -38,6 +39,8 @@ _SIZE_BYTES = 4
 """in front of each answer of the child; 0: all runs ended"""
 _WAKE_UP_NS = 1_000_000
 """of the machine: a start may be late by less"""
+_FRAME_PARTS = 50
+"""of the time of a frame: by one of these it may come late"""
 
 
 def why_no_judge(plan: Plan, backends: str = "") -> str:
@@ -70,14 +73,34 @@ def run_twins(plan: Plan, own: Figures, tell: Callable[[Figures], None]) -> None
 
 
 def _figures(plan: Plan, dice: random.Random | None) -> Figures:
-    """`dice`: how late each worker starts, by less than a wake-up."""
+    """`dice`: how late each worker starts, by less than a wake-up, and what each link does to its frames."""
     most_ns = _WAKE_UP_NS // (plan.scenario.dilation or 1)
+    if dice is not None:
+        plan = _uneven(plan, most_ns, dice)
 
     def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
         return make_worker(config, start_ns + (dice.randrange(most_ns) if dice is not None else 0))
 
     history = sort_history(simulate(plan, employ=employ))
     return figures_of(metrics(CheckContext(plan, history)))
+
+
+def _uneven(plan: Plan, most_ns: int, dice: random.Random) -> Plan:
+    """Each link hands frames over a little later, one more than the other: by a part of the time of a frame, and less
+    than a wake-up. Of two frames that come at one instant, as they do where all are alike and answer each other, the
+    one or the other is first, and the frame that leaves at the same instant is the one before or behind them."""
+    topology = plan.scenario.topology
+    frame_bits = 8 * min(worker.framing.frame_bytes for worker in plan.workers)
+
+    def uneven(link: Link) -> Link:
+        shape = link.shape
+        late_ns = min(most_ns, frame_bits * 10**9 // shape.rate_bps // _FRAME_PARTS) // 2
+        own_ns = dice.randrange(late_ns + 1)
+        shape = replace(shape, delay_ns=shape.delay_ns + own_ns, jitter_ns=shape.jitter_ns + own_ns)
+        return replace(link, shape=shape)
+
+    topology = replace(topology, links=tuple(map(uneven, topology.links)))
+    return replace(plan, scenario=replace(plan.scenario, topology=topology))
 
 
 def has_twin(world: World) -> bool:
