@@ -138,7 +138,7 @@ class ConnectionRules:
             self._note_return(psn)
         self._highest_left = max(self._highest_left, psn)
         self._whole[psn] = self._whole.get(psn, 0) + 1
-        for counted in (self._whole, self._naks, self._returns):
+        for counted in (self._whole, self._trimmed, self._naks, self._returns):
             counted.pop(psn - KEPT_PSNS, None)
         if psn >= self._next_left:
             self._left_ahead.add(psn)

@@ -4,7 +4,7 @@ go-back-N."""
 from __future__ import annotations
 
 from testbed.checkers.frames import RoceFrame, Role
-from testbed.checkers.rules import Sighting
+from testbed.checkers.rules import KEPT_PSNS, Sighting
 from testbed.checkers.rules_hosts import ConnectionRules, Sent
 from workloads.wire import PSN_MASK, Nak, Opcode, continues, psn_diff
 
@@ -57,6 +57,7 @@ class IrnConnectionRules(ConnectionRules):
     def _await_answer(self, frame: RoceFrame) -> None:
         psn = self._clock.absolute(frame.psn)
         self._unanswered[psn] = self._unanswered.get(psn, 0) + 1
+        self._unanswered.pop(psn - KEPT_PSNS, None)
 
     def answered(self, frame: RoceFrame, seen: Sighting) -> None:
         if frame.sack is None:
