@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 
 from testbed.cli.validation import shown_seconds, validate_as_json, warnings
-from testbed.estimate import MemoryNeed, TimeNeed, memory_need, time_need
+from testbed.estimate import MemoryNeed, memory_need
 from testbed.faults.healing import kind_of
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.kernel.free_memory import available_bytes
 from testbed.plan import make_plan
 from testbed.plan.jobs import plan_jobs
+from testbed.plan.time_need import TimeNeed, time_need
 from testbed.reading.documentation import plain_text
 from testbed.reading.sections import names_of
 from testbed.reading.units import format_duration, format_rate, format_size

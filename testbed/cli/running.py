@@ -165,8 +165,9 @@ def _as_expected(result: RunResult, console: Console, as_json: bool) -> int:
 def _warn(scenario: Scenario) -> Plan:
     """What cannot end in time is said before it begins. Its plan."""
     from testbed.cli.validation import warnings
-    from testbed.estimate import memory_need, require_memory, time_need
+    from testbed.estimate import memory_need, require_memory
     from testbed.plan import make_plan
+    from testbed.plan.time_need import time_need
 
     plan = make_plan(scenario)
     require_memory(plan)

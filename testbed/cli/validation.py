@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from testbed.estimate import MemoryNeed, TimeNeed, memory_need, time_need
+from testbed.estimate import MemoryNeed, memory_need
 from testbed.kernel.free_memory import available_bytes
 from testbed.plan import make_plan
+from testbed.plan.time_need import TimeNeed, time_need
 from testbed.reading.problems import InvalidScenario
 from testbed.reading.units import format_duration
 from testbed.report.lines import byte_size

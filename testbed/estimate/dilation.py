@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from testbed.estimate.time import time_need
 from testbed.plan import Plan
 from testbed.plan.paths import data_flows
+from testbed.plan.time_need import time_need
 from testbed.scenario.names import MOST_DILATION
 from topologies import Direction, Role
 

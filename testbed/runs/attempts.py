@@ -11,9 +11,9 @@ from typing import Any
 
 from testbed.checkers.twins import TOLERANCE, is_by_identity
 from testbed.estimate.dilation import choose_dilation
-from testbed.estimate.time import time_need
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan
+from testbed.plan.time_need import time_need
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import MOST_DILATION
 

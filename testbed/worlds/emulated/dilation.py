@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.pacing import AHEAD_NS
-from testbed.estimate.time import time_need
 from testbed.kernel.shaping import burst_bytes
 from testbed.plan import Plan
 from testbed.plan.paths import data_volumes
+from testbed.plan.time_need import time_need
 from testbed.scenario.model import Scenario
 from topologies import Direction, Link
 from workloads.errors import ScenarioError

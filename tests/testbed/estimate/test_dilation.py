@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.estimate.dilation import SHARE, Calibration, choose_dilation, cpu_share, node_loads
-from testbed.estimate.time import time_need
 from testbed.plan import make_plan
+from testbed.plan.time_need import time_need
 from testbed.scenario import builtin_names, load_scenario
 
 MACHINE = Calibration(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from testbed.checkers import CheckContext
-from testbed.estimate import time_need
 from testbed.figures.metrics import metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
+from testbed.plan.time_need import time_need
 from testbed.scenario import builtin_names, load_scenario
 from testbed.worlds.simulated.world import simulate
 
