@@ -75,6 +75,11 @@ class Plan:
         return tuple(worker for worker in self.workers if isinstance(worker, WorkerConfig))
 
     @property
+    def least_frame_bytes(self) -> int:
+        """Of a full data packet, of the worker whose packets are the smallest."""
+        return min(worker.framing.frame_bytes for worker in self.workers)
+
+    @property
     def hosts(self) -> tuple[NodeConfig, ...]:
         """Of all hosts that run something of ours: workers, then servers."""
         return (*self.workers, *self.servers)

@@ -44,7 +44,7 @@ def time_need(plan: Plan) -> TimeNeed:
     about_s = max(least_s, link_s[busiest] * slow, own_s) + _round_trips_s(plan)
     dilation = plan.scenario.dilation
     if plan.scenario.world == "emulated" and dilation is not None:
-        frame = min(worker.framing.frame_bytes for worker in plan.workers)
+        frame = plan.least_frame_bytes
         about_s = max(about_s, sum(volumes.values()) / frame / (_EMULATED_FRAMES_PER_S * dilation))
     decides = link_s[busiest] >= own_s
     return TimeNeed(least_s, about_s, f"{busiest[0]} {busiest[1]}" if decides else "")

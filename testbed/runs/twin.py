@@ -86,11 +86,11 @@ def _figures(plan: Plan, dice: random.Random | None) -> Figures:
 
 
 def _uneven(plan: Plan, most_ns: int, dice: random.Random) -> Plan:
-    """Each link hands frames over a little later, one more than the other: by a part of the time of a frame, and less
-    than a wake-up. Of two frames that come at one instant, as they do where all are alike and answer each other, the
-    one or the other is first, and the frame that leaves at the same instant is the one before or behind them."""
+    """Each frame arrives a little later: by less than a wake-up, and by a small part of its time on the link. Where all
+    frames take as long, and their senders wait for each other, many come at one instant, and virtual time always takes
+    them in the same order. So it may be this one first or that one, as between namespaces."""
     topology = plan.scenario.topology
-    frame_bits = 8 * min(worker.framing.frame_bytes for worker in plan.workers)
+    frame_bits = 8 * plan.least_frame_bytes
 
     def uneven(link: Link) -> Link:
         shape = link.shape

@@ -87,7 +87,7 @@ def exact_dilation(plan: Plan) -> int:
     frame by frame. Each node is woken for each of its frames then: they must be few enough though all links were full,
     or few on average over the time that the plan takes at least."""
     topology, volumes = plan.scenario.topology, data_volumes(plan)
-    frame_bytes = min(worker.framing.frame_bytes for worker in plan.workers)
+    frame_bytes = plan.least_frame_bytes
     used = {name for name, _ in volumes}
     fastest_per_s = max(link.shape.rate_bps for link in topology.links if link.name in used) / (8 * frame_bytes)
     average_per_s = sum(volumes.values()) / len(Direction) / frame_bytes / time_need(plan).least_s

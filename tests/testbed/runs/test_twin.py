@@ -51,7 +51,7 @@ def test_under_chance_there_are_five_that_start_a_little_later() -> None:
 
 def test_frames_that_come_at_one_instant_come_one_after_the_other_in_the_others() -> None:
     """All frames take as long, and their senders wait for each other: with no lateness at all a NAK always finds the
-    link as it does here, and 62 packets are sent again. Between namespaces it was 59, 60 and 22."""
+    link as it does here, and 62 packets are sent again. Between namespaces it was 59 and 22."""
     plan = replace(plan_of("spine-leaf-first-lost"), scenario=load_scenario("spine-leaf-first-lost", ["dilation=142"]))
     drawn = [module._figures(plan, random.Random(number)) for number in range(8)]
     assert module._figures(plan, None).resent == 62
