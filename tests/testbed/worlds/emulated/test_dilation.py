@@ -80,8 +80,8 @@ def test_frames_arrive_one_by_one_where_there_is_time_for_it() -> None:
 
 
 def test_frames_that_are_few_on_average_arrive_one_by_one_sooner() -> None:
-    """33 links, full, of 4 Mb/s as the server's: 14,900 frames a second, which is for a factor of 4. On average of the run
-    they are 510."""
+    """33 links, full, of 4 Mb/s as the server's: 14,900 frames a second, which is for a factor of 4. On average of the
+    run they are 510."""
     program = ("switch.program=atp", "job.collective=atp")
     assert exact_dilation(plan_of(*program, name="jobs-8")) == 1
 
