@@ -76,7 +76,7 @@ class AgentClient:
             self._channel.sendall(line)
         except TimeoutError:
             raise
-        except OSError:
+        except (OSError, EOFError):  # EOFError: paramiko's, where the connection itself broke
             pass  # It has ended: what it said before that is read all the same.
 
     def _line(self, op: str, deadline: float, timeout_s: float) -> bytes:

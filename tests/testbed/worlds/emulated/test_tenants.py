@@ -32,6 +32,13 @@ def test_what_went_wrong_is_told():
     assert (found.bytes, found.duration_ns) == (0, 0)
 
 
+@pytest.mark.parametrize("end", [{}, {"sum_sent": {}}])
+def test_a_client_that_is_ended_before_it_begins_is_told(end):
+    """`iperf3` then writes no sums, and calls only its own end an error."""
+    found = measured("bulk", 5, CLIENT | {"end": end}, SERVER | {"end": {}})
+    assert found.trouble == "client: ended before it had sent anything"
+
+
 def test_ports_that_mark_know_all_rates_of_the_run():
     scenario = load_scenario(
         "congested", ["faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
