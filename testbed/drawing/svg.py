@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import escape
+from html import escape
 
 from testbed.drawing.layout import NODE_HEIGHT, NODE_WIDTH, ROW_HEIGHT, Spots, place
 from testbed.drawing.picture import Line, Picture, Point

@@ -22,11 +22,11 @@ from workloads.errors import HostCapabilityError
 __all__ = ["MemoryNeed", "memory_need", "require_memory"]
 
 _MIB = 1 << 20
-_BASE = 120 * _MIB
+_BASE = 60 * _MIB
 """the orchestrator: interpreter, NumPy, our modules"""
 _NODE = 20 * _MIB
 """what a node process has for itself: rows of frames, its part of the interpreter"""
-_SHARED = 95 * _MIB
+_SHARED = 65 * _MIB
 """what a node process has in common with the orchestrator until it takes copies (`testbed.kernel.pages`)"""
 _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 __all__ = ["CONFIDENCE", "Summary", "summarise"]
 
@@ -45,6 +44,8 @@ def summarise(values: Sequence[float]) -> Summary | None:
     middle = float(np.median(data))
     low = high = middle
     if len(data) >= 3 and float(np.ptp(data)) > 0:
+        from scipy import stats
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # degenerate resamples are fine for percentiles
             found = stats.bootstrap(

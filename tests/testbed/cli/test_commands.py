@@ -199,7 +199,7 @@ def test_validate_says_what_a_scenario_means(capsys, monkeypatch):
     monkeypatch.setattr("testbed.estimate.memory.spare_bytes", lambda: 1 << 40)  # nodes may own their pages
     assert main(["validate", "psn-wrap"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"  memory    about 732\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
+    assert re.fullmatch(r"  memory    about 511\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
     assert told == [
         "psn-wrap: valid (playbooks/scenarios/psn-wrap.yaml)",
         "  world     emulated, seed 1, at most 20s",

@@ -62,9 +62,9 @@ def _peak(words: list[str], out: Path) -> int:
 @pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=_ROOT)])
 @pytest.mark.parametrize("size", ["1MB", "24MB"])
 def test_a_run_takes_about_what_was_told(world: str, size: str, tmp_path: Path) -> None:
-    """Measured when this was written, in MiB, of four hosts (estimates in brackets). NetReduce: simulated 1 MB 129
-    (132), 64 MB 763 (816); emulated 16 MB 331 (348), 64 MB 798 (816), of eight hosts 1,297 (1,329). Ring: emulated 32
-    MB 533 (505). SwitchML: emulated 16 MB 360 (403). ATP: simulated 16 MB 416 (366), emulated 16 MB 437 (424)."""
+    """Measured when this was written, in MiB, of four hosts (estimates in brackets). NetReduce: simulated 1 MB 62 (70),
+    64 MB 719 (746); emulated 1 MB 441 (492), 16 MB 557 (610), 64 MB 923 (987), of eight hosts 1,708 (1,830). Ring:
+    emulated 32 MB 676 (759). ATP: simulated 16 MB 228 (264), emulated 16 MB 644 (728)."""
     changes = [*FAST, f"job.size={size}"]
     need = memory_need(make_plan(load_scenario("rack", changes, world=world))).most
     words = ["rack", "--world", world, *(word for change in changes for word in ("--set", change))]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
-from scipy.sparse import coo_array, csr_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["NoSolution", "Program", "Solution"]
 
@@ -82,6 +84,10 @@ class Program:
     def solve(self, *, time_limit_s: float | None = None, gap: float = 0.0, interior: bool = False) -> Solution:
         """Raises NoSolution. `time_limit_s` and `gap` (relative) are for integer programs; `interior`: by interior
         points, however small a linear one is."""
+        # Only who plans routes waits for scipy, and has it in memory: each command has a plan's types loaded.
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array, csr_array
+
         shape = (len(self._high), len(self._cost))
         matrix = csr_array(coo_array((self._data, (self._rows, self._columns)), shape=shape))
         if any(self._whole):
@@ -104,6 +110,8 @@ class Program:
         return Solution(result.x, float(result.fun), prices)
 
     def _solve_whole(self, matrix: csr_array, time_limit_s: float | None, gap: float) -> Solution:
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         options: dict[str, float] = {"mip_rel_gap": gap}
         if time_limit_s is not None:
             options["time_limit"] = time_limit_s

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from topologies.graph import Link
 from topologies.routing.gradients.problem import Infeasible, Problem
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["Arc", "Network", "Site", "network_of"]
 
@@ -66,6 +68,8 @@ class Network:
 
     def distances(self, switch: str) -> dict[str, int]:
         """Links from `switch` to every switch that it reaches."""
+        import networkx as nx
+
         return dict(nx.single_source_shortest_path_length(self.graph, switch))
 
     def path(self, start: str, end: str, spread: int = 0) -> tuple[int, ...]:
@@ -94,6 +98,8 @@ class Network:
 @lru_cache(maxsize=8)
 def network_of(problem: Problem) -> Network:
     """Raises Infeasible when a worker cannot reach a server."""
+    import networkx as nx
+
     topology = problem.topology
     switches = [node.name for node in topology.switches]
     known = set(switches)
@@ -143,6 +149,8 @@ def _sites(problem: Problem, home: dict[str, str], access: dict[str, Link]) -> I
 
 @lru_cache(maxsize=1 << 14)
 def _equal_paths(network: Network, start: str, end: str) -> tuple[tuple[int, ...], ...]:
+    import networkx as nx
+
     if start == end:
         return ((),)
     try:

@@ -14,8 +14,6 @@ from itertools import count
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from topologies.routing.gradients.decompose import route_of
 from topologies.routing.gradients.linear import Program, Solution
@@ -233,6 +231,9 @@ class _Costs:
     """Cheapest ways to every receiver, at given prices of arcs."""
 
     def __init__(self, network: Network, prices: dict[int, float]) -> None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
         self.network, self.prices = network, prices
         self.index = {name: place for place, name in enumerate(network.switches)}
         self.last = {server: prices.get(arc, 0.0) for server, arc in network.server_arcs.items()}
