@@ -78,7 +78,9 @@ def needs_several(scenario: Scenario, first: Figures) -> bool:
     if scenario.faults and not is_by_identity(scenario.faults):
         return any(not isinstance(fault, PacketFault) or fault.rate > 0 for fault in scenario.faults)
     jitter = any(link.shape.jitter_ns for link in scenario.topology.links)
-    return bool(first.resent) or jitter
+    # One mark more or less, and DCQCN takes another way.
+    slows_down = scenario.transport.congestion_control != "none"
+    return bool(first.resent) or jitter or slows_down
 
 
 def deviation(own: Figures, twin: Twin) -> float | None:

@@ -18,6 +18,7 @@ from testbed.checkers.twins import (
     needs_several,
 )
 from testbed.faults.model import Corrupt, Drop, Kill, Loss, Pause, Window
+from testbed.scenario.model import Transport
 from tests.support.judged import small_plan
 from topologies import LinkShape, rack
 
@@ -146,3 +147,4 @@ def test_when_one_twin_is_one_draw() -> None:
     assert several(Drop("d", LINKS), first=resent)
     assert several(Kill("k", node="h1", window=Window(5)))
     assert needs_several(replace(SCENARIO, topology=rack(3, LinkShape(jitter_ns=5))), quiet)
+    assert needs_several(replace(SCENARIO, transport=Transport(congestion_control="dcqcn")), quiet)
