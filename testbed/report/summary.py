@@ -259,9 +259,18 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     if metrics["unreliable"] is not None:
         lines.append(Line("do not trust these figures (the sums are judged all the same):", "unknown", 2))
         lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
+        lines += _way_out(result)
     else:
         lines.append(Line(result["fidelity"]["detail"], "dim", 2))
     return lines
+
+
+def _way_out(result: dict[str, Any]) -> list[Line]:
+    """Where a factor was given, and another may do: whoever left it to us has several attempts behind him."""
+    dilation, twin = result.get("dilation"), result.get("twin")
+    if dilation is None or dilation["tried"] or twin is None or twin["left_out"] or result["verdict"] == "fail":
+        return []
+    return [Line("`--dilation auto` slows the run until this machine keeps up", "", 2)]
 
 
 def _time(result: dict[str, Any]) -> list[Line]:

@@ -167,6 +167,7 @@ def test_a_link_that_a_fault_kept_idle(fault, verdict):
     [
         ({"stolen_ns": 300_000_000}, "this machine: the hypervisor took 15% of the processors' time, the limit is 5%"),
         ({"busy_ns": 1_960_000_000}, "this machine: its processors were busy for 98% of the run, "),
+        ({"busy_ns": 2_020_000_000}, "this machine: its processors were busy for 100% of the run, "),
         ({"busy_ns": 1_960_000_000, "pressure_ns": 700_000_000}, "; some task waited for one for 70% of the time"),
     ],
 )

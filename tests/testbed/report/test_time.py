@@ -66,6 +66,27 @@ def test_figures_far_from_the_twin_are_withheld_and_the_verdict_stays(context: C
     assert "+100.0%, the limit is 5%" in " ".join(plain_summary(result).split())
 
 
+@pytest.mark.parametrize(
+    ("tried", "twin", "offered"),
+    [
+        ((), 0.5, True),
+        ((1, 2, 4), 0.5, False),
+        ((), 0.98, False),
+        ((), Twin(left_out="no twin: h1 is on the RDMA device mlx5_0", fails=True), False),
+        ((), None, False),
+    ],
+    ids=["factor given", "auto", "figures hold", "nothing that a factor mends", "nobody judges"],
+)
+def test_who_gave_a_factor_is_told_of_auto(
+    context: CheckContext, tried: tuple[int, ...], twin: float | Twin | None, offered: bool
+) -> None:
+    beside = _twin(context, twin) if isinstance(twin, float) else twin
+    result = judge(context, RunFacts(), world="emulated", replay=REPLAY, twin=beside, tried=tried)
+    told = "`--dilation auto` slows the run until this machine keeps up" in plain_summary(result)
+    assert told is offered
+    assert "do not trust" in plain_summary(result) or not offered
+
+
 def test_other_worlds_have_neither(context: CheckContext) -> None:
     result = judge(context, RunFacts(), world="simulated", replay=REPLAY)
     assert (result["dilation"], result["twin"]) == (None, None)
