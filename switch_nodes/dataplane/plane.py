@@ -239,6 +239,9 @@ class DataPlane:
         # do not know yet was set in this turn.
         known, since = self._timer_seen
         self._lag.record(now - max(timer, since) if timer == known else 0)
+        if self._received.batch.count:
+            # What a deadline asks for may take a while, as a hash does: answers to what came leave before it.
+            self._send(now)
         self._machine.handle_timer(now)
 
     def _send(self, now: int) -> bool:

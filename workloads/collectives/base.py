@@ -69,7 +69,9 @@ class Teller:
     """Events of a collective, and the word that an iteration is complete.
 
     The digest of a result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
-    that one leave first and no peer waits for a hash. That of the last iteration waits as long as its worker is told.
+    that one leave first and no peer waits for a hash. What of a result is known to be final is hashed before, likewise,
+    while links are busy, so that the next iteration waits for little. That of the last iteration waits as long as its
+    worker is told.
     """
 
     def __init__(self, worker: WorkerConfig, iterations: int) -> None:
@@ -81,14 +83,20 @@ class Teller:
         self._gradient = self._result = memoryview(bytearray())
         self._digest_at: int | None = None
         self._completed_at = 0
+        self._hash, self._hashed = hashlib.sha256(), 0
+        self._final = 0
+        self._hash_at: int | None = None
 
     def get_timer(self) -> int | None:
-        return self._digest_at
+        return self._hash_at if self._digest_at is None else self._digest_at
 
     def handle_timer(self, now: int) -> None:
+        if self._hash_at is not None and self._hash_at <= now:
+            self._take_in(self._final)
         if self._digest_at is not None and self._digest_at <= now:
             self._digest_at = None
-            digest = hashlib.sha256(self._result).hexdigest()
+            self._take_in(len(self._result))
+            digest = self._hash.hexdigest()
             self._events.append(CollectiveCompleted(self._iteration, digest, len(self._result), self._completed_at))
 
     def next_event(self) -> Event | None:
@@ -97,12 +105,27 @@ class Teller:
     def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
         self._iteration = iteration
         self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
+        self._hash, self._hashed = hashlib.sha256(), 0
         self._events.append(CollectiveStarted(iteration, len(self._gradient), messages))
+
+    def _is_final(self, stop: int, now: int) -> None:
+        """The result has its last value up to byte `stop`."""
+        if not self._is_last:
+            self._final, self._hash_at = stop, now
+
+    @property
+    def _is_last(self) -> bool:
+        return self._iteration == self._iterations - 1
+
+    def _take_in(self, stop: int) -> None:
+        self._hash_at = None
+        self._hash.update(self._result[self._hashed : stop])
+        self._hashed = stop
 
     def _complete(self, now: int) -> None:
         """The result is whole."""
         self._completed_at = now
-        self._digest_at = now + (self._last_delay_ns if self._iteration == self._iterations - 1 else 0)
+        self._digest_at = now + (self._last_delay_ns if self._is_last else 0)
 
 
 class RankOfRing(Teller):
@@ -114,7 +137,7 @@ class RankOfRing(Teller):
         self._slots, self._phase = slots, worker.collective.phase
 
     def get_timer(self) -> int | None:
-        late, digest = self._slots.get_timer(), self._digest_at
+        late, digest = self._slots.get_timer(), super().get_timer()
         return digest if late is None or (digest is not None and digest < late) else late
 
     def handle_timer(self, now: int) -> None:
@@ -125,6 +148,10 @@ class RankOfRing(Teller):
         super()._begin(iteration, gradient, result, messages)
         if self._phase:
             self._events[-1] = PhaseStarted(iteration, self._phase, len(self._gradient), messages)
+
+    def _is_final(self, stop: int, now: int) -> None:
+        if not self._phase:
+            super()._is_final(stop, now)
 
     def _complete(self, now: int) -> None:
         if self._phase:

@@ -190,8 +190,12 @@ class NetReduceCollective(RankOfRing):
             self._received += 1
             self._events.append(MessageReceived(message, crc32(elements), self._phase))
             self._slots.post(1, now)
-            if message >= self._hellos and self._received == self._last:
+            if message < self._hellos:
+                continue
+            if self._received == self._last:
                 self._complete(now)
+            else:
+                self._is_final(piece.stop, now)
 
     def _judge(self, message: int, piece: Piece, arrival: ReceiveCompleted, slot: memoryview) -> str:
         """What is wrong with a result, if anything: immediate data, length, or the header that its predecessor

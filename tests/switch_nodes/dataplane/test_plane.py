@@ -16,7 +16,7 @@ from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder, Rang
 from tests.support.planes import FakeIo, ListTap, RuleFilter
-from workloads.machine import Event
+from workloads.machine import Buffer, Event
 
 MACHINES = [Forwarder, BatchForwarder]
 
@@ -363,6 +363,28 @@ def test_a_pacer_spreads_what_the_machine_has_ready() -> None:
     first, last = io.sent[0][0], io.sent[-1][0]
     covered_ns = 10_000 * 80 + 9_000_000 + 500_000
     assert 200 * 1000 * 80 - covered_ns <= last - first <= 200 * 1000 * 80 * 1.02
+
+
+def test_answers_to_what_came_leave_before_what_a_deadline_asks_for() -> None:
+    class Hashing(Forwarder):
+        """Takes long at a deadline that a frame brings."""
+
+        def __init__(self) -> None:
+            super().__init__({0: (1,)})
+            self.left = list[int]()
+
+        def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+            super().receive_frame(port, frame, now)
+            self.timers.append(now)
+
+        def handle_timer(self, now: int) -> None:
+            super().handle_timer(now)
+            self.left.append(len(self.queue))
+
+    machine, io = Hashing(), FakeIo([(1_000_000, 0, frame(1)), (2_000_000, 0, frame(2))])
+    run(io, machine)
+    assert [at for at, _, _ in io.sent] == [1_000_000, 2_000_000]
+    assert machine.left == [0, 0]
 
 
 @pytest.mark.parametrize("dilation", [1, 3, 100])

@@ -1,4 +1,6 @@
+import hashlib
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.fake_fabric import RECEIVE_QPN, SEND_QPN, FakeFabric, FakeVerbs, worker_config
+from workloads.collectives import base
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
 from workloads.collectives.netreduce import NetReduceCollective, cut_gradient, netreduce_packets
 from workloads.config import ArithmeticSpec
@@ -327,6 +330,38 @@ def test_through_a_plain_switch_a_predecessor_that_runs_ahead_overwrites_nothing
     """Rank 0 begins each iteration only when nothing else can move any more."""
     late = lambda moves: max(moves, key=lambda move: (move != ("start", 0), move))  # noqa: E731
     check(*ring_run(late, size, "shift", "write", 1, True, 3, 5 * 60, credit), "shift")
+
+
+@pytest.mark.parametrize(("iterations", "before", "after"), [(2, [2, 1], [1]), (1, [], [4])])
+def test_what_is_final_is_hashed_while_more_is_to_come(monkeypatch, iterations, before, after):
+    """In a wake-up of its own. Of the last iteration nothing is: no peer waits for it, but many receive then."""
+    hashed = []
+
+    class Counting:
+        def __init__(self):
+            self.sha256 = hashlib.sha256()
+
+        def update(self, data):
+            hashed.append(len(data) / (4 * FULL))
+            self.sha256.update(data)
+
+        def hexdigest(self):
+            return self.sha256.hexdigest()
+
+    monkeypatch.setattr(base, "hashlib", SimpleNamespace(sha256=Counting))
+    rank = Rank(elements=4 * FULL, iterations=iterations, hello=False, window_messages=4)
+    rank.deliver()
+    rank.deliver()
+    assert hashed == [], "not before the ACKs of what came have left"
+    rank.machine.handle_timer(0)
+    rank.deliver()
+    rank.machine.handle_timer(0)
+    assert (hashed, rank.machine.get_timer()) == (before, None)
+    rank.deliver()
+    rank.machine.handle_timer(LATER)
+    assert hashed == before + after
+    (told,) = rank.events(CollectiveCompleted)
+    assert told.sha256 == hashlib.sha256(rank.result.tobytes()).hexdigest()
 
 
 def test_the_last_digest_is_taken_off_the_clock():
