@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from switch_nodes.dataplane import DataPlane, EmulatedClock
 from switch_nodes.dataplane.packet_io import IoCounters, Rows, SendOutcome
+from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
-from tests.support.machines import Rang
+from tests.support.machines import Forwarder, Rang
 from workloads.machine import Buffer, Event, FrameBatch
 
-__all__ = ["FakeIo", "ListTap", "RuleFilter"]
+__all__ = ["FakeIo", "ListTap", "RuleFilter", "clock_of", "frame", "run"]
 
 
 class FakeIo:
@@ -147,3 +150,22 @@ class ListTap:
 
     def close(self) -> None:
         pass
+
+
+def frame(number: int, size: int = 64) -> bytes:
+    return number.to_bytes(4, "big") + bytes(size - 4)
+
+
+def clock_of(io: FakeIo, dilation: int = 1) -> EmulatedClock:
+    def sleep(seconds: float) -> None:
+        io.now += round(seconds * 1e9)
+
+    return EmulatedClock(dilation, read=io.clock, sleep=sleep)
+
+
+def run(io: FakeIo, machine: Forwarder, **options: Any) -> tuple[PlaneStatistics, list[tuple[int, Event]]]:
+    """Until nothing can happen any more."""
+    events: list[tuple[int, Event]] = []
+    chosen: dict[str, Any] = {"backpressure": False, "on_control": lambda: False, "clock": clock_of(io)} | options
+    plane = DataPlane(machine, [], on_event=lambda now, event: events.append((now, event)), io=io, **chosen)
+    return plane.run(0), events
