@@ -43,7 +43,7 @@ class PassedOn:
         self._sent: set[int] = set()
         self._child: int | None = None
         self._too_early: list[int] = []
-        """came when the child was ready and its number not known yet"""
+        """came when the number of the child was not known yet"""
         self._before: dict[signal.Signals, Any] = {}
 
     def ready(self) -> None:
@@ -52,7 +52,8 @@ class PassedOn:
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
-        """From before the fork on: a mask alone would leave them to other threads of ours."""
+        """From before the fork on: a mask alone would leave them to other threads of ours, and their handlers, which
+        run here, would raise amid the fork."""
         self._before = {number: signal.getsignal(number) for number in self.numbers}
         for number in self.numbers:
             signal.signal(number, self._handle)
@@ -67,25 +68,23 @@ class PassedOn:
             signal.signal(number, handler)
 
     def to(self, child: int) -> None:
+        """What came since they are caught takes effect now; raises what its handler does."""
         self._child = child
         while self._too_early:
-            self._pass_on(self._too_early.pop(0), child)
+            self._handle(self._too_early.pop(0), None)
 
     def _handle(self, number: int, frame: Any) -> None:
-        if not self._is_ready[0]:
+        if self._child is None:
+            self._too_early.append(number)
+        elif not self._is_ready[0]:
             handler = self._before[signal.Signals(number)]
             if callable(handler):
                 handler(number, frame)
             elif handler is not signal.SIG_IGN:
                 self.die_of(number)
-        elif self._child is None:
-            self._too_early.append(number)
         else:
-            self._pass_on(number, self._child)
-
-    def _pass_on(self, number: int, child: int) -> None:
-        self._sent.add(number)
-        os.kill(child, number)
+            self._sent.add(number)
+            os.kill(self._child, number)
 
     def ended(self, status: int) -> bool:
         """Whether the child died of a signal that we gave it, past its handlers."""
@@ -133,20 +132,22 @@ def _run(
 ) -> tuple[int | None, Any, int]:
     """(kind of the last word, the word, status of the child)"""
     parent, (source, sink) = os.getpid(), os.pipe()
-    # Python swallows what a handler raises while it forks.
+    # What comes before the child has handlers of its own must not run ours there.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals.numbers if signals else ())
-    child = os.fork()
-    if not child:
-        os.close(source)
-        if signals:
-            signals.restore()
-        _answer(work, parent, sink, mask)
+    try:
+        child = os.fork()
+        if not child:
+            os.close(source)
+            if signals:
+                signals.restore()
+            _answer(work, parent, sink, mask)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os.close(sink)
     try:
         with awake() as woken, io.BufferedReader(AwakePipe(source, woken), 1 << 20) as answers:
             if signals:
                 signals.to(child)
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             kind, value = _read(answers, hear)
     except BaseException:
         with contextlib.suppress(ProcessLookupError):

@@ -138,6 +138,35 @@ def test_before_that_ctrl_c_ends_both() -> None:
         run_apart(lambda tell: _interrupt_the_parent(), signals=PassedOn((signal.SIGINT,)))
 
 
+def test_ctrl_c_that_another_thread_takes_amid_the_fork_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our mask keeps no other thread from it, and its handler runs here."""
+    fork, forks, taken = os.fork, threading.Event(), threading.Event()
+    children: list[int] = []
+
+    def take() -> None:
+        forks.wait()
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        taken.set()
+
+    def fork_when_it_came() -> int:
+        forks.set()
+        taken.wait()
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", fork_when_it_came)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    other = threading.Thread(target=take)
+    other.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_apart(lambda tell: time.sleep(60), signals=PassedOn((signal.SIGINT,)))
+    other.join()
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+    for child in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)
+
+
 def test_a_reader_that_went_away_is_no_crash() -> None:
     with pytest.raises(BrokenPipeError):
         run_apart(lambda tell: _raise(BrokenPipeError(32, "Broken pipe")))
