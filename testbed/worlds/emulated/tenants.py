@@ -164,8 +164,8 @@ def _enter_host(parent: int, pid: int, ledger: Ledger, role: str) -> None:
 
 
 def measured(flow: str, started_ns: int, client: Mapping[str, Any], server: Mapping[str, Any]) -> TcpFlowMeasured:
-    """From what the two ends wrote (`iperf3 -J`); what is missing there counts as 0, with the reason as `trouble`: a
-    client that is ended before it began says that it ended, and names no bytes."""
+    """From what the two ends wrote (`iperf3 -J`); what is missing there counts as 0, with the reason as `trouble`. A
+    client that is ended before it began says that it ended and names no bytes, or says nothing and names 0."""
     sent = client.get("end", {}).get("sum_sent", {})
     received = server.get("end", {}).get("sum_received", {})
     troubles = [
@@ -173,7 +173,7 @@ def measured(flow: str, started_ns: int, client: Mapping[str, Any], server: Mapp
         for end, report in (("client", client), ("server", server))
         if "error" in report and "terminated" not in report["error"]
     ]
-    if not troubles and "bytes" not in sent:
+    if not troubles and not sent.get("bytes"):
         troubles = ["client: ended before it had sent anything"]
     return TcpFlowMeasured(
         flow,

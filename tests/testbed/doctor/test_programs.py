@@ -119,13 +119,18 @@ def test_a_program_is_declared_once() -> None:
     assert all(program.package and program.purpose for program in PROGRAMS)
 
 
+def _of_the_system(program: str) -> str | None:
+    """Its path; None where only an environment of Python that the tests happen to run in has it."""
+    return shutil.which(program, path="/usr/bin:/usr/sbin:/bin:/sbin")
+
+
 def test_programs_of_this_machine_are_in_their_packages() -> None:
     """As dpkg knows it, for those that are here."""
     if shutil.which("dpkg-query") is None:
         pytest.skip("no Debian")
     wrong = []
     for program in PROGRAMS:
-        path = shutil.which(program.name, path="/usr/bin:/usr/sbin:/bin:/sbin")
+        path = _of_the_system(program.name)
         if path is None or program.name in ("cc", "python3"):
             continue  # links of the alternatives, or of a package that ours needs
         places = [path, str(Path(path).resolve()), path.removeprefix("/usr")]
@@ -157,7 +162,7 @@ def _typed(text: str) -> Iterator[str]:
     for span in re.findall(r"`([a-z][\w-]* [^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)):
         for word in _programs(span):
             # Many spans are texts of files, or what programs say.
-            if span.startswith("sudo ") or (shutil.which(word) is not None and word not in _MENTIONED):
+            if span.startswith("sudo ") or (_of_the_system(word) is not None and word not in _MENTIONED):
                 yield word
 
 

@@ -65,10 +65,11 @@ def test_grid_through_two_open_vswitches(tmp_path, monkeypatch):
 
 
 def test_what_a_host_kernel_sends_is_struck(tmp_path, monkeypatch):
-    """iperf3's TCP beside the gradients of its host: both lose packets, both arrive."""
+    """iperf3's TCP beside the gradients of its host: both lose packets, both arrive. Nothing is lost while TCP begins,
+    which would repeat a SYN only after a second."""
     overrides = [
         *SLOW,
-        "faults=[{kind: loss, name: torn, links: [h4-s1], rate: 2%}]",
+        "faults=[{kind: loss, name: torn, links: [h4-s1], rate: 2%, from: 200ms}]",
         "background=[{kind: tcp, name: tenant, from: h4, to: h1}]",
     ]
     run = run_in("emulated", "accelerator-openflow-lossy", overrides, 3, tmp_path, monkeypatch)
@@ -77,6 +78,4 @@ def test_what_a_host_kernel_sends_is_struck(tmp_path, monkeypatch):
     assert {(record.event.fault, record.event.backend) for record in struck} == {("torn", "ebpf")}
     assert {bool(record.event.flow) for record in struck} == {True, False}, "RoCE and TCP"
     (flow,) = of(run.history, TcpFlowMeasured)
-    if not flow.event.bytes_sent and flow.event.trouble:
-        pytest.skip(f"TCP did not begin before the run was over: {flow.event.trouble}")
-    assert flow.event.retransmits > 0
+    assert flow.event.retransmits > 0, flow.event
