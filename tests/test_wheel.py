@@ -108,9 +108,6 @@ def tb(environment: Path, tmp_path: Path) -> Tb:
     return run
 
 
-pytestmark = pytest.mark.slow
-
-
 def test_every_file_that_is_no_python_is_in_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())

@@ -1,7 +1,7 @@
 """`tb test`: linters, type checks, then pytest, each shown; all of them run even when one fails.
 
 Tests that only compute share the processors; those that own parts of the machine (namespaces, guests, the kernel's
-programs) run one after the other.
+programs) run one after the other. Those of the mark `minutes` are for CI (`python -m testbed.cli.testing`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from workloads.errors import HostCapabilityError
 
-__all__ = ["configure_test", "run_test"]
+__all__ = ["configure_test", "run_test", "steps", "steps_of_ci"]
 
 _TOP = Path(__file__).resolve().parent.parent.parent
 
@@ -24,7 +24,7 @@ _TOP = Path(__file__).resolve().parent.parent.parent
 _OWNS_THE_MACHINE = "root or mininet or ebpf or rxe"
 """marks (setup.cfg)"""
 _FOR_CI = "minutes"
-"""left out here, run by .ci/run: together they take minutes"""
+"""left out of `tb test`: hunts that take long, and further tests of a kind of which others run there"""
 _MOST_PROCESSES = 8
 _SLOWEST = ["--durations", "12"]
 """told at the end: a suite that nobody watches grows"""
@@ -35,11 +35,21 @@ def steps(pytest_args: list[str]) -> list[list[str]]:
     linters = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]]
     if pytest_args:
         return [*linters, ["pytest", *pytest_args]]
+    # Files stay whole: many share what their first test makes.
+    return [*linters, *_pytests(f"not {_FOR_CI}", "loadfile")]
+
+
+def steps_of_ci() -> list[list[str]]:
+    """What `tb test` leaves out."""
+    return _pytests(_FOR_CI, "worksteal")
+
+
+def _pytests(which: str, distribution: str) -> list[list[str]]:
     processes = str(min(os.cpu_count() or 1, _MOST_PROCESSES))
+    shared = ["-n", processes, "--dist", distribution]
     return [
-        *linters,
-        ["pytest", "-m", f"not ({_OWNS_THE_MACHINE} or {_FOR_CI})", "-n", processes, "--dist", "loadfile", *_SLOWEST],
-        ["pytest", "-m", _OWNS_THE_MACHINE, *_SLOWEST],
+        ["pytest", "-m", f"{which} and not ({_OWNS_THE_MACHINE})", *shared, *_SLOWEST],
+        ["pytest", "-m", f"{which} and ({_OWNS_THE_MACHINE})", *_SLOWEST],
     ]
 
 
@@ -61,8 +71,12 @@ def run_test(args: argparse.Namespace) -> int:
         raise HostCapabilityError(
             "the tests, which are no part of an installed package", "clone the repository and use its ./tb test"
         )
+    return _run(steps(args.pytest_args))
+
+
+def _run(commands: list[list[str]]) -> int:
     failed = []
-    for step in steps(args.pytest_args):
+    for step in commands:
         print(f"== {shlex.join(step)}", flush=True)
         # -P as in ./tb: the current folder is not searched for modules.
         status = subprocess.run([sys.executable, "-P", "-m", *step], cwd=_TOP, check=False).returncode
@@ -72,3 +86,7 @@ def run_test(args: argparse.Namespace) -> int:
         print(f"== left out: {line}", flush=True)
     print(f"== {'failed: ' + ', '.join(failed) if failed else 'all passed'}", flush=True)
     return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(_run(steps_of_ci()))

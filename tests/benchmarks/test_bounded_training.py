@@ -21,6 +21,7 @@ from benchmarks.bounded_training import (
     table,
 )
 from benchmarks.kept_rows import kept_rows
+from tests.support.selection import some_at_once
 
 
 def test_every_load_meets_every_bound_and_the_plain_server() -> None:
@@ -80,7 +81,7 @@ def test_without_torch_it_says_so_and_goes_on(
     assert len(kept_rows(tmp_path / "rows.jsonl", Row)) == 5
 
 
-@pytest.mark.parametrize("model", bounded_training.MODELS)
+@pytest.mark.parametrize("model", some_at_once(bounded_training.MODELS, late=["mlp"]))
 def test_a_cell_of_each_model(tmp_path: Path, model: str) -> None:
     if missing(model):
         pytest.skip(f"{' and '.join(missing(model))} not installed")

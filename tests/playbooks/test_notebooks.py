@@ -20,7 +20,6 @@ def test_there_is_one() -> None:
     assert _NOTEBOOKS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("notebook", _NOTEBOOKS, ids=lambda path: path.stem)
 def test_its_cells_run(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas", reason="the extra `pandas` is not installed")

@@ -18,7 +18,9 @@ class Example(Training):
         super().__init__(folder, *words, script=str(FOLDER / name))
 
 
-@pytest.mark.parametrize(("name", "all_reduces"), [("mlp.py", 20), ("transformer.py", 20)])
+@pytest.mark.parametrize(
+    ("name", "all_reduces"), [("mlp.py", 20), pytest.param("transformer.py", 20, marks=pytest.mark.minutes)]
+)
 def test_an_example_learns_and_all_ranks_end_alike(tmp_path, name, all_reduces):
     example = Example(tmp_path, name, "--steps", "20")
     assert example.code == 0, example.err
@@ -56,6 +58,7 @@ def test_the_drawing_is_to_scale():
     ]
 
 
+@pytest.mark.minutes
 def test_over_dlcp_models_drift_apart_and_the_verdict_says_so(tmp_path):
     """A gradient of 100 packets, of which 95 must come each way."""
     words = ("--hidden", "341", "--steps", "20", "--every", "10", "--all-ranks")

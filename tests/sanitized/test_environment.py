@@ -19,6 +19,7 @@ _TOP = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.programs
+@pytest.mark.minutes
 @pytest.mark.parametrize(
     ("what", "told", "place"),
     [

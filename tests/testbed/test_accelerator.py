@@ -389,7 +389,11 @@ def test_the_check_is_silent_where_there_is_no_accelerator(good: CheckContext) -
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=needs_root) for name in ("accelerator-lossy", "accelerator-dies")]
+    "name",
+    [
+        pytest.param("accelerator-lossy", marks=[*needs_root, pytest.mark.minutes]),
+        pytest.param("accelerator-dies", marks=needs_root),
+    ],
 )
 def test_real_packets(name: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, world="emulated")

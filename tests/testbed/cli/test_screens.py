@@ -19,6 +19,7 @@ from testbed.cli.main import main
 from tests.support.emulated import needs_root
 from tests.support.ina_runs import run as made_up_run
 from tests.support.screens import Screen, on_terminal
+from tests.support.selection import some_at_once
 
 WIDTHS = (80, 120, 200)
 _SMALL = ["--world", "simulated", "--set", "job.size=200kB"]
@@ -155,7 +156,12 @@ def test_what_this_machine_can_do(width: int, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["run", "rack", "--set", "job.size=100kB"], ["demo", "--hosts", "2"]], ids=" ".join
+    "command",
+    some_at_once(
+        [["run", "rack", "--set", "job.size=100kB"], ["demo", "--hosts", "2"]],
+        late=[["demo", "--hosts", "2"]],
+    ),
+    ids=" ".join,
 )
 class TestEmulated:
     pytestmark = [*needs_root, pytest.mark.mininet]

@@ -6,27 +6,39 @@ import configparser
 from pathlib import Path
 
 from testbed.cli import testing
-from testbed.cli.testing import left_out, steps
+from testbed.cli.testing import left_out, steps, steps_of_ci
 
 TOP = Path(__file__).resolve().parents[3]
 
 
+def _marks(step: list[str]) -> str:
+    return step[step.index("-m") + 1]
+
+
+def _owning() -> str:
+    """Marks of tests that own the machine."""
+    return _marks(steps_of_ci()[-1]).removeprefix("minutes and (").removesuffix(")")
+
+
 def test_every_test_runs_once_and_those_that_own_the_machine_one_after_the_other():
     *linters, shared, alone = steps([])
+    shared_later, alone_later = steps_of_ci()
     assert [step[0] for step in linters] == ["ruff", "ruff", "mypy"]
-    marks = alone[alone.index("-m") + 1]
-    assert shared[shared.index("-m") + 1] == f"not ({marks} or minutes)", "those are for CI"
-    assert "-n" in shared
-    assert "-n" not in alone
+    assert _marks(alone) == f"not minutes and ({_owning()})"
+    assert _marks(shared) == f"not minutes and not ({_owning()})"
+    assert _marks(shared_later) == f"minutes and not ({_owning()})"
+    for step in (shared, shared_later):
+        assert "-n" in step
+    for step in (alone, alone_later):
+        assert "-n" not in step
 
 
 def test_the_marks_are_those_that_tests_have():
     """A mark that is misspelt here would let such tests share the machine."""
-    *_, alone = steps([])
     setup = configparser.ConfigParser()
     setup.read(TOP / "setup.cfg")
     known = {line.partition(":")[0] for line in setup["tool:pytest"]["markers"].strip().splitlines()}
-    assert set(alone[alone.index("-m") + 1].split(" or ")) == known - {"slow", "programs", "minutes"}
+    assert set(_owning().split(" or ")) == known - {"programs", "minutes"}
 
 
 def test_arguments_go_to_one_pytest_as_they_are():

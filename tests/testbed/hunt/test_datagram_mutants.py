@@ -37,7 +37,6 @@ QUICK = {
     ),
     "esa": (
         "PreemptsOnATie",
-        "FreesForAnyJob",
         "ReclaimsNothing",
         "EvictsToTheWrongServer",
         "PriorityInverted",

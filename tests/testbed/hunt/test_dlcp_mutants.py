@@ -7,19 +7,21 @@ import pytest
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
 from tests.support.dlcp_mutants import DLCP_PLANTED
+from tests.support.selection import some_at_once
 
 SEED, SCHEDULES = 1, 2000
 CHECKS = {"bounded_loss", "liveness"}
-LATE = ("AddsCopies",)
+LATE = (
+    "AddsCopies", "CountsCopies up", "ForgetsWhatIsEarly", "TakesOldGradients", "TakesOldSums", "AcknowledgesBefore",
+    "DropsNewcomers", "NeverLate",
+)  # fmt: skip
 
 
 def test_there_are_ten_and_more():
     assert len(DLCP_PLANTED) >= 10
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.minutes] if name in LATE else []) for name in DLCP_PLANTED]
-)
+@pytest.mark.parametrize("name", some_at_once(DLCP_PLANTED, late=LATE))
 def test_a_planted_bug_is_found(name):
     prey = Prey(SEED, SCHEDULES, program="forward", kind="dlcp")
     found = run_hunt(prey, 1, Store(), machines=DLCP_PLANTED[name])

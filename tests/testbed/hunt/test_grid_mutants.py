@@ -9,14 +9,12 @@ from testbed.hunt.judge import CRASH
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
+from tests.support.selection import some_at_once
 
 GRID = "grid"
 
 SEED, SCHEDULES = 1, 2000
-QUICK = (
-    "FlushKeepsTheSlot", "FlushEndsNothing", "AddsToAnyOwner", "CopiesAreAdded", "ReclaimKeepsTheGhost",
-    "TokensForEachPacket", "KeepsWhatWasBegun", "ForgetsValuesOnly", "partial merged twice",
-)  # fmt: skip
+QUICK = ("AddsToAnyOwner", "CopiesAreAdded", "TokensForEachPacket", "ForgetsValuesOnly", "partial merged twice")
 """found within a few schedules; the others are for long"""
 CHECKS = {"bit_exact", "exactly_once", "liveness", "credit_bound", "slots_private", CRASH, *GRID_RULES}
 ASKED_FOR = {
@@ -34,9 +32,7 @@ def test_what_was_asked_for_is_planted():
     assert not set(GRID_NOT_HUNTED) & set(GRID_PLANTED)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.minutes]) for name in GRID_PLANTED]
-)
+@pytest.mark.parametrize("name", some_at_once(GRID_PLANTED, QUICK))
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, program=GRID, kind=GRID), 1, Store(), machines=GRID_PLANTED[name])
     assert found.failure is not None

@@ -289,7 +289,7 @@ def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
 
 @pytest.mark.parametrize(("seed", "kind"), [(21, FABRIC), (20, RACK)])
 def test_the_real_code_survives_some_schedules(seed, kind):
-    found = run_hunt(Prey(seed, 300, kind=kind), 1, Store())
+    found = run_hunt(Prey(seed, 150, kind=kind), 1, Store())
     assert found.failure is None, (found.number, found.failure)
 
 

@@ -13,6 +13,7 @@ from testbed.cli import main
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
+from tests.support.selection import some_at_once
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -64,6 +65,7 @@ def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
     assert document["coverage"]["drawn"]["planner"] == {"grid": 4}
 
 
+@pytest.mark.minutes
 def test_grid_survives_two_hundred_schedules():
     found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
     assert found.failure is None, (found.number, found.failure)
@@ -77,8 +79,7 @@ def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
     assert document["coverage"]["drawn"]["jobs"] == {"2": 10}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("program", PROTOCOLS)
+@pytest.mark.parametrize("program", some_at_once(PROTOCOLS, quick=["switchml", "grid", "ring", "repair"]))
 def test_each_protocol_survives_many_schedules(program):
     """Fewer of those between hosts, which have more connections and take longer."""
     hunted = PROTOCOLS[program]

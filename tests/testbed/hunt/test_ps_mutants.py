@@ -7,17 +7,16 @@ import pytest
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import Store
 from tests.support.ps_planted import PS_PLANTED
+from tests.support.selection import some_at_once
 
-LATE = ("AddsSumsAgain",)
+LATE = ("AddsSumsAgain", "TakesAnotherTree", "ResendAllocates", "ReclaimsNothing", "FreesForAnyJob")
 
 
 def test_at_least_ten_are_planted():
     assert len(PS_PLANTED) >= 10
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.minutes] if name in LATE else []) for name in PS_PLANTED]
-)
+@pytest.mark.parametrize("name", some_at_once(PS_PLANTED, late=LATE))
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(1, 2000, program="ps", kind="ps"), 1, Store(), machines=PS_PLANTED[name])
     assert found.failure is not None

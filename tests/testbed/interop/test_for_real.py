@@ -17,7 +17,7 @@ from testbed.interop.suite import run_suite
 from testbed.kernel.ledger import known_runs
 from workloads.errors import HostCapabilityError
 
-pytestmark = [pytest.mark.rxe, pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.rxe, pytest.mark.timeout(1200)]
 CHOSEN = (
     "shape/4-hosts-float32-170", "shape/6-hosts-int32-1", "loss/middle", "loss/hello", "chance/loss-1", "plain/shift",
     "mixed/half", "peer/rc-pingpong", "peer/loss-nak", "control/float64-sums",

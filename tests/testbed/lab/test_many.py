@@ -16,7 +16,6 @@ from tests.support.labs import bounded, changed, halted, lab_of, require_lab
 
 
 @pytest.mark.root
-@pytest.mark.slow
 def test_sixteen_hosts_are_checked_at_once(tmp_path: Path) -> None:
     """h7 takes the connection and says nothing. It goes on only when the results of all fifteen others are there: a
     step that asks one host after the other, or that tells results when all are in, waits for h7 until its limit, and

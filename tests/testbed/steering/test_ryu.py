@@ -14,7 +14,7 @@ import pytest
 
 from tests.testbed.steering.conftest import Driver, Rig
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(900)]
 _STEPS = (
     # setuptools 68 has no get_script_args any more, which ryu's build asks for.
     ["setuptools<=67.8", "wheel", "pbr"],

@@ -20,11 +20,16 @@ LONGEST_S = 90
 """on a busy machine; none of the limits below is longer than 5 s"""
 
 
-def both_worlds(*cases):
+def both_worlds(*cases, emulated, late=()):
+    """`emulated`: the case that `./tb test` tries between namespaces; the others there, and those of `late`, are for
+    CI."""
     return pytest.mark.parametrize(("world", *cases[0]), [
         pytest.param(world, *case, marks=marks, id=f"{world}-{number}")
         for number, case in enumerate(cases[1:])
-        for world, marks in (("simulated", ()), ("emulated", EMULATED.marks))
+        for world, marks in (
+            ("simulated", [pytest.mark.minutes] if number in late else []),
+            ("emulated", [*EMULATED.marks, *([] if number == emulated else [pytest.mark.minutes])]),
+        )
     ])  # fmt: skip
 
 
@@ -34,6 +39,8 @@ def both_worlds(*cases):
     (("sum:1000", "kill@0", "sum:1000"), (), "rank 0 ended: signal 9"),
     (("sum:1000", "hang@1", "sum:1000"), ("--timeout", "2s"), "within 2 s rank 1 did not post collective 1"),
     (("sum:1000", "sum:5@0", "sum:6@1"), (), "collective 1 differs: rank 0 posted all_reduce of 5 float32 (sum); rank"),
+    emulated=0,
+    late=[2],
 )
 def test_a_rank_that_fails_ends_the_others(tmp_path, world, program, options, told):
     training = Training(tmp_path, *program, world=world, options=options)
@@ -54,6 +61,7 @@ def test_a_rank_that_fails_ends_the_others(tmp_path, world, program, options, to
     ("rack", (*KILL, *SOON), "gave up with RETRY_EXC"),
     ("switchml", CUT, {"simulated": "no sum came within 2 s of virtual time", "emulated": "did not bring the sum of"}),
     ("switchml", KILL, {"simulated": "no sum came within 2 s of virtual time", "emulated": "did not bring the sum of"}),
+    emulated=0,
 )
 def test_a_network_that_fails_ends_the_training(tmp_path, world, scenario, fault, told):
     """Protocols over datagrams try for ever: there the time without a sum is what ends it."""

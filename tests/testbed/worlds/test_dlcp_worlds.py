@@ -6,6 +6,7 @@ import pytest
 
 from testbed.history.events import QueueDropped
 from tests.support.emulated import needs_root
+from tests.support.selection import some_at_once
 from tests.support.simulation import digests
 from tests.support.worlds import assert_same_sums, run_in
 
@@ -19,7 +20,11 @@ def test_both_worlds_make_the_same_whole_sums(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["dlcp-data-lost", "dlcp-result-lost", "dlcp-duplicate", "dlcp-ina-lossy", "dlcp-ring-lossy"]
+    "name",
+    some_at_once(
+        ["dlcp-data-lost", "dlcp-result-lost", "dlcp-duplicate", "dlcp-ina-lossy", "dlcp-ring-lossy"],
+        quick=["dlcp-result-lost", "dlcp-ina-lossy"],
+    ),
 )
 def test_between_namespaces_too(name, tmp_path, monkeypatch):
     run = run_in("emulated", name, [], 1, tmp_path, monkeypatch)

@@ -9,8 +9,8 @@ import yaml
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
 
 _SUMMED = {
     "netreduce": ("netreduce", {}, {}),
@@ -30,14 +30,16 @@ _BETWEEN_HOSTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 @pytest.mark.parametrize(
-    ("name", "recoveries"),
-    [
-        ("mixed-netreduce-ring", ["gbn", "irn"]),
-        ("mixed-atp-rabenseifner", ["irn", "timers"]),
-        ("mixed-spine-leaf", ["gbn", "irn"]),
-    ],
+    ("name", "recoveries", "world"),
+    in_both_worlds(
+        [
+            ("mixed-netreduce-ring", ["gbn", "irn"]),
+            ("mixed-atp-rabenseifner", ["irn", "timers"]),
+            ("mixed-spine-leaf", ["gbn", "irn"]),
+        ],
+        emulated=[("mixed-atp-rabenseifner", ["irn", "timers"])],
+    ),
 )
 def test_a_built_in_passes(name: str, recoveries: list[str], world: str, tmp_path: Path) -> None:
     result = run_scenario(load_scenario(name, world=world), tmp_path / "run")

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
 from tests.support.schedules import SCHEDULES
+from tests.support.selection import in_both_worlds
 
 CASES = ("lossy", "data-lost", "link-flap")
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 @pytest.mark.parametrize(
-    "name",
-    [f"{name.replace('_', '-')}-{case}" for name in SCHEDULES for case in CASES]
-    + ["binomial-tree", "sharded-ps", "rabenseifner-far-lossy"],
+    ("name", "world"),
+    in_both_worlds(
+        [f"{name.replace('_', '-')}-{case}" for name in SCHEDULES for case in CASES]
+        + ["binomial-tree", "sharded-ps", "rabenseifner-far-lossy"],
+        emulated=["recursive-doubling-data-lost", "sharded-ps-link-flap", "rabenseifner-far-lossy"],
+    ),
 )
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, ["job.size=200kB"] if name.endswith("-lossy") else [], world=world)
@@ -28,9 +31,13 @@ def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     assert all(fault["strikes"] for fault in result.document["faults"])
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("recovery", ["gbn", "irn", "irn-rack"])
-@pytest.mark.parametrize("name", ["binomial-tree-lossy", "sharded-ps-lossy"])
+@pytest.mark.parametrize(
+    ("name", "recovery", "world"),
+    in_both_worlds(
+        product(["binomial-tree-lossy", "sharded-ps-lossy"], ["gbn", "irn", "irn-rack"]),
+        emulated=[("binomial-tree-lossy", "irn-rack")],
+    ),
+)
 def test_every_recovery(name: str, recovery: str, world: str, tmp_path: Path) -> None:
     scenario = load_scenario(name, ["job.size=100kB", f"transport.recovery={recovery}"], world=world)
     result = run_scenario(scenario, tmp_path / "run")

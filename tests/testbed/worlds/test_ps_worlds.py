@@ -16,11 +16,11 @@ from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
 from topologies import Direction
 from workloads.events import DatagramResent
 
 UP, DOWN = Direction.UP.value, Direction.DOWN.value
-WORLDS = ["simulated", pytest.param("emulated", marks=needs_root)]
 TREES_OVER = {"host": 1.0, "edge": 1 / 2, "agg": 1 / 4}
 """share of a gradient, by the lower end of a link: all trees, those over one of two aggregation switches, over one of
 four cores"""
@@ -39,9 +39,12 @@ def carried(scenario: Scenario, path: Path) -> dict[tuple[str, str], float]:
     return {use: size / unit for use, size in found.items()}
 
 
-@pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize(
-    "name", ["ps-fat-tree", "ps-fat-tree-lossy", "ps-spine-sum-lost", "ps-core-restarted", "ps-link-down"]
+    ("name", "world"),
+    in_both_worlds(
+        ["ps-fat-tree", "ps-fat-tree-lossy", "ps-spine-sum-lost", "ps-core-restarted", "ps-link-down"],
+        emulated=["ps-spine-sum-lost"],
+    ),
 )
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     result = run_scenario(load_scenario(name, world=world), tmp_path / "run")
@@ -49,7 +52,7 @@ def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     assert all(fault["strikes"] for fault in result.document["faults"])
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 def test_each_link_of_a_fat_tree_carries_the_share_of_its_trees(world: str, tmp_path: Path) -> None:
     """Both ways alike: up sums, down copies. What kernels would answer to packets that programs read is on no link."""
     scenario = load_scenario("ps-fat-tree", ["job.dtype=int32", "job.size=480kB", "transport.rto=2s"], world=world)

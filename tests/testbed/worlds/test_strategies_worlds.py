@@ -8,12 +8,14 @@ import pytest
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("name", ["strategy", "strategy-lossy", "strategy-esa"])
+@pytest.mark.parametrize(
+    ("name", "world"),
+    in_both_worlds(["strategy", "strategy-lossy", "strategy-esa"], emulated=["strategy-lossy"]),
+)
 def test_a_built_in_passes(name: str, world: str, tmp_path: Path) -> None:
     result = run_scenario(load_scenario(name, world=world), tmp_path / "run")
     assert_passes(result.document)

@@ -9,14 +9,13 @@ import pytest
 from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
 
 _TRIMMED = "trimmed: queue"
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
-@pytest.mark.parametrize("recovery", ["gbn", "irn"])
+@pytest.mark.parametrize(("recovery", "world"), in_both_worlds(["gbn", "irn"], emulated=["irn"]))
 def test_full_queues_trim(recovery: str, world: str, tmp_path: Path) -> None:
     changes = ["job.size=100kB", f"transport.recovery={recovery}", "topology.uplink.rate=20Mbps"]
     result = run_scenario(load_scenario("spine-leaf-trimmed", changes, world=world), tmp_path / "run", pcap=True)

@@ -42,7 +42,7 @@ def test_what_leaves_and_enters_a_rack(cell):
     assert all(row.met for row in rows), rows
 
 
-@pytest.mark.parametrize("world", [pytest.param("emulated", marks=needs_root)])
+@pytest.mark.parametrize("world", [pytest.param("emulated", marks=[*needs_root, pytest.mark.minutes])])
 def test_what_leaves_and_enters_a_rack_between_namespaces(world):
     cell = replace(next(each for each in rack_cells() if each.scheme.name == "ps+ina+multicast"), model=RACK_MODEL)
     rows = list(rack_rows({cell: measure_cell(cell, world)}, world))

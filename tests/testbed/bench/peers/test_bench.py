@@ -101,7 +101,7 @@ def test_a_report_with_a_table_of_its_own_prints_no_empty_one(
 @pytest.mark.root
 @pytest.mark.mininet
 @pytest.mark.ebpf
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_small_all_reduces_of_others_are_right_and_meet_losses() -> None:
     if os.geteuid():
         pytest.skip("needs root")

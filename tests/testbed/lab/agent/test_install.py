@@ -95,7 +95,6 @@ def _install(base: Path, version: str, *options: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_what_is_pinned_is_installed_from_an_index(wheels: Path, tmp_path: Path) -> None:
     base = tmp_path / "base"
     version = _package(base)
@@ -111,7 +110,6 @@ def test_what_is_pinned_is_installed_from_an_index(wheels: Path, tmp_path: Path)
     assert (again.returncode, again.stdout) == (0, "there\n"), "nothing is asked for what is there"
 
 
-@pytest.mark.slow
 def test_what_cannot_be_installed_leaves_what_was_current(wheels: Path, tmp_path: Path) -> None:
     base = tmp_path / "base"
     version = _package(base)

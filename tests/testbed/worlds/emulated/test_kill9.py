@@ -78,6 +78,7 @@ def check_clean(state: Path, made_by_hand: str, before: str) -> None:
     assert sh(f"ip -n {made_by_hand} -o link | cut -d' ' -f2") == before
 
 
+@pytest.mark.minutes
 def test_at_random_moments(state: Path, tmp_path: Path, made_by_hand: str) -> None:
     before = sh(f"ip -n {made_by_hand} -o link | cut -d' ' -f2")
     assert "v0@v1" in before

@@ -23,7 +23,6 @@ from workloads.events import CollectiveCompleted
 _CHANGES = ("job.size=200kB",)
 
 
-@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.mininet
 def test_a_card_behind_vxlan_survives_one_percent_loss(tmp_path: Path) -> None:

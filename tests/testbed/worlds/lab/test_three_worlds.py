@@ -22,7 +22,6 @@ def _tb(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.mininet
 def test_the_same_scenario_and_seed_give_the_same_sums_in_all_three_worlds(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from testbed.scenario.model import Scenario
 from testbed.worlds.lab import LabWorld
 from tests.support.labs import bounded, changed, environment, sshds, using
 from tests.support.passing import assert_passes
+from tests.support.selection import some_at_once
 from workloads.errors import LabError
 from workloads.events import CollectiveCompleted
 
@@ -178,8 +179,7 @@ _FAULTS = {
 programmed)"""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", _FAULTS)
+@pytest.mark.parametrize("fault", some_at_once(_FAULTS, quick=["agent-dies:10"]))
 def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault: str) -> None:
     problem, states = _FAULTS[fault]
     _break_card(faulty, fault)
@@ -192,7 +192,7 @@ def test_a_card_that_is_broken(faulty: Path, tmp_path: Path, state: Path, fault:
     assert _nothing_is_left(faulty, state)["fpga0"] in states
 
 
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: Path) -> None:
     _break_card(faulty, "stops-passing:20")
     with bounded():
@@ -203,7 +203,7 @@ def test_a_card_that_stops_passing_frames(faulty: Path, tmp_path: Path, state: P
     assert _nothing_is_left(faulty, state) == {"fpga0": "programmed"}
 
 
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     seen: list[LabStep] = []
 
@@ -223,7 +223,6 @@ def test_a_host_that_goes_away_during_a_run(run_lab: Path, tmp_path: Path, state
 
 
 @pytest.mark.programs
-@pytest.mark.slow
 def test_an_agent_that_dies_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     """Its worker notices that nobody holds its other end any more."""
     seen: list[LabStep] = []
@@ -267,7 +266,6 @@ def _started(lab: Path, folder: Path, state: Path, until: str) -> subprocess.Pop
     raise AssertionError("".join(seen))
 
 
-@pytest.mark.slow
 def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
     with bounded():
         run = _started(run_lab, tmp_path, state, "go")
@@ -284,7 +282,7 @@ def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
     assert found.status == "PROGRAMMED|CONFIGURED", "it passes no frame"
 
 
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, state: Path) -> None:
     """kill -9 in the middle of a run leaves leases and workers; the next run of the same user ends both."""
     with bounded():
@@ -299,7 +297,7 @@ def test_a_run_that_was_killed_is_no_obstacle(run_lab: Path, tmp_path: Path, sta
     assert _nothing_is_left(run_lab, state) == {"fpga0": "programmed"}
 
 
-@pytest.mark.slow
+@pytest.mark.minutes
 def test_ssh_connections_that_drop_during_a_run(run_lab: Path, tmp_path: Path, state: Path) -> None:
     """The host goes on, and its worker; a new connection finds both."""
     killed: list[int] = []

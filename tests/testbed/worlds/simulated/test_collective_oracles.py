@@ -31,8 +31,8 @@ from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import simulate
-from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
 from tests.testbed.worlds.simulated.test_pairs import FRAME, MTU, SHAPE, seconds_of
 from topologies import LinkShape, Topology, rack, spine_leaf
 
@@ -144,15 +144,17 @@ def test_times_are_those_of_the_table(collective: str, ranks: int, size: int, or
         assert seconds_of(list(simulate(make_plan(scenario)))) == pytest.approx(row.counted, rel=0.05), vars(row)
 
 
-@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
 @pytest.mark.parametrize(
-    ("collective", "own", "gradients"),
-    [
-        ("ring", None, 1.875),
-        ("recursive_doubling", None, 8.0),
-        ("rabenseifner", RabenseifnerKeys("near"), 1.5),
-        ("rabenseifner", RabenseifnerKeys("far"), 6.0),
-    ],
+    ("collective", "own", "gradients", "world"),
+    in_both_worlds(
+        [
+            ("ring", None, 1.875),
+            ("recursive_doubling", None, 8.0),
+            ("rabenseifner", RabenseifnerKeys("near"), 1.5),
+            ("rabenseifner", RabenseifnerKeys("far"), 6.0),
+        ],
+        emulated=[("rabenseifner", RabenseifnerKeys("near"), 1.5)],
+    ),
 )
 def test_bytes_that_leave_and_enter_a_rack(
     collective: str, own: RabenseifnerKeys | None, gradients: float, world: str, tmp_path: Path

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import benchmarks.determinism as determinism
 from benchmarks.determinism import Case, compare
 from testbed.scenario import builtin_names, load_scenario
@@ -67,6 +69,13 @@ MORE = [
 ]
 
 
+def test_scenarios_give_the_same_files_in_different_processes(tmp_path):
+    found = compare(MORE, tmp_path)
+    assert [comparison.case for comparison in found if not comparison.same] == []
+    assert len(found) == len(MORE)
+
+
+@pytest.mark.minutes
 def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
     cases = BUILT_IN + MORE
     assert len(set(cases)) >= 50
