@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.cli import main
+from tests.support.selection import in_both_worlds
 
 SCENARIO = """
 name: idle
@@ -36,23 +37,23 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, world: s
     return code, result["faults"][0], detail
 
 
-@pytest.mark.parametrize("world", BOTH)
-@pytest.mark.parametrize(
-    ("fault", "why"),
-    [
-        ("kind: duplicate, rate: 100%, delay: 60min", "what it sent later was due at 3600."),
-        ("kind: duplicate, links: [h1-s1], direction: down, rate: 100%, delay: 60min",
-            "what it sent later was due at 3600."),
-        ("kind: reorder, rate: 100%, delay: 3ms, links: [h1-s1], direction: up",
-            "no later packet overtook what it held back"),
-        ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 150ms",
-            "the link carried nothing while its rate was another"),
-        ("kind: rate_change, links: [h1-s1], rate: 1Mbps, from: 3s, until: 4s",
-            "it starts at 3 s and the run ended at"),
-        ("kind: pause, node: h1, from: 100ms, until: 101ms", "no frame and no timer was held up by it"),
-        ("kind: pause, node: s1, from: 100ms, until: 100001us", "no frame and no timer was held up by it"),
-    ],
-)  # fmt: skip
+_IDLE = [
+    ("kind: duplicate, rate: 100%, delay: 60min", "what it sent later was due at 3600."),
+    ("kind: duplicate, links: [h1-s1], direction: down, rate: 100%, delay: 60min",
+        "what it sent later was due at 3600."),
+    ("kind: reorder, rate: 100%, delay: 3ms, links: [h1-s1], direction: up",
+        "no later packet overtook what it held back"),
+    ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 150ms",
+        "the link carried nothing while its rate was another"),
+    ("kind: rate_change, links: [h1-s1], rate: 1Mbps, from: 3s, until: 4s",
+        "it starts at 3 s and the run ended at"),
+    ("kind: pause, node: h1, from: 100ms, until: 101ms", "no frame and no timer was held up by it"),
+    ("kind: pause, node: s1, from: 100ms, until: 100001us", "no frame and no timer was held up by it"),
+]  # fmt: skip
+"""(fault, why it did not strike)"""
+
+
+@pytest.mark.parametrize(("fault", "why", "world"), in_both_worlds(_IDLE, emulated=_IDLE[::3]))
 def test_such_a_fault_did_not_strike(tmp_path, capsys, fault, why, world):
     code, told, detail = run(tmp_path, capsys, fault, world)
     assert (code, told["strikes"], told["targets"]) == (2, 0, {}), detail

@@ -6,7 +6,6 @@ import pytest
 
 from testbed.bench import gridsizes
 from testbed.bench.gridsizes import fabric_problem, growth, scale
-from tests.support.selection import some_at_once
 from topologies import LinkShape, spine_leaf
 
 
@@ -33,7 +32,8 @@ def test_scale_says_what_is_not_in_order(monkeypatch: pytest.MonkeyPatch) -> Non
     assert table.rows[0][-1] == "0 of 1"
 
 
-@pytest.mark.parametrize("fabric", some_at_once(gridsizes.FABRICS, late=["fat tree 80/192"]))
+@pytest.mark.minutes
+@pytest.mark.parametrize("fabric", gridsizes.FABRICS)
 def test_planners_are_in_the_papers_order_and_fall(fabric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gridsizes, "FABRICS", {fabric: gridsizes.FABRICS[fabric]})
     table = scale(_quiet, counts=(20, 40), seeds=(1, 2, 3))

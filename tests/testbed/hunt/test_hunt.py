@@ -21,6 +21,7 @@ from testbed.hunt.runner import CHUNK, Prey, run_hunt
 from testbed.hunt.state import Store
 from testbed.runs.codeversion import code_version
 from testbed.scenario import load_scenario
+from tests.support.selection import some_at_once
 from workloads.native.build import NativeStatus
 
 TOP = Path(__file__).resolve().parents[3]
@@ -76,7 +77,7 @@ class Mine(NetReduceProgram):
 """
 
 
-@pytest.mark.parametrize("part", ["program", "helper"])
+@pytest.mark.parametrize("part", some_at_once(["program", "helper"], quick=["helper"]))
 def test_neither_a_pass_nor_a_failure_outlives_the_users_program(tmp_path, capsys, monkeypatch, part):
     """A bug goes into a file that passed, out again, and in again; be it the program's file or one that it imports."""
     out, program, name = tmp_path / "h", tmp_path / "mine.py", f"helper_of_{tmp_path.name}_{part}".replace("-", "_")

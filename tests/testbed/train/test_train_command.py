@@ -51,10 +51,11 @@ def test_a_crash_shows_the_traceback_and_ends_the_other_rank(tmp_path):
     ("program", "options", "told"),
     [
         (("sum:1000", "kill@1", "sum:1000"), (), "rank 1 ended: signal 9"),
-        (
+        pytest.param(
             ("hang@1", "sum:1000"),
             ("--timeout", "1s"),
             "within 1 s rank 1 did not post collective 0, all_reduce of 1,000",
+            marks=pytest.mark.minutes,
         ),
         (("quit@1", "sum:1000"), (), "rank 1 ended after 0 collectives, and rank 0 waits for it in collective 0"),
         (

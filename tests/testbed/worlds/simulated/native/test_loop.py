@@ -32,6 +32,7 @@ from tests.support.agendas import agendas
 from tests.support.both_loops import counted_returns, outcome, same
 from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
+from tests.support.selection import some_at_once
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
@@ -62,7 +63,7 @@ class Listener(NetReduceProgram):
 
 
 @needs_c
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", some_at_once(SCENARIOS, quick=SCENARIOS[::3]))
 def test_built_in_scenarios(name: str) -> None:
     scenario = load_scenario(name)
     job = replace(scenario.job, size_bytes=min(scenario.job.size_bytes, 96_000))
