@@ -8,7 +8,7 @@ packet is by `judge`, which ones are for it by `entrance`; here are the actions,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from switch_nodes.aggregators.checks import check_aggregator_jobs, check_knobs
 from switch_nodes.aggregators.entrance import CONTRIBUTIONS, ENTRANCE_REASONS, Entrance
@@ -250,34 +250,13 @@ class AggregatorProgram(AggregatorSender):
         if slot.block not in slot.served.delivered:
             slot.served.useful_ns += self._now - slot.opened
 
-    @property
-    def serving(self) -> Collection[int]:
-        """Ids of jobs."""
-        return self.served.keys()
-
-    def depart(self, job: int) -> bool:
-        """The control plane takes a job away: at once its slots are empty for the others, and what it still sends
-        passes on to its server. False: there is no such job."""
-        served = self.served.pop(job, None)
-        if served is None:
-            return False
-        self._tell_end(served)
+    def clear(self, gone: ServedJob) -> None:
+        """At once its slots are empty for the others; what it still sends passes on to its server."""
         for index, slot in enumerate(self.memory.slots):
-            if slot is not None and slot.served is served:
+            if slot is not None and slot.served is gone:
                 self.memory.free(index, self._now)
-        return True
 
-    @property
-    def slots_in_use(self) -> int:
-        return sum(served.occupied for served in self.served.values())
-
-    def finish(self, now: int) -> None:
-        """All jobs depart."""
-        for served in self.served.values():
-            self._tell_end(served)
-        super().finish(now)
-
-    def _tell_end(self, served: ServedJob) -> None:
+    def tell_end(self, served: ServedJob) -> None:
         """What late copies opened after their block's result is no leftover of a job: the control plane clears it. A
         whole sum that was there before its result should have left with it."""
         left = 0

@@ -7,8 +7,8 @@ from switch_nodes.aggregators.memory import Aggregator, Memory
 from switch_nodes.aggregators.packets import Arrival, from_slot, redirected, remade, result_frames
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.jobs import AggregatorKnobs, JobMember
+from switch_nodes.serving import ServingProgram
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.machine import Buffer
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag
@@ -18,7 +18,7 @@ __all__ = ["AggregatorSender"]
 _ECN, _OVERFLOW, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW), int(DatagramFlag.EDGE)
 
 
-class AggregatorSender(ForwardProgram):
+class AggregatorSender(ServingProgram[ServedJob]):
     """The memory, and the ways out of it."""
 
     def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs) -> None:

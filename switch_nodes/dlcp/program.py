@@ -12,7 +12,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.dlcp.slots import Key, SlotPool, check_jobs
-from switch_nodes.pooled import PooledProgram
+from switch_nodes.serving import ServingProgram
 from workloads.collectives.arithmetic import fold
 from workloads.datagrams.blocks import ContributionIgnored, MemoryAtEnd, PartialSent
 from workloads.dlcp.packets import rank_of
@@ -35,16 +35,16 @@ _TOS_AT = 15
 _REASONS = ("checksum", "malformed", "duplicate", "mismatch")
 
 
-class DlcpProgram(PooledProgram[SlotPool]):
+class DlcpProgram(ServingProgram[SlotPool]):
     """Serves `SwitchConfig.jobs`."""
 
-    counter_names = (*PooledProgram.counter_names, "data_in", "sums_out", "sums_late", "no_slot", "again", *_REASONS)
+    counter_names = (*ServingProgram.counter_names, "data_in", "sums_out", "sums_late", "no_slot", "again", *_REASONS)
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
         super().__init__(config)
         check_jobs(config)
-        self.pools = {job.job: SlotPool(job) for job in config.jobs}
+        self.served = {job.job: SlotPool(job) for job in config.jobs}
         self._now = 0
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -66,7 +66,7 @@ class DlcpProgram(PooledProgram[SlotPool]):
 
     def _pool_of(self, found: Datagram) -> SlotPool | None:
         """Of what a worker at one of our ports sends to its server; None: it passes."""
-        header, pool = found.header, self.pools.get(found.header.job)
+        header, pool = found.header, self.served.get(found.header.job)
         if pool is None or header.policy != Policy.DLCP or header.kind != DatagramKind.DATA:
             return None
         rank, config = rank_of(header.bitmap0), pool.config
@@ -120,12 +120,12 @@ class DlcpProgram(PooledProgram[SlotPool]):
         return iteration * pool.config.window + sequence - 1
 
     def get_timer(self) -> int | None:
-        timers = [timer for pool in self.pools.values() if (timer := pool.get_timer()) is not None]
+        timers = [timer for pool in self.served.values() if (timer := pool.get_timer()) is not None]
         return min(timers, default=None)
 
     def handle_timer(self, now: int) -> None:
         self._now = max(now, self._now)
-        for pool in self.pools.values():
+        for pool in self.served.values():
             while (key := pool.due(now)) is not None:
                 self.count("sums_late")
                 self.send(pool, key, "late")

@@ -15,9 +15,9 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild
-from switch_nodes.pooled import PooledProgram
 from switch_nodes.repair.pool import Pool, check_jobs
 from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from switch_nodes.serving import ServingProgram
 from workloads.automaton import words
 from workloads.codes.gf256 import PRODUCTS
 from workloads.datagrams.blocks import (
@@ -71,10 +71,10 @@ class Arrived(NamedTuple):
         return -1 if self.child is None else (self.child.ranks & -self.child.ranks).bit_length() - 1
 
 
-class RepairProgram(PooledProgram[Pool]):
+class RepairProgram(ServingProgram[Pool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
-    counter_names = (*PooledProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
+    counter_names = (*ServingProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
@@ -82,7 +82,7 @@ class RepairProgram(PooledProgram[Pool]):
         check_jobs(config)
         self._traced = config.trace
         self._services = {job.service_ip for job in config.jobs}
-        self.pools = {job.job: Pool(job) for job in config.jobs}
+        self.served = {job.job: Pool(job) for job in config.jobs}
         self._now = 0
         self._handlers = self.handlers()
 
@@ -116,7 +116,7 @@ class RepairProgram(PooledProgram[Pool]):
     def _place(self, port: int, found: Datagram) -> Arrived | None:
         """The slot of a packet; None, and told, when it has none."""
         header = found.header
-        pool = self.pools.get(header.job)
+        pool = self.served.get(header.job)
         if pool is None or not self._is_whole(pool, header):
             self._ignore(header.job, -1, -1, header.slot, "malformed")
             return None

@@ -15,7 +15,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember
-from switch_nodes.pooled import PooledProgram
+from switch_nodes.serving import ServingProgram
 from switch_nodes.switchml.framing import Taken, create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
@@ -55,18 +55,18 @@ class Contribution(NamedTuple):
         return (self.datagram.header.sequence - 1) % _SEQUENCES
 
 
-class SwitchMlProgram(PooledProgram[Pool]):
+class SwitchMlProgram(ServingProgram[Pool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
     pool_class = Pool
-    counter_names = (*PooledProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
+    counter_names = (*ServingProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig) -> None:
         """Raises ScenarioError for jobs that cannot be served."""
         super().__init__(config)
         check_jobs(config)
         self._traced = config.trace
-        self.pools = {job.job: self.pool_class(job) for job in config.jobs}
+        self.served = {job.job: self.pool_class(job) for job in config.jobs}
         self._framing = create_service(config.jobs)
         self._now = 0
         self._handlers = self.handlers()
@@ -92,7 +92,7 @@ class SwitchMlProgram(PooledProgram[Pool]):
     def _place(self, port: int, found: Arrival) -> Contribution | None:
         """The slot of a packet; None, and told, when it has none."""
         header = found.header
-        pool = self.pools.get(header.job)
+        pool = self.served.get(header.job)
         member = pool.by_ip.get(found.src_ip) if pool is not None else None
         if pool is None or member is None or header.kind not in _KINDS:
             self._ignore(header.job, -1, -1, header.slot, "malformed")

@@ -278,7 +278,7 @@ class SaysWhole(DlcpProgram):
     def emit(self, port: int, frame: Any) -> None:
         found = decode_datagram(frame)
         if found is not None and found.src_ip == bytes((10, 77, 255, 1)):
-            everybody = sum(1 << rank for rank in self.pools[found.header.job].own)
+            everybody = sum(1 << rank for rank in self.served[found.header.job].own)
             frame = _again(frame, found, found.header._replace(bitmap0=everybody), found.payload)
         super().emit(port, frame)
 

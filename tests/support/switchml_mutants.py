@@ -122,8 +122,8 @@ class OnePool(SwitchMlProgram):
 
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        first = next(iter(self.pools.values()))
-        for pool in self.pools.values():
+        first = next(iter(self.served.values()))
+        for pool in self.served.values():
             pool.values = first.values
 
 

@@ -120,7 +120,7 @@ def test_slots_are_busy_until_the_last_part_of_a_sum_and_useful_until_it_is_comp
     bench.send_all(0)
     bench.send_all(4)
     bench.send(1, 4)
-    assert bench.program.pools[7].busy_ns == 2000 + 1000 + 2 * 2000
+    assert bench.program.served[7].busy_ns == 2000 + 1000 + 2 * 2000
     bench.send_all(8)
     (told,) = bench.at_end()
     assert (told.busy_ns, told.useful_ns, told.peak_occupied, told.open) == (7000 + 2000 + 2 * 2000, 6000, 2, 0)

@@ -8,8 +8,8 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
-from switch_nodes.pooled import PooledProgram
 from switch_nodes.program import LetsJobsGo
+from switch_nodes.serving import ServingProgram
 from workloads.datagrams.blocks import MemoryAtEnd
 from workloads.machine import Event
 
@@ -20,13 +20,13 @@ class Part:
     occupied: int
 
 
-class Program(PooledProgram[Part]):
+class Program(ServingProgram[Part]):
     def __init__(self) -> None:
         super().__init__(SwitchConfig("s1", "forward", 2))
-        self.pools = {7: Part(7, 3), 9: Part(9, 1)}
+        self.served = {7: Part(7, 3), 9: Part(9, 1)}
 
-    def tell_end(self, pool: Part) -> None:
-        self.tell(MemoryAtEnd(pool.job, 0, 4, pool.occupied, 4, 4, 0))
+    def tell_end(self, served: Part) -> None:
+        self.tell(MemoryAtEnd(served.job, 0, 4, served.occupied, 4, 4, 0))
 
 
 def drain(program: Program) -> list[Event]:
