@@ -21,7 +21,9 @@ def test_there_are_ten_and_more():
     assert len(DLCP_PLANTED) >= 10
 
 
-@pytest.mark.parametrize("name", some_at_once(DLCP_PLANTED, late=LATE))
+@pytest.mark.parametrize(
+    "name", some_at_once(DLCP_PLANTED, quick=[name for name in DLCP_PLANTED if name not in LATE][::2])
+)
 def test_a_planted_bug_is_found(name):
     prey = Prey(SEED, SCHEDULES, program="forward", kind="dlcp")
     found = run_hunt(prey, 1, Store(), machines=DLCP_PLANTED[name])

@@ -47,6 +47,7 @@ def test_a_second_call_goes_on_and_says_so(tmp_path, capsys):
     assert whole["verdict"] == "pass"
 
 
+@pytest.mark.minutes
 def test_what_other_code_hunted_is_hunted_anew(tmp_path, capsys):
     out = tmp_path / "h"
     assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
@@ -102,6 +103,7 @@ def test_neither_a_pass_nor_a_failure_outlives_the_users_program(tmp_path, capsy
     assert not (out / "failure.json").exists()
 
 
+@pytest.mark.minutes
 def test_a_failure_that_other_code_found_is_not_told_again(tmp_path, capsys):
     out = tmp_path / "h"
     words = "--schedules", 200, "--set", f"switch.program={BROKEN}", "--out", out, "--json"
@@ -321,6 +323,7 @@ class Mine({base}):
 """
 
 
+@pytest.mark.minutes
 def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
     """Of SwitchML all tables are the switch's; of NetReduce those of the hosts are left."""
     file = tmp_path / "mine.py"

@@ -139,6 +139,7 @@ def _troubled(recovery: str, seed: int = 1) -> Scenario:
     )  # fmt: skip
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize("name", [name for name in NOT_UNDER_IRN if name != "KeepsReleased"])
 def test_what_is_never_reached_under_irn_changes_nothing_there(name):
     assert name in PLANTED

@@ -16,7 +16,7 @@ def test_at_least_ten_are_planted():
     assert len(PS_PLANTED) >= 10
 
 
-@pytest.mark.parametrize("name", some_at_once(PS_PLANTED, late=LATE))
+@pytest.mark.parametrize("name", some_at_once(PS_PLANTED, quick=[name for name in PS_PLANTED if name not in LATE][::2]))
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(1, 2000, program="ps", kind="ps"), 1, Store(), machines=PS_PLANTED[name])
     assert found.failure is not None

@@ -17,7 +17,7 @@ def test_there_are_ten_and_more():
     assert len(REPAIR_PLANTED) >= 10
 
 
-@pytest.mark.parametrize("name", some_at_once(REPAIR_PLANTED, late=["AnyAcknowledgement"]))
+@pytest.mark.parametrize("name", some_at_once(REPAIR_PLANTED, quick=list(REPAIR_PLANTED)[::2]))
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, program="repair", kind="repair"), 1, Store(), machines=REPAIR_PLANTED[name])
     assert found.failure is not None

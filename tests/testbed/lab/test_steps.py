@@ -174,6 +174,7 @@ def _until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.minutes
 def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path: Path) -> None:
     """The card takes some time to load; the client is killed meanwhile, with nothing that it could do about it."""
     bits = reference_bitstream(version="2.0")
@@ -204,6 +205,7 @@ def _kill_agent(lab: Lab) -> None:
     lab.forget_agent(host)
 
 
+@pytest.mark.minutes
 def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path) -> None:
     bits = reference_bitstream(version="3.0")
     (tmp_path / "card.bit").write_bytes(bits)

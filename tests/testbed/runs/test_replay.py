@@ -14,6 +14,7 @@ from testbed.runs.replay import compare, read_run, replay, why_bytes_depend_on_t
 from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import load_scenario
 from tests.support.records import a_record, event_with
+from tests.support.selection import some_at_once
 from workloads.events import CollectiveCompleted
 
 
@@ -194,7 +195,7 @@ def test_a_replay_says_why_it_compares_no_strikes(tmp_path: Path) -> None:
     assert compare("pass", history, first, "simulated").compared[1].endswith(" strikes on first transmissions of data")
 
 
-@pytest.mark.parametrize("name", ["switchml-lossy", "atp-lossy", "grid-lossy"])
+@pytest.mark.parametrize("name", some_at_once(["switchml-lossy", "atp-lossy", "grid-lossy"], quick=["atp-lossy"]))
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_datagrams_have_the_same_fate_in_real_time(name: str, tmp_path: Path) -> None:

@@ -18,7 +18,12 @@ SMALLER = ["job.size=60kB", "job.iterations=2"]
     [
         ("atp-two-jobs", [*SMALLER, "job.dtype=int32"], 2),
         ("esa-lossy", SMALLER, 3),
-        ("atp-server-restarted", ["faults.crash.from=100ms", "faults.crash.until=200ms"], 4),
+        pytest.param(
+            "atp-server-restarted",
+            ["faults.crash.from=100ms", "faults.crash.until=200ms"],
+            4,
+            marks=pytest.mark.minutes,
+        ),
     ],
 )
 def test_both_worlds_make_the_same_sums(name, overrides, seed, tmp_path, monkeypatch):

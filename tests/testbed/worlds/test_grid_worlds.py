@@ -19,7 +19,10 @@ SLOW = ["topology.link.rate=3Mbps", "topology.server_link.rate=9Mbps", "routing.
 
 @pytest.mark.parametrize(
     ("name", "overrides"),
-    [("grid", ["job.size=100kB"]), ("grid-lossy", ["job.size=100kB", "job.iterations=1", "job.dtype=int32"])],
+    [
+        pytest.param("grid", ["job.size=100kB"], marks=pytest.mark.minutes),
+        ("grid-lossy", ["job.size=100kB", "job.iterations=1", "job.dtype=int32"]),
+    ],
 )
 def test_both_worlds_make_the_same_sums(name, overrides, tmp_path, monkeypatch):
     run = assert_same_sums(name, [*SLOW, *overrides], 3, tmp_path, monkeypatch)

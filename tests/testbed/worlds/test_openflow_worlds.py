@@ -64,6 +64,7 @@ def test_grid_through_two_open_vswitches(tmp_path, monkeypatch):
     assert set(backends(run).values()) == {"ebpf"}
 
 
+@pytest.mark.minutes
 def test_what_a_host_kernel_sends_is_struck(tmp_path, monkeypatch):
     """iperf3's TCP beside the gradients of its host: both lose packets, both arrive. Nothing is lost while TCP begins,
     which would repeat a SYN only after a second."""

@@ -52,6 +52,7 @@ def test_a_tutorials_script_ends_as_one_process_does(tmp_path, cell):
     assert (row.packets_struck > 0) == (cell.loss_percent > 0)
 
 
+@pytest.mark.minutes
 def test_all_reduces_of_flat_gradients(tmp_path):
     weights, checks = train(tmp_path, Cell("SwitchML", 2, 1), "--steps", str(STEPS))
     assert weights == [program.reference(2, STEPS, as_integers)[0]] * 2

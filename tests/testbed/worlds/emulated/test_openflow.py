@@ -114,6 +114,7 @@ def test_what_takes_the_carrier() -> None:
 class TestForReal:
     pytestmark = needs_ovs
 
+    @pytest.mark.minutes
     def test_the_controller_is_killed_and_comes_back(self, tmp_path: Path) -> None:
         """A job of six seconds: on a busy machine a new controller takes three until it has a switch."""
         result = run_scenario(load_scenario("accelerator-openflow", ["job.iterations=25"]), tmp_path / "run")

@@ -34,6 +34,7 @@ from tests.support.emulated import (
     processes_of,
 )
 from tests.support.records import held
+from tests.support.selection import some_at_once
 from topologies import Direction
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError
 from workloads.events import WorkerFinished
@@ -309,7 +310,7 @@ def test_a_rate_changes_for_its_window(run: Run, monkeypatch: pytest.MonkeyPatch
     assert len(run.told("FaultHealed", fault="rate-1", target="h1-s1")) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", some_at_once([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], quick=[signal.SIGTERM]))
 def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     before = signal.getsignal(number)
 
@@ -326,7 +327,9 @@ def test_an_interruption_tears_down_and_is_told(run: Run, number: int) -> None:
     assert signal.getsignal(number) is before
 
 
-@pytest.mark.parametrize("step", ["_add_node", "_enter", "_add_link", "_configure", "_verify"])
+@pytest.mark.parametrize(
+    "step", some_at_once(["_add_node", "_enter", "_add_link", "_configure", "_verify"], quick=["_add_link", "_verify"])
+)
 def test_an_interruption_during_the_build(run: Run, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     took = getattr(network_module._Builder, step)
     made = []

@@ -20,6 +20,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import Simulation, simulate
 from tests.support.schedules import SCHEDULES
+from tests.support.selection import some_at_once
 from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.costs import flat, sent_bytes
 from workloads.events import CollectiveCompleted, CollectiveStarted, RcStatistics, Retransmission
@@ -62,7 +63,7 @@ def test_loss_on_every_link(collective: str, recovery: str, hosts: int) -> None:
     assert any(isinstance(record.event, Retransmission) for record in history)
 
 
-@pytest.mark.parametrize("collective", NAMES)
+@pytest.mark.parametrize("collective", some_at_once(NAMES, late=["sharded_ps"]))
 @settings(max_examples=25, deadline=None)
 @given(hosts=st.integers(2, 12), elements=st.integers(12, 5_000), seed=st.integers(0, 99), loss=st.sampled_from([0, 2]))
 def test_any_number_of_hosts_and_elements(collective: str, hosts: int, elements: int, seed: int, loss: int) -> None:
