@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,12 +28,8 @@ from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.plan.paths import data_flows
-from testbed.runs.run import run_scenario
-from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation, simulate
-from tests.support.emulated import needs_root
 from tests.support.flow_path import flow_path
-from tests.support.passing import assert_passes
 from tests.support.records import a_record, event_with
 from tests.support.references import contributions, flat_fold, ring_fold, sha256
 from tests.support.simulation import digests, expected_digests, of, rack_plan
@@ -386,16 +381,3 @@ def test_the_check_is_silent_where_there_is_no_accelerator(good: CheckContext) -
     assert skip_steering(good) is None
     assert skip_steering(CheckContext(rack_plan(), [])) == ""
     assert skip_steering(CheckContext(plan_of(collective="ring"), [])) == "nothing is aggregated in this run"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("accelerator-lossy", marks=[*needs_root, pytest.mark.minutes]),
-        pytest.param("accelerator-dies", marks=needs_root),
-    ],
-)
-def test_real_packets(name: str, tmp_path: Path) -> None:
-    scenario = load_scenario(name, world="emulated")
-    result = run_scenario(scenario, tmp_path / "run")
-    assert_passes(result.document)
