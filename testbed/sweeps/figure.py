@@ -12,7 +12,7 @@ from typing import Any
 from testbed.comparison.units import title_of, unit_of
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.statistics import CONFIDENCE
+from testbed.sweeps.statistics import interval_words
 from testbed.sweeps.values import number_of, shown_value
 
 __all__ = ["write_plots"]
@@ -116,9 +116,12 @@ def _add_legend(drawing: Any, handles: Sequence[Any], labels: Sequence[str], tit
 def _caption(finished: FinishedScenarios, figure: str, groups: Sequence[Group], left_out: int) -> str:
     seeds = max(len(group.points) for group in groups)
     text = f"{finished.sweep.name}: "
+    bars = interval_words(found.count for group in groups if (found := group.summary(figure)) is not None)
     text += (
-        f"median of {seeds} seeds; bars: {CONFIDENCE:.0%} confidence interval of it (bootstrap)"
-        if seeds >= 3
+        f"median of {seeds} seeds; bars: {bars}"
+        if bars
+        else f"median of {seeds} seeds"
+        if seeds > 2
         else "median of the seeds"
         if seeds > 1
         else "one run each"

@@ -15,7 +15,7 @@ from testbed.reading.problems import closest
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
-from testbed.sweeps.statistics import CONFIDENCE, Summary
+from testbed.sweeps.statistics import CONFIDENCE, Summary, interval_words
 from testbed.sweeps.values import shown_value
 from testbed.terminal.folding import fold
 from testbed.terminal.stream import PROSE
@@ -114,7 +114,8 @@ def _values(summary: Summary | None) -> dict[str, Any] | None:
         return None
     bounds = {"low": summary.low, "high": summary.high} if summary.has_interval else {"low": None, "high": None}
     return {
-        "runs": summary.count, "median": summary.median, **bounds, "least": summary.least, "most": summary.most,
+        "runs": summary.count, "median": summary.median, **bounds, "coverage": summary.coverage,
+        "least": summary.least, "most": summary.most,
         "lower_quartile": summary.lower_quartile, "upper_quartile": summary.upper_quartile,
     }  # fmt: skip
 
@@ -181,7 +182,8 @@ def _verdicts(finished: FinishedScenarios) -> dict[str, int]:
 def _figure_table(finished: FinishedScenarios, groups: Sequence[Group], figure: str, width: int) -> Iterator[str]:
     seeds = max(len(group.points) for group in groups)
     over = f", median of {seeds} seeds" if seeds > 1 else ""
-    interval = f" ({CONFIDENCE:.0%} confidence interval of the median)" if seeds >= 3 else ""
+    words = interval_words(found.count for group in groups if (found := group.summary(figure)) is not None)
+    interval = f" ({words})" if words else ""
     dimensions = finished.sweep.dimensions
     across = (
         finished.sweep.variant_name

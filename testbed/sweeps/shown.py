@@ -9,7 +9,7 @@ __all__ = ["show_summary"]
 
 
 def show_summary(figure: str, summary: Summary | None) -> str:
-    """`443 ms (420 to 470)`: median and confidence interval; `-`: no figure."""
+    """`443 ms (420 to 470)`: median and its confidence interval; `-`: no figure."""
     if summary is None:
         return "-"
     if not summary.has_interval or summary.low == summary.high:

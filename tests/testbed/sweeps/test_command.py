@@ -82,7 +82,7 @@ def test_the_command_tells_and_writes_all(
     told = capsys.readouterr()
     assert told.err == ""
     assert "rack-lossy: 6 runs at 2 points: 6 pass" in told.out
-    assert "jct_s, median of 3 seeds (95% confidence interval of the median)" in told.out
+    assert "jct_s, median of 3 seeds (range: 75.0 % confidence interval of the median)" in told.out
     names = {path.name for path in (tmp_path / "runs/sweeps/rack-lossy").iterdir()}
     assert names == {
         "matrix.html", "plot-jct_s.pdf", "plot-jct_s.svg", "points", "results.csv", "results.json", "results.jsonl",

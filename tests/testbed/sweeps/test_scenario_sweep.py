@@ -153,6 +153,7 @@ def test_files_hold_every_run(finished: FinishedScenarios) -> None:
         groups = list(csv.DictReader(file))
     assert [row["pass"] for row in groups] == ["3", "3", "0", "3", "3", "0"]
     assert float(groups[1]["low"]) <= float(groups[1]["median"]) <= float(groups[1]["high"])
+    assert float(groups[1]["coverage"]) == 0.75
     kept = finished.folder / "points" / rows[0]["point"]
     assert {path.name for path in kept.iterdir()} == {"scenario.yaml", "result.json"}
 
@@ -167,7 +168,7 @@ def test_plots_have_error_bars_labels_and_both_formats(finished: FinishedScenari
         "netreduce",
         "switchml",
         "5%",
-        "median of 3 seeds; bars: 95% confidence interval",
+        "median of 3 seeds; bars: range: 75.0 % confidence interval",
     ):
         assert word in text, word
     assert text.count("LineCollection") >= 2, "error bars of both protocols"
