@@ -16,7 +16,9 @@ from pathlib import Path, PurePath
 
 from workloads.errors import ScenarioError
 
-__all__ = ["allowed_folders", "distrust", "require_trusted", "trusted_users", "write_file", "write_named"]
+__all__ = [
+    "allowed_folders", "distrust", "open_private", "require_trusted", "trusted_users", "write_file", "write_named",
+]  # fmt: skip
 
 _CODE = Path(__file__).resolve().parent
 _MOST_LINKS = 40
@@ -90,6 +92,26 @@ def write_file(path: Path, data: bytes | str) -> None:
     finally:
         if folder is not None:
             os.close(folder)
+
+
+def open_private(path: Path) -> int:
+    """A handle to read and write a file of our own, as a lock; it is made, and its folder, where they are not there. No
+    link is followed. Raises ScenarioError where somebody else could change it, or it is no plain file of its own."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    require_trusted(path.parent)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        raise _no_own_file(path, error.strerror or str(error)) from error
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid not in trusted_users() or status.st_nlink != 1:
+        os.close(handle)
+        raise _no_own_file(path, "another kind of file, another owner or another name of one")
+    return handle
+
+
+def _no_own_file(path: Path, found: str) -> ScenarioError:
+    return ScenarioError("is not our own file", file=str(path), found=found, allowed="a plain file, or nothing there")
 
 
 def write_named(path: Path, data: bytes | str, *, key: str) -> None:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workloads.errors import HostCapabilityError, LabError
+from workloads.trusted import open_private
 
 __all__ = ["Owner", "state_folder"]
 
@@ -46,7 +47,7 @@ class Owner:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """No other command of this user changes this lab meanwhile. Raises LabError. The lock ends with its process."""
-        handle = os.open(self._folder / f"lab-{self.lab}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = open_private(self._folder / f"lab-{self.lab}.lock")
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

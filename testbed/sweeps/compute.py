@@ -4,7 +4,7 @@ too."""
 from __future__ import annotations
 
 import fcntl
-import tempfile
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -13,17 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from testbed.comparison.figures import flat_figures
+from testbed.kernel.ledger import state_dir
+from testbed.lab.owner import state_folder
 from testbed.runs.needs import require_root
 from testbed.runs.run import judge_scenario
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, set_words
 from workloads.errors import HostCapabilityError, LabError, ScenarioError
+from workloads.trusted import open_private
 
 __all__ = ["compute_point", "failed"]
 
 _REAL = ("emulated", "lab")
 """worlds that share this machine or a lab: one run at a time"""
-_LOCK = "ina-testbed-sweep.lock"
+_LOCK = "sweep.lock"
 _SHOWN_CHECKS = 3
 
 
@@ -87,7 +90,14 @@ def _alone(world: str) -> Iterator[None]:
         yield
         return
     require_root("the emulated world", "with --world simulated it needs none") if world == "emulated" else None
-    path = Path(tempfile.gettempdir()) / _LOCK
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    handle = open_private(_lock_folder() / _LOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)
+
+
+def _lock_folder() -> Path:
+    """One for all that may make networks here; of others, a folder of their own."""
+    return state_dir() if os.geteuid() == 0 else state_folder()

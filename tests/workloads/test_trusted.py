@@ -15,7 +15,7 @@ from testbed.cli import main
 from testbed.kernel.processes import boot_id, identify, pid_namespace
 from workloads.errors import ScenarioError
 from workloads.native import build
-from workloads.trusted import distrust, require_trusted, write_file
+from workloads.trusted import distrust, open_private, require_trusted, write_file
 
 MALLORY = 54_321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
@@ -88,6 +88,38 @@ def test_a_file_is_written_whole_and_follows_no_link(tmp_path: Path) -> None:
     assert (victim.read_text(), (tmp_path / "result.json").read_text()) == ("kept", "ours")
     assert not (tmp_path / "result.json").is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["result.json", "victim"]
+
+
+def test_a_private_file_is_made_and_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "x.lock"
+    for _ in range(2):
+        os.close(open_private(path))
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("plant", ["link", "dangling", "hard link", "pipe", "folder"])
+def test_what_somebody_planted_in_its_place_is_not_opened(tmp_path: Path, plant: str) -> None:
+    path, target = tmp_path / "x.lock", tmp_path / "target"
+    if plant != "dangling":
+        target.write_text("kept")
+    if plant == "hard link":
+        os.link(target, path)
+    elif plant == "pipe":
+        os.mkfifo(path)
+    elif plant == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(target)
+    with pytest.raises(ScenarioError, match="is not our own file"):
+        open_private(path)
+    assert target.exists() is (plant != "dangling")
+    assert plant == "dangling" or target.read_text() == "kept"
+
+
+def test_a_private_file_lies_in_no_folder_of_another_user(foreign: Path) -> None:
+    with pytest.raises(ScenarioError, match="others could change what is in this folder"):
+        open_private(foreign / "x.lock")
 
 
 def test_a_file_that_cannot_be_written_names_itself(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import mmap
 import os
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -26,16 +27,26 @@ from workloads.ranks.wire import (
     WireProblem,
 )
 from workloads.ranks.wire import encode as encode_message
+from workloads.trusted import trusted_users
 
-__all__ = ["SOCKET_VARIABLE", "NetworkFailed", "RankClient", "default_socket"]
+__all__ = ["SOCKET_VARIABLE", "NetworkFailed", "RankClient", "default_socket", "untrusted_peer"]
 
 SOCKET_VARIABLE = "INA_SOCKET"
 _JOIN_S = 60.0
+_CREDENTIALS = struct.Struct("iII")
+"""pid, user, group (unix(7), SO_PEERCRED)"""
 _WELCOME_BYTES = 1 << 16
 
 
 class NetworkFailed(RuntimeError):
     """The network sums nothing any more; the text says why."""
+
+
+def untrusted_peer(connection: socket.socket) -> str | None:
+    """Who listens at the other end of a unix socket, where that is a user who could not change our code either."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user = _CREDENTIALS.unpack(credentials)[1]
+    return None if user in trusted_users() else str(user)
 
 
 def default_socket() -> str:
@@ -62,6 +73,8 @@ class RankClient:
         try:
             self._socket.settimeout(_JOIN_S)
             self._socket.connect(path)
+            if (stranger := untrusted_peer(self._socket)) is not None:
+                raise NetworkFailed(f"the network at {path} is of user {stranger}, who could give out any sum")
             self._socket.sendall(encode_message(Join(VERSION, rank, size, os.getpid())))
             self.welcome, memory, more = self._await_welcome()
         except (OSError, WireProblem) as error:

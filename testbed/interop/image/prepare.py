@@ -17,6 +17,7 @@ from testbed.interop.image.modules import insertion_order, parse_dependencies
 from testbed.interop.image.vmlinux import extract_vmlinux
 from testbed.interop.packages import run_tool
 from workloads.errors import HostCapabilityError
+from workloads.trusted import open_private
 
 __all__ = ["Image", "default_work_folder", "prepare_image"]
 
@@ -151,6 +152,9 @@ def _version_of(archive: Path) -> str:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """One process at a time makes things in a work folder."""
-    with path.open("w") as handle:
+    handle = open_private(path)
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(handle)

@@ -44,7 +44,7 @@ def _serve(base: Path) -> int:
         os._exit(0)
     os.close(read)
     null = os.open(os.devnull, os.O_RDWR)
-    log = os.open(base / "agent.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    log = os.open(base / "agent.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     for number, handle in ((0, null), (1, log), (2, log)):
         os.dup2(handle, number)
     os.chdir(base)

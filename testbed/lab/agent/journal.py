@@ -13,7 +13,7 @@ __all__ = ["read_json", "write_json"]
 def write_json(path: Path, value: Any) -> None:
     """Raises OSError (a full disk, for instance); then the old content is still there."""
     fresh = path.with_name(f".{path.name}.new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             data = memoryview(json.dumps(value, separators=(",", ":")).encode())

@@ -41,7 +41,7 @@ class AgentServer:
         if len(str(path)) > _MAX_PATH:
             raise OSError(f"{path} is too long for a socket")
         # The kernel lets go of it however we end; a socket file without a living agent means nothing.
-        self._lock = os.open(base / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(base / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -91,7 +91,9 @@ class _Keeper:
         for name in FILES:
             self.ledger.note(PathEntry(name, "file"))
         self.ledger.note(PathEntry(KEEPER_SOCKET, "socket"))
-        log = os.open(folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        log = os.open(
+            folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
         os.dup2(log, 1)
         os.dup2(log, 2)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
