@@ -7,14 +7,13 @@ all spines, by the hash of each message.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from testbed.bench.measure import Measurement, Told, measure
 from testbed.bench.rows import Row, for_whom, spread
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads
+from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
@@ -109,13 +108,13 @@ def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
 def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
     """Bytes up the fabric, from the captures of the leaves."""
     scenario = fabric_scenario("netreduce", hosts, size, rate_bps=rate_bps, world=world, seed=1, capture=True)
-    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
-        result = run_scenario(scenario, Path(folder) / "run", pcap=True)
+    with scratch() as folder:
+        result = run_scenario(scenario, folder / "run", pcap=True)
         run = Told.of(result.document)
         if result.document["verdict"] == "fail":
             raise InternalError(f"{scenario.name}: {result.document['checks']}")
         plan = make_plan(scenario)
-        captures = tuple(Path(folder) / "run" / f"{config.name}.pcapng" for config in plan.switches)
+        captures = tuple(folder / "run" / f"{config.name}.pcapng" for config in plan.switches)
         loads = list(leaf_loads(CheckContext(plan, result.history, captures)))
     messages = -(-size // (_MESSAGE_PACKETS * _PATH_MTU - INA_HEADER_BYTES)) + scenario.job.hello
     expected = size + messages * INA_HEADER_BYTES

@@ -5,10 +5,8 @@ capacity: else the rates would prove nothing. With losses the sums must be as ex
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 
 from testbed.bench.measure import Told
@@ -18,6 +16,7 @@ from testbed.faults.model import Loss
 from testbed.figures.routes import Measured, measured, spans_of
 from testbed.history import Record
 from testbed.history.events import ShapingMeasured
+from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
@@ -134,8 +133,8 @@ def grid_scenario(
 def run_grid(scenario: Scenario) -> Run:
     """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
     settings = _SETTINGS[scenario.world]
-    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
-        result = run_scenario(scenario, Path(folder) / "run")
+    with scratch() as folder:
+        result = run_scenario(scenario, folder / "run")
     complete = scenario.time_limit_ns > 60_000_000_000
     wrong = [check for check in result.document["checks"] if check["verdict"] == "fail"]
     if complete and wrong:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from switch_nodes.events import PlaneStatistics
 from testbed.history import of_kind
+from testbed.kernel.scratch import scratch
 from testbed.runs.run import run_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
@@ -87,8 +86,8 @@ def _window_messages(rate_bps: int, path_mtu: int) -> int:
 
 def measure(scenario: Scenario) -> Measurement:
     """Raises InternalError when the run's sums are not right: a fast wrong answer is no measurement."""
-    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
-        result = run_scenario(scenario, Path(folder) / "run")
+    with scratch() as folder:
+        result = run_scenario(scenario, folder / "run")
     document = result.document
     wrong = [c for c in document["checks"] if c["verdict"] == "fail"]
     if wrong:

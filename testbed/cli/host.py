@@ -75,6 +75,10 @@ def run_cleanup(args: argparse.Namespace) -> int:
     from testbed.kernel.cleanup import clean
 
     removed = clean(args.run_id)
+    if args.run_id is None:
+        from testbed.train.place import remove_dead_place
+
+        removed += tuple(filter(None, [remove_dead_place()]))
     if not args.quiet:
         for item in removed:
             say(f"removed {item}")

@@ -6,16 +6,15 @@ import argparse
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.dilating import add_dilation, dilated
 from testbed.cli.running import require_root
+from testbed.kernel.scratch import scratch
 from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 
@@ -77,9 +76,9 @@ def run_shell(args: argparse.Namespace) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     lines = args.lines or (None if sys.stdin.isatty() else sys.stdin.read().splitlines())
     with (
-        tempfile.TemporaryDirectory(prefix="ina-shell-") as folder,
+        scratch() as folder,
         Interruption() as interruption,
-        open_session(scenario, Path(folder), interruption) as session,
+        open_session(scenario, folder, interruption) as session,
     ):
         try:
             with _ending_after(limit_s):

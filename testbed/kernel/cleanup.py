@@ -28,6 +28,7 @@ from testbed.kernel.ledger import (
 )
 from testbed.kernel.namespaces import inside, namespace_inode, processes_inside
 from testbed.kernel.processes import ProcessId, boot_id, end_processes, is_alive, pid_namespace
+from testbed.kernel.scratch import remove_dead_scratch
 from workloads.errors import ScenarioError
 
 __all__ = ["clean", "find_leftovers", "remove_run"]
@@ -61,6 +62,8 @@ def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
         if alive is not None and alive.pid != os.getpid() and end_processes([alive]):
             done.append(f"process {alive.pid} (owner of {folder.name})")
         done += remove_run(folder, owner, entries)
+    if run_id is None:
+        done += remove_dead_scratch()
     return tuple(done)
 
 

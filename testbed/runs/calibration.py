@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from switch_nodes.events import PlaneStatistics
 from testbed.estimate.dilation import Calibration
 from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
+from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.emulated import EmulatedWorld
@@ -121,8 +121,8 @@ def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:
 def _costs(scenario: Scenario) -> dict[str, float]:
     """CPU time per packet, by role."""
     records: list[Record] = []
-    with tempfile.TemporaryDirectory(prefix="ina-calibration-") as folder:
-        EmulatedWorld().run(make_plan(scenario), Path(folder) / "run", records.append)
+    with scratch() as folder:
+        EmulatedWorld().run(make_plan(scenario), folder / "run", records.append)
     switches = {switch.name for switch in scenario.topology.switches}
     spent, handled = dict.fromkeys(_ROLES, 0), dict.fromkeys(_ROLES, 0)
     for record in of_kind(records, PlaneStatistics):

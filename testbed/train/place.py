@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import tempfile
 from pathlib import Path
 
+from testbed.kernel.scratch import make_scratch
 from workloads.errors import ScenarioError
-from workloads.ranks.client import default_socket
+from workloads.ranks.client import default_socket, untrusted_peer
 from workloads.ranks.wire import Down, encode
-from workloads.trusted import require_trusted
+from workloads.trusted import distrust, require_trusted
 
-__all__ = ["SOCKET_NAME", "default_place", "end_network", "give_to_caller", "make_place"]
+__all__ = ["SOCKET_NAME", "default_place", "end_network", "give_to_caller", "make_place", "remove_dead_place"]
 
 SOCKET_NAME = "ranks.sock"
 _LONGEST_PATH = 107
@@ -29,7 +29,7 @@ def make_place(wanted: Path | None) -> Path:
     """A folder that nobody else can enter. Raises ScenarioError where a network is up already, or somebody else's
     folder lies."""
     if wanted is None:
-        return Path(tempfile.mkdtemp(prefix="ina-", dir="/tmp"))  # TMPDIR may be too long for a socket
+        return make_scratch(Path("/tmp"))  # TMPDIR may be too long for a socket
     if len(os.fsencode(wanted / SOCKET_NAME)) > _LONGEST_PATH:
         raise ScenarioError(
             "too long for a socket", file="tb up", key="--place", found=str(wanted),
@@ -49,6 +49,18 @@ def make_place(wanted: Path | None) -> Path:
             ) from None
         _clear(wanted)
     return wanted
+
+
+def remove_dead_place() -> str | None:
+    """What a killed `tb up` left where the backend looks; what was removed, for people."""
+    folder = default_place()
+    if not folder.is_dir() or folder.is_symlink() or distrust(folder) is not None or _is_served(folder / SOCKET_NAME):
+        return None
+    with contextlib.suppress(ScenarioError, OSError):  # something else lies there, too
+        _clear(folder)
+        folder.rmdir()
+        return f"folder {folder}"
+    return None
 
 
 def give_to_caller(folder: Path) -> None:
@@ -72,6 +84,8 @@ def end_network(place: Path, timeout_s: float) -> None:
                 found=f"nobody listens in {place}",
                 allowed="one of `tb up SCENARIO`",
             ) from error
+        if (stranger := untrusted_peer(client)) is not None:
+            raise ScenarioError("is the network of another user", file="tb down", found=f"{place}, of user {stranger}")
         client.sendall(encode(Down()))
         with contextlib.suppress(ConnectionResetError):
             while client.recv(4096):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +14,7 @@ from testbed.bench.evolution.cells import COMPUTE_NS, Cell
 from testbed.bench.ina.processes import in_processes
 from testbed.history import of_kind
 from testbed.history.events import ShapingMeasured
+from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.runs.codeversion import model_version
 from testbed.runs.run import run_scenario
@@ -57,8 +57,8 @@ class Figures:
 def measure_cell(cell: Cell, world: str = "simulated") -> Figures:
     """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
     scenario = cell.scenario(world)
-    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
-        result = run_scenario(scenario, Path(folder) / "run")
+    with scratch() as folder:
+        result = run_scenario(scenario, folder / "run")
     document = result.document
     wrong = [check for check in document["checks"] if check["verdict"] == "fail"]
     if wrong:

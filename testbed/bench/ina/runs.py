@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from testbed.bench.ina.place import Point
 from testbed.bench.ina.processes import in_processes
 from testbed.bench.measure import Told
+from testbed.kernel.scratch import scratch
 from testbed.runs.run import run_scenario
 from workloads.errors import InternalError
 
@@ -47,8 +46,8 @@ class Figures:
 def measure_point(point: Point) -> Figures:
     """Raises InternalError when a sum is wrong or a job does not end: such a run is no measurement."""
     scenario = point.scenario()
-    with tempfile.TemporaryDirectory(prefix="ina-bench-") as folder:
-        document = run_scenario(scenario, Path(folder) / "run").document
+    with scratch() as folder:
+        document = run_scenario(scenario, folder / "run").document
     place = f"{scenario.name}, memory {point.memory}, seed {point.seed}, {scenario.world} world"
     return figures_of(document, place)
 

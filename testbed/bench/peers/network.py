@@ -3,7 +3,6 @@ where our switch would be, and losses by eBPF where frames arrive."""
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, LinkEntry
 from testbed.kernel.links import UP, set_flags
 from testbed.kernel.namespaces import inside, namespace_inode
+from testbed.kernel.scratch import scratch
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.world import NEEDS
 from topologies import DIRECTIONS, Direction, Topology, format_ip
@@ -95,9 +95,9 @@ class PeerNetwork:
 def open_network(topology: Topology) -> Iterator[PeerNetwork]:
     """A rack. Raises HostCapabilityError, KeyboardInterrupt, and InternalError when something is left afterwards."""
     left: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="ina-peers-") as name, Interruption() as interruption:
+    with scratch() as name, Interruption() as interruption:
         require(NEEDS)
-        with own_ledger(Path(name), left.extend) as ledger:
+        with own_ledger(name, left.extend) as ledger:
             from testbed.worlds.emulated.network import build
 
             network = build(topology, ledger, interruption.check)
@@ -107,7 +107,7 @@ def open_network(topology: Topology) -> Iterator[PeerNetwork]:
                     with inside(network.pid(node.name)):
                         # What one all-reduce learnt of a peer is not for the next one.
                         _NO_METRICS.write_text("1", encoding="ascii")
-                yield PeerNetwork(network, ledger, Path(name), interruption)
+                yield PeerNetwork(network, ledger, name, interruption)
             finally:
                 network.stop()
     if left:

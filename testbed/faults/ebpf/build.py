@@ -7,10 +7,10 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from testbed.kernel.scratch import remove_dead_scratch, scratch
 from workloads.errors import HostCapabilityError, InternalError
 from workloads.trusted import distrust
 
@@ -41,8 +41,9 @@ def build_object(source: Path = SOURCE) -> Path:
             continue
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                made = Path(scratch) / name
+            remove_dead_scratch([folder])
+            with scratch(folder) as here:
+                made = here / name
                 _compile(clang, source, made)
                 made.replace(folder / name)
             return folder / name
