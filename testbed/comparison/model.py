@@ -15,6 +15,10 @@ from workloads.errors import ScenarioError
 
 __all__ = ["Comparison", "Row", "Side", "compare_runs"]
 
+_CODE = (
+    "version", "source", "own_code", "code", "event_loop", "backend", "host_version", "python", "numpy",
+    "kernel", "data_plane", "mininet",
+)  # fmt: skip
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -65,6 +69,8 @@ class Comparison:
     """verdicts; `skipped` where a check was not made"""
     faults: tuple[Row, ...]
     """strikes"""
+    code: tuple[Row, ...]
+    """what ran: versions of the code, compiled or not, Python and its libraries; only what differs"""
 
 
 def compare_runs(run_dirs: Sequence[Path]) -> Comparison:
@@ -84,6 +90,7 @@ def compare_runs(run_dirs: Sequence[Path]) -> Comparison:
         _rows(sides, lambda side: side.figures),
         _rows(sides, _verdicts),
         _rows(sides, lambda side: {fault["name"]: fault["strikes"] for fault in side.document["faults"]}),
+        tuple(row for row in _rows(sides, _code) if row.differs),
     )
 
 
@@ -96,6 +103,12 @@ def _side(letter: str, run_dir: Path) -> Side:
 def _verdicts(side: Side) -> dict[str, str]:
     found = {check["name"]: check["verdict"] for check in side.document["checks"]}
     return found | {item["name"]: "skipped" for item in side.document["skipped"]}
+
+
+def _code(side: Side) -> dict[str, str]:
+    """Without what a machine is: its load and its name say nothing of the code."""
+    found = side.document.get("environment") or {}
+    return {name: str(found[name]) for name in _CODE if name in found}
 
 
 def _rows(sides: Sequence[Side], of: Callable[[Side], Mapping[str, Any]]) -> tuple[Row, ...]:

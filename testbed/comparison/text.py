@@ -41,6 +41,7 @@ def comparison_document(found: Comparison) -> dict[str, Any]:
         ],
         "checks": rows(found.checks),
         "faults": rows(found.faults),
+        "code": rows(found.code),
     }
 
 
@@ -63,7 +64,7 @@ def comparison_text(found: Comparison, width: int = PROSE) -> Iterator[str]:
             yield f"  {f'all {same:,} are equal' if same else 'none'}"
             continue
         cells = [[row.name, *shown(row)] for row in other]
-        text = () if rows is found.figures or rows is found.faults else range(len(letters) + 1)
+        text = () if rows in (found.figures, found.faults) else range(len(letters) + 1)
         yield from table_lines(["", *letters], cells, width, text=text or (0,), keys=1)
 
 
@@ -97,6 +98,7 @@ def comparison_page(found: Comparison) -> str:
 def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Row], Any]]:
     yield "keys of the scenario that differ", found.keys, _plain
     yield f"figures, and how many times that of {found.sides[0].letter}", found.figures, _with_ratios
+    yield "code that ran, where it differs", found.code, _plain
     yield "checks", found.checks, _plain
     yield "faults: strikes", found.faults, _plain
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from workloads.errors import HostCapabilityError
 __all__ = ["address_space", "lack_of", "needs_room", "require_memory"]
 
 _LEAST_BYTES = 400 << 20
+_ELSEWHERE = "name another folder: --out DIR"
+_FULL_BYTES = 1 << 20
+"""a file system with less is the one that refused a write"""
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
@@ -74,14 +78,34 @@ def address_space() -> int | None:
 
 
 def _no_room(folder: Path, error: OSError) -> HostCapabilityError:
-    free = ""
-    with contextlib.suppress(OSError):
-        status = os.statvfs(folder)
-        free = f", {status.f_bavail * status.f_frsize:,} bytes are free"
+    where, free = _refusing(folder, error)
     return HostCapabilityError(
-        f"room in {error.filename or folder} ({error.strerror}{free})",
-        "make room there, or name another folder: --out DIR",
+        f"room in {error.filename or where} ({error.strerror}{free})",
+        "make room there, or " + ("set TMPDIR to another folder" if where != folder else _ELSEWHERE),
     )
+
+
+def _refusing(folder: Path, error: OSError) -> tuple[Path, str]:
+    """The folder whose file system refused, and what is free there, in words. A write to an open file names none: then
+    it is the one without room, of those that we write to; where all have some, nothing is said of it."""
+    if isinstance(error.filename, str | bytes):
+        named = Path(os.fsdecode(error.filename)).absolute()
+        return folder, _free(next(place for place in (named, *named.parents) if place.exists()))
+    for place in (folder, Path(tempfile.gettempdir()), Path.cwd()):
+        with contextlib.suppress(OSError):
+            status = os.statvfs(place)
+            if status.f_bavail * status.f_frsize < _FULL_BYTES or (status.f_files and not status.f_favail):
+                return place, _free(place)
+    return folder, ""
+
+
+def _free(place: Path) -> str:
+    with contextlib.suppress(OSError):
+        status = os.statvfs(place)
+        if status.f_files and not status.f_favail:
+            return ", no file more can be made"
+        return f", {status.f_bavail * status.f_frsize:,} bytes are free"
+    return ""
 
 
 @contextlib.contextmanager

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from switch_nodes.program_files import program_path
 from testbed.runs.importedfiles import imported_files, module_files
+from testbed.scenario.model import Scenario
+from testbed.scenario.own_code import is_own_code
 from workloads.native.build import LIBRARIES, native_status
 
-__all__ = ["code_version", "model_version", "program_version"]
+__all__ = ["code_version", "model_version", "program_version", "versions_of"]
 
 _TOP = Path(__file__).parents[2]
 _PACKAGES = ("switch_nodes", "testbed", "topologies", "workloads")
@@ -41,6 +43,13 @@ def program_version(program: str) -> str:
         more.append(_digest(path.parent, [path], named=False))
         more += [_digest(file.parent, [file]) for file in imported_files(path, _is_the_users)]
     return hashlib.sha256("\0".join((code_version(), *more)).encode()).hexdigest()[:_DIGITS] if more else code_version()
+
+
+def versions_of(scenario: Scenario) -> dict[str, str]:
+    """For the environment of a run: the version of our sources, and of the user's own files that ran."""
+    named = dict.fromkeys(name for name in (scenario.switch.program, scenario.job.collective) if is_own_code(name))
+    own = {"own_code": ", ".join(f"{name} {program_version(name)}" for name in named)} if named else {}
+    return {"source": code_version(), **own}
 
 
 @cache

@@ -6,11 +6,10 @@ import json
 import os
 import secrets
 import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from testbed.figures.metrics import figures_of, metrics
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.kernel.room import needs_room
+from testbed.kernel.scratch import scratch
 from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, to_json
 from testbed.report.html import html_report
@@ -37,6 +37,7 @@ from testbed.runs.attempts import (
     twice,
     with_dilation,
 )
+from testbed.runs.codeversion import versions_of
 from testbed.runs.kepthistory import load_history
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
@@ -174,15 +175,16 @@ def run_scenario(
 def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
     """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command
     that repeats it. Raises as `run_scenario`."""
-    with tempfile.TemporaryDirectory(prefix="ina-point-") as folder:
+    with scratch() as folder:
         if scenario.world != "simulated":
-            return run_scenario(scenario, Path(folder) / "run").document | {"replay": replay}
+            return run_scenario(scenario, folder / "run").document | {"replay": replay}
         plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
         require_memory(plan)
         # Nobody reads these captures but the checkers: files would be written, and read, for nothing.
         taps = _memory_taps(plan)
-        facts = _simulated(taps).run(plan, Path(folder), records.append)
+        facts = _simulated(taps).run(plan, folder, records.append)
         captures = facts.captures if taps is None else tuple(taps.values())
+        facts = replace(facts, environment=facts.environment | versions_of(scenario))
         context = CheckContext(facts.plan or plan, sort_history(records), captures)
         return judge(context, facts, world=scenario.world, replay=replay)
 
@@ -224,6 +226,7 @@ def _run_in(
         facts = world.run(plan, run_dir, on_record)
         took_s = time.monotonic() - began
     history = sort_history(log.records)
+    facts = replace(facts, environment=facts.environment | versions_of(scenario))
     plan = facts.plan or plan
     context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name

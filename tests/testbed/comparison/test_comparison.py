@@ -12,7 +12,7 @@ import testbed as tb
 from testbed.cli import main
 from testbed.comparison.figures import flat_figures
 from testbed.comparison.model import compare_runs
-from testbed.comparison.text import comparison_page, comparison_text
+from testbed.comparison.text import comparison_document, comparison_page, comparison_text
 from testbed.comparison.units import show_figure
 
 
@@ -48,6 +48,24 @@ def test_three_runs_as_text(runs: list[Path]) -> None:
     (liveness,) = [line.split() for line in lines if line.split()[:1] == ["liveness"]]
     assert liveness == ["liveness", "pass", "pass", "fail"]
     assert max(len(line) for line in list(comparison_text(compare_runs(runs), 80))[6:]) <= 80
+
+
+def test_other_code_is_a_difference(runs: list[Path], tmp_path: Path) -> None:
+    """Another version of the sources, Python in place of the C core; not the load of the machine."""
+    other = tmp_path / "other"
+    shutil.copytree(runs[0], other)
+    document = json.loads((other / "result.json").read_text(encoding="utf-8"))
+    assert len(document["environment"]["source"]) == 12
+    reason = "python (no compiler: cc is not there)"
+    document["environment"] |= {"source": "0123456789ab", "code": reason, "load": "high"}
+    (other / "result.json").write_text(json.dumps(document), encoding="utf-8")
+    found = compare_runs([runs[0], other])
+    assert {row.name: row.values[1] for row in found.code} == {"source": "0123456789ab", "code": reason}
+    lines = list(comparison_text(found, 120))
+    shown = lines[lines.index("code that ran, where it differs") :]
+    assert [line.split()[0] for line in shown[1:4] if line.split()][-2:] == ["source", "code"]
+    assert comparison_document(found)["code"][0]["differs"] is True
+    assert not compare_runs([runs[0], runs[0]]).code
 
 
 def test_equal_runs_have_nothing_to_tell(runs: list[Path]) -> None:

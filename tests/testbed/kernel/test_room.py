@@ -83,3 +83,63 @@ def test_what_does_not_fit_into_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (3, ""), done.stderr
     assert done.stderr.startswith("tb: this machine lacks memory: rack takes about 11.54 GB "), done.stderr
     assert "and 716.80 MB are available" in done.stderr
+
+
+@as_root
+def test_what_is_free_is_told_of_the_file_system_that_refused(tmp_path: Path) -> None:
+    """One that is full, and another one with room, from where the command was started."""
+    full = tmp_path / "full"
+    full.mkdir()
+    script = f"""
+import errno, os, sys, tempfile
+from pathlib import Path
+from testbed.kernel.room import lack_of
+full, here = Path({str(full)!r}), Path({str(tmp_path)!r})
+def fill(path, named):
+    try:
+        with open(path, "wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+    except OSError as error:
+        return str(lack_of(OSError(error.errno, error.strerror, *([str(path)] if named else [])), where))
+for where, named in ((here, True), (full, False)):
+    print(fill(full / "x", named))
+    os.remove(full / "x")
+where, tempfile.tempdir = here, str(full)
+print(fill(full / "x", False))
+where, tempfile.tempdir = here, str(here)
+os.chdir(here)
+print(fill(full / "x", False))
+"""
+    command = shlex.join([sys.executable, "-P", "-c", script])
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs -o size=64k none {full} && exec {command}"],
+        capture_output=True, text=True, timeout=120, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    named, under_it, temporary, unknown = done.stdout.splitlines()
+    lack, none = "this machine lacks room in ", "(No space left on device, 0 bytes are free); make room there, or "
+    assert named == f"{lack}{full}/x {none}name another folder: --out DIR"
+    assert under_it == f"{lack}{full} {none}name another folder: --out DIR"
+    assert temporary == f"{lack}{full} {none}set TMPDIR to another folder"
+    assert "bytes are free" not in unknown, "none that has room is blamed"
+
+
+@as_root
+def test_a_file_system_without_inodes_says_so(tmp_path: Path) -> None:
+    script = f"""
+import os
+from pathlib import Path
+from testbed.kernel.room import lack_of
+folder = Path({str(tmp_path)!r})
+try:
+    for number in range(1000):
+        (folder / str(number)).touch()
+except OSError as error:
+    print(lack_of(error, Path("/")))
+"""
+    command = shlex.join([sys.executable, "-P", "-c", script])
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs -o nr_inodes=20 none {tmp_path} && exec {command}"],
+        capture_output=True, text=True, timeout=120, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert "(No space left on device, no file more can be made)" in done.stdout
