@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol
+from typing import Protocol, cast
 
 from workloads.config import NodeConfig
 from workloads.errors import InternalError
 from workloads.machine import Machine
+from workloads.witness import Witnessed
 
-__all__ = ["HostMachine", "create_host"]
+__all__ = ["OWN_MODULES", "HostMachine", "create_host"]
+
+OWN_MODULES = "own_"
+"""of the names of modules that are files of the user's own"""
 
 
 class HostMachine(Machine, Protocol):
@@ -27,4 +31,4 @@ def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     if not module:
         raise InternalError(f"no Machine for a host of {type(config).__name__}")
     machine: HostMachine = getattr(import_module(module), function)(config, start_ns)
-    return machine
+    return cast(HostMachine, Witnessed(machine)) if module.startswith(OWN_MODULES) else machine

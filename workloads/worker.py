@@ -12,7 +12,7 @@ from workloads.collectives.registry import create_collective
 from workloads.collectives.slots import Verbs
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource
+from workloads.gradients import AwaitedSource, GradientSource, Vector
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -85,6 +85,11 @@ class WorkerMachine:
 
     def fill_batch(self, batch: FrameBatch, now: int) -> None:
         self._endpoint.fill_batch(batch, now)
+
+    @property
+    def result(self) -> Vector:
+        """Of the current iteration, or the last one until the next begins."""
+        return self._result[: len(self._gradient)]
 
     @property
     def endpoint(self) -> WorkerEndpoint:

@@ -8,6 +8,7 @@ from typing import Any
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.transitions import steps_of_kind
+from testbed.report.witnesses import slower_code
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import PROSE
 from testbed.terminal.words import amount, times
@@ -89,8 +90,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
             f"  {broken:,} did not finish, and nothing in {'its schedule' if broken == 1 else 'their schedules'} "
             "allows that"
         )
-    if document.get("ran", NATIVE) != NATIVE:
-        yield f"  code that ran: {document['ran']}"
+    if slower := slower_code({"code": document.get("ran", NATIVE)}):
+        yield f"  code that ran: {slower}"
     yield ""
     yield "Faults that struck"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):

@@ -10,11 +10,12 @@ from typing import Any
 
 from testbed import __version__
 from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
-from testbed.checkers.registry import Skipped
+from testbed.checkers.registry import OF_SUMS, SUMS_JUDGED, Skipped
 from testbed.checkers.twins import Figures, Twin, deviation
 from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
-from testbed.history.verdict import CheckResult, merge_results
+from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.plan import Plan
+from testbed.report.witnesses import reference_of
 from testbed.worlds.base import RunFacts
 
 __all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
@@ -44,8 +45,11 @@ def judge(
     checked = run_checks(context, (*judges_of(context), *more))
     impossible, seen_partly = _reasons(facts.skipped), _reasons(facts.partial)
     names = {item.name for item in impossible}
+    left = tuple(result for result in checked.results if result.name not in names)
+    if OF_SUMS in names:
+        left += (CheckResult(SUMS_JUDGED, Verdict.UNKNOWN, f"this world cannot supply what {OF_SUMS} needs"),)
     checked = Checked(
-        tuple(result for result in checked.results if result.name not in names),
+        left,
         (*(item for item in checked.skipped if item.name not in names), *impossible),
     )
     made = {result.name for result in checked.results}
@@ -117,6 +121,7 @@ def document(
         "recoveries": sorted({_recovery(part) for part in plan.parts}),
         "program": scenario.switch.program,
         "verdict": str(merge_results(checked.results)),
+        "reference": reference_of(plan),
         "expect": scenario.expect,
         "replay": replay,
         "checks": [_check(result) for result in checked.results],

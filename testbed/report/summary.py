@@ -9,6 +9,7 @@ from testbed.checkers.refused import refused_text
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
+from testbed.report.witnesses import exact_words, slower_code
 from testbed.terminal.folding import joined
 from testbed.terminal.words import times
 from workloads.native.account import NATIVE
@@ -69,7 +70,7 @@ def _code(environment: dict[str, str]) -> Iterator[Line]:
     if code is None:
         yield Line("code that ran: nobody told, so speeds may be those of the Python reference", "unknown", 2)
     elif code != NATIVE:
-        yield Line(f"code that ran: {code}; slower, with the same sums", "unknown", 2)
+        yield Line(f"code that ran: {slower_code(environment)}", "unknown", 2)
     if ": " in version:
         yield Line(f"hosts ran different versions: {version}", "unknown", 2)
 
@@ -367,7 +368,7 @@ def _verdict(result: dict[str, Any]) -> list[Line]:
     exact = any(check["name"] == "bit_exact" and check["verdict"] == "pass" for check in result["checks"])
     meaning = _MEANING[verdict]
     if verdict == "pass" and exact:
-        meaning = "every result is exact, bit for bit, and every check passed"
+        meaning = exact_words(result.get("reference"))
     elif approximate := [item["reason"] for item in result["skipped"] if item["name"] == "bit_exact"]:
         meaning += f"; {approximate[0]}"
     failed = [check["name"] for check in result["checks"] if check["verdict"] == verdict]

@@ -7,6 +7,7 @@ from collections import Counter
 
 from workloads.datagrams.training import Training
 from workloads.events import DatagramStatistics, FrameRejected
+from workloads.gradients import Vector
 from workloads.machine import Event
 
 __all__ = ["DatagramHost"]
@@ -29,6 +30,11 @@ class DatagramHost:
     def finished(self) -> bool:
         """All iterations are complete."""
         return self._training.finished
+
+    @property
+    def result(self) -> Vector:
+        """Of the current iteration, or the last one until the next begins."""
+        return self._training.result
 
     @property
     def failed(self) -> bool:

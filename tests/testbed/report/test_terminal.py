@@ -50,8 +50,10 @@ def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeyp
     ("environment", "line"),
     [
         ({}, "code that ran: nobody told, so speeds may be those of the Python reference"),
-        ({"code": "h1: native; h2: python (no cc)"}, ("code that ran: h1: native; h2: python (no cc); slower, with the "
-                                                     "same sums")),
+        (
+            {"code": "h1: native; h2: python (no cc)"},
+            "code that ran: h1: native; h2: python (no cc); about 20 times slower in virtual time, with the same sums",
+        ),
         ({"code": "native", "host_version": "h1: 12ab; h2: 34cd"}, "hosts ran different versions: h1: 12ab; h2: 34cd"),
         ({"code": "native", "host_version": "12ab"}, None),
     ],
