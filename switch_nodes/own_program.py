@@ -19,7 +19,17 @@ from switch_nodes.program_files import PROGRAM_KEY
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import event_record
 
-__all__ = ["ProgramFailed", "check_told", "deepest_place", "ended_process", "in_one_line", "watched"]
+__all__ = [
+    "ProgramFailed",
+    "check_told",
+    "deepest_place",
+    "ended_process",
+    "how_ended",
+    "in_one_line",
+    "is_interrupt",
+    "slow_process",
+    "watched",
+]
 
 _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
 """verbs that answer nothing"""
@@ -38,20 +48,43 @@ class ProgramFailed(ScenarioError):
     """of the program's, where it happened"""
 
 
-def ended_process(program: str, status: int, switch: str = "") -> ProgramFailed:
+def ended_process(program: str, status: int, switch: str = "", what: str = "program") -> ProgramFailed:
     """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`;
-    `status`: exit code, or minus the number of a signal."""
+    `status`: exit code, or minus the number of a signal; `what`: program or protocol."""
     shown, _, name = program.rpartition(":")
-    how = f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
-    where = f" on switch {switch}" if switch else ""
-    failure = ProgramFailed(f"the program's own code ended its process{where} ({how})", file=shown, key=f"class {name}")
+    key = f"class {name}" if what == "program" else name
+    how = how_ended(status)
+    where = f" on {'switch' if what == 'program' else 'host'} {switch}" if switch else ""
+    failure = ProgramFailed(f"the {what}'s own code ended its process{where} ({how})", file=shown, key=key)
     failure.reason = f"ended its process ({how})"
     return failure
+
+
+def slow_process(program: str, limit_s: float, node: str, what: str = "program") -> ProgramFailed:
+    """Its code kept a node from answering, or the whole simulation (`node` empty). Arguments as of `ended_process`."""
+    shown, _, name = program.rpartition(":")
+    key = f"class {name}" if what == "program" else name
+    problem = f"node {node} did not answer for {limit_s:g} s; it runs this {what}"
+    if not node:
+        problem = f"the {what}'s own code took longer than {limit_s:g} s in one virtual instant, and did not return"
+    failure = ProgramFailed(problem, file=shown, key=key)
+    failure.reason = f"did not answer for {limit_s:g} s"
+    return failure
+
+
+def how_ended(status: int) -> str:
+    """Exit code, or minus the number of a signal, in words."""
+    return f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
 
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line."""
     return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Ctrl-C comes to whatever code runs; where it cannot come, the user's code itself has raised it."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:
@@ -116,12 +149,9 @@ class _Watch:
             yield
         except TestbedError:
             raise
-        except (GeneratorExit, KeyboardInterrupt) as error:
-            # Ctrl-C comes to whatever code runs; where it cannot come, the program itself has raised it.
-            if isinstance(error, GeneratorExit) or signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-                raise
-            raise self._failure(error, verb, switch) from error
         except BaseException as error:
+            if isinstance(error, GeneratorExit) or is_interrupt(error):
+                raise
             raise self._failure(error, verb, switch) from error
 
     def _failure(self, error: BaseException, verb: str, switch: str) -> ProgramFailed:

@@ -11,7 +11,7 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import program_kinds
-from switch_nodes.own_program import deepest_place, in_one_line, watched
+from switch_nodes.own_program import deepest_place, in_one_line, is_interrupt, watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
 from workloads.errors import ScenarioError
@@ -86,7 +86,9 @@ def _load(name: str) -> ProgramFactory:
     sys.modules[spec.name] = module  # where dataclasses look up what annotations mean
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
         raise ScenarioError(

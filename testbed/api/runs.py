@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.api.contained import contained
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
 from testbed.comparison.model import Comparison, compare_runs
@@ -17,6 +19,7 @@ from testbed.history import Record
 from testbed.history.codec import record_fields
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.report.terminal import plain_summary
+from testbed.report.witnesses import slower_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
@@ -26,6 +29,7 @@ from testbed.scenario import load_scenario
 if TYPE_CHECKING:
     import pandas as pd
 
+_NOT_WANTED = "switched off by INA_NATIVE=0"
 __all__ = ["Comparison", "Run", "compare", "load", "run"]
 
 
@@ -140,12 +144,26 @@ def run(
 
     Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what
     this machine lacks) and LabError. A verdict of `fail` raises nothing: it is in the result."""
-    loaded = load_scenario(str(scenario), as_overrides(set), seed, world)
-    if loaded.world == "emulated":
-        require_root("the emulated world", 'world="simulated" needs no root')
-    observer = None if on_record is None else (lambda plan: on_record)
-    result = run_scenario(loaded, None if out is None else Path(out), pcap, observer)
-    return Run(result.document, result.run_dir)
+    changes = as_overrides(set)
+
+    def make(hear: Callable[[Record], None] | None) -> Path:
+        loaded = load_scenario(str(scenario), changes, seed, world)
+        if loaded.world == "emulated":
+            require_root("the emulated world", 'world="simulated" needs no root')
+        observer = None if hear is None else (lambda plan: hear)
+        return run_scenario(loaded, None if out is None else Path(out), pcap, observer).run_dir
+
+    run_dir = contained(make, on_record, changes)
+    document = read_result(run_dir)
+    _warn_of_slow_code(document["environment"])
+    return Run(document, run_dir)
+
+
+def _warn_of_slow_code(environment: Mapping[str, str]) -> None:
+    """Where the C core did not run although the user did not turn it off: who prints no summary sees it, too."""
+    code = slower_code(environment)
+    if code and _NOT_WANTED not in code:
+        warnings.warn(f"the C core of ina-testbed did not run: {code}", RuntimeWarning, stacklevel=3)
 
 
 def load(run_dir: str | Path) -> Run:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.api.contained import contained
 from testbed.api.frames import make_frame
+from testbed.kernel.overdue import named_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.sweeps import ScenarioSweep, load_sweep
 from testbed.sweeps.figure import write_plots
@@ -110,6 +113,9 @@ def sweep(
         list((axes or {}).items()), list(protocols), chosen, [worlds] if isinstance(worlds, str) else list(worlds),
         as_overrides(set), list(figures), variants or {},
     )  # fmt: skip
+    named = [json.dumps(value, default=str) for value in (axes, protocols, variants, set)]
+    if named_code(named):  # what the user's code does when it is loaded, it does there first
+        contained(lambda hear: bool(load_sweep(targets, words)), None, named)
     asked = load_sweep(targets, words)
     if not isinstance(asked, ScenarioSweep):
         raise ScenarioError(

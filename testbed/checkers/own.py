@@ -24,7 +24,7 @@ def load_checker(name: str) -> Checker:
             raise TypeError(f"it gave {type(result).__name__}, which is no CheckResult")
         return result
 
-    return Checker(name.rpartition(":")[2], check, (function.__doc__ or "what its author says").strip())
+    return Checker(name.rpartition(":")[2], check, (function.__doc__ or "what its author says").strip(), own=True)
 
 
 def _is_function(value: object) -> bool:

@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from switch_nodes.own_program import how_ended
 from testbed.checkers.context import CheckContext
 from testbed.checkers.parts import merged, parts_of
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import is_own_code
 
 __all__ = [
     "Check",
@@ -34,6 +37,9 @@ __all__ = [
     "skip_approximate",
 ]
 
+OF_SUMS = "bit_exact"
+"""judges the sums of every protocol that is not approximate; of others, their own checkers do"""
+SUMS_JUDGED = "sums_judged"
 Check: TypeAlias = Callable[[CheckContext], CheckResult]
 
 
@@ -51,6 +57,8 @@ class Checker:
     """why the check does not apply to this run; None: it does; empty: it does not, which nobody need be told"""
     of_run: bool = False
     """it asks what holds for a run as a whole; False: it judges the jobs of one collective, each for itself"""
+    own: bool = False
+    """code of the user's own, named on a command line"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +118,71 @@ def skip_approximate(context: CheckContext) -> str | None:
 
 def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) -> Checked:
     """Every checker that applies, in order; all of `judges_of` unless `among` is given. Of several collectives each is
-    judged for itself, by its own checkers and by those of nobody, and a check has one result over all."""
-    parts = parts_of(context)
-    found = [
-        _of_run(context, checker) if checker.of_run or len(parts) == 1 else _of_parts(parts, checker)
-        for checker in (judges_of(context) if among is None else among)
-    ]
-    return Checked(
-        tuple(item for item in found if isinstance(item, CheckResult)),
-        tuple(item for item in found if isinstance(item, Skipped) and item.reason),
-    )
+    judged for itself, by its own checkers and not by those of others, and a check has one result over all. A collective
+    whose sums no checker judged, since all that could were skipped, is `unknown`."""
+    parts, chosen = parts_of(context), tuple(judges_of(context) if among is None else among)
+    found: list[CheckResult | Skipped] = []
+    unjudged = dict(parts) if any(checker.name == OF_SUMS for checker in chosen) else {}
+    for checker in chosen:
+        each = (
+            dict.fromkeys(parts, _of_run(context, checker))
+            if checker.of_run or len(parts) == 1
+            else _of_parts(parts, checker)
+        )
+        for name in [name for name, item in each.items() if isinstance(item, CheckResult)]:
+            if name in unjudged and (checker.name == OF_SUMS or checker in _own_checkers(parts[name].plan)):
+                del unjudged[name]
+        found.append(_over_parts(checker, each, whole=checker.of_run or len(parts) == 1))
+    results = [item for item in found if isinstance(item, CheckResult)]
+    if unjudged:
+        why = f"every checker that could judge the sums of {', '.join(unjudged)} was skipped"
+        results.append(CheckResult(SUMS_JUDGED, Verdict.UNKNOWN, why))
+    return Checked(tuple(results), tuple(item for item in found if isinstance(item, Skipped) and item.reason))
 
 
 def _of_run(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
     try:
-        reason = checker.skip(context)
-        return checker.check(context) if reason is None else Skipped(checker.name, reason)
+        if checker.own or is_own_code(context.plan.scenario.job.collective):
+            return _apart(context, checker)
+        return _judged(context, checker)
     except Exception as error:
         detail = f"the checker itself failed: {type(error).__name__}: {error}"
         return CheckResult(checker.name, Verdict.UNKNOWN, detail)
 
 
-def _of_parts(parts: Mapping[str, CheckContext], checker: Checker) -> CheckResult | Skipped:
+def _judged(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
+    reason = checker.skip(context)
+    return checker.check(context) if reason is None else Skipped(checker.name, reason)
+
+
+def _apart(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
+    """Code of the user's own, whatever it does to its process, leaves the verdicts of the others alone."""
+    from testbed.kernel.apart import Ended, run_apart  # what judges only ours needs nothing of Linux
+
+    def judged(tell: object) -> CheckResult | Skipped:
+        unshare()  # the limit is ours
+        return _judged(context, checker)
+
+    try:
+        return run_apart(judged, limit_s=LIMIT_S)
+    except Ended as end:
+        why = f"took longer than {LIMIT_S:.0f} s" if end.overdue else f"ended its process ({how_ended(end.status)})"
+        return CheckResult(checker.name, Verdict.UNKNOWN, f"the checker itself failed: it {why}")
+
+
+def _of_parts(parts: Mapping[str, CheckContext], checker: Checker) -> dict[str, CheckResult | Skipped]:
     foreign = {own for context in parts.values() for own in _own_checkers(context.plan)}
-    found = {
+    return {
         name: _of_run(context, checker)
         for name, context in parts.items()
         if checker not in foreign or checker in _own_checkers(context.plan)
     }
+
+
+def _over_parts(checker: Checker, found: Mapping[str, CheckResult | Skipped], *, whole: bool) -> CheckResult | Skipped:
+    """`whole`: the check was made once, over all of them."""
+    if whole:
+        return next(iter(found.values()))
     results = {name: item for name, item in found.items() if isinstance(item, CheckResult)}
     reasons = [item.reason for item in found.values() if isinstance(item, Skipped) and item.reason]
     return merged(results) if results else Skipped(checker.name, "; ".join(dict.fromkeys(reasons)))

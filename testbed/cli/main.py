@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
+from testbed.kernel.overdue import named_code
 from testbed.kernel.room import lack_of, require_memory
 from testbed.terminal.stream import complain
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
-__all__ = ["main"]
+__all__ = ["entry", "main"]
 
 _OURS = {"playbooks", "switch_nodes", "testbed", "topologies", "workloads"}
 _SUPPLY = {
@@ -27,7 +28,28 @@ _SUPPLY = {
     "yaml": "pip install PyYAML",
 }
 """package -> how it is had, where `pip install PACKAGE` is not the way"""
+_CONTAINED = {"switch", "test", "completion"}
+"""`tb switch` runs its program apart and passes signals on; the others run no such code"""
+_JUDGED = {"run", "replay", "demo", "train", "up"}
+"""commands whose exit code 0 stands for a written result.json"""
 _INTERNAL, _PIPE_CLOSED = 70, 141
+
+
+def entry() -> int:
+    """The command of this process. One that names code of the user's own runs in a child: this process decides the exit
+    code, and runs none of that code."""
+    words = sys.argv[1:]
+    code = named_code(words)
+    index = command_index(words)
+    command = "" if index is None else words[index]
+    if not code or command in _CONTAINED or not {"-h", "--help"}.isdisjoint(words) or not hasattr(os, "fork"):
+        return main(words)
+    from testbed.kernel.supervised import supervised
+
+    try:
+        return supervised(lambda: main(words), code, judged=command in _JUDGED)
+    except TestbedError as error:
+        return _explain(error)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -155,7 +155,7 @@ def _as_expected(result: RunResult, console: Console, as_json: bool) -> int:
 
     document = result.document
     write_file(result.run_dir / "junit.xml", junit_xml(document, result.took_s, expect=True))
-    _show(result, console, as_json)
+    _show(result, console, as_json, document["expect"])
     if document["verdict"] == document["expect"]:
         return 0
     complain(f"tb run: {document['scenario']}: {document['verdict']}, and {document['expect']} was expected")
@@ -204,10 +204,13 @@ def _progress(console: Console) -> Iterator[tuple[Observer | None, Say]]:
             progress.close()
 
 
-def _show(result: RunResult, console: Console, as_json: bool) -> None:
+def _show(result: RunResult, console: Console, as_json: bool, wanted: str = "pass") -> None:
+    """`wanted`: the verdict for which the exit code is 0."""
+    from testbed.kernel.overdue import note_result
     from testbed.report.document import to_json
     from testbed.report.terminal import print_summary
 
+    note_result(result.run_dir / "result.json", wanted)
     if console.verbosity >= 0:
         print_summary(result.document, console.stream, no_color=not console.color)
         say(f"Report:        {shown_path(result.run_dir / 'report.html')}", stream=console.stream)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
-from switch_nodes.own_program import ProgramFailed, ended_process
+from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
 from testbed.checkers import CheckContext, judges_of, run_checks
@@ -25,10 +25,11 @@ from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.tree_rules import TreeWatch
 from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
+from testbed.kernel.overdue import LIMIT_S
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_program import is_own_program
+from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated import make_worker, simulate
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
@@ -68,15 +69,14 @@ OURS = Machines()
 
 
 def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failure | None, list[Record]]:
-    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). A program
-    of the user's own runs in a process of its own, which it may end."""
-    program = scenario.switch.program
-    if not is_own_program(program):
+    """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). Code of
+    the user's own runs in a process of its own, which it may end."""
+    if own_code(scenario) is None:
         return _run_and_judge(scenario, machines)
     try:
-        return run_apart(lambda tell: _run_and_judge(scenario, machines))
+        return run_apart(lambda tell: _run_and_judge(scenario, machines), limit_s=LIMIT_S)
     except Ended as end:
-        return Failure(CRASH, ended_process(program, end.status).reason), []
+        return Failure(CRASH, ended_own_code(scenario, end.status, overdue=end.overdue).reason), []
 
 
 def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | None, list[Record]]:

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import mmap
 import os
 import pickle
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from testbed.kernel.awake import AwakePipe, awake
+from testbed.kernel.overdue import is_shared, share, unshare
 from testbed.kernel.processes import die_with_parent
 from workloads.errors import InternalError, TestbedError
 
 __all__ = ["Ended", "PassedOn", "run_apart"]
 
+_leave = os._exit
+"""as it is before anybody's code can replace it"""
 _TOLD, _RETURNED, _RAISED, _CRASHED = range(4)
+_LOOK_S = 0.5
 _T = TypeVar("_T")
 
 
 class Ended(Exception):
     """The process ended without an answer."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, *, overdue: bool = False) -> None:
         self.status = status
         """exit code, or minus the number of a signal"""
+        self.overdue = overdue
+        """we ended it, since it took longer than it may"""
         super().__init__(f"status {status}")
 
 
@@ -100,21 +109,24 @@ def run_apart(
     work: Callable[[Callable[[Any], None]], _T],
     hear: Callable[[Any], None] = lambda told: None,
     signals: PassedOn | None = None,
+    limit_s: float | None = None,
 ) -> _T:
     """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C
     is ours: the child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our
     errors, MemoryError and BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended
-    before `work` did. The child ends with us. Values that cross must be picklable."""
+    before `work` did, or after `limit_s`, or where a call (`must_answer`) takes too long that no process above limits.
+    The child ends with us; a copy of it that `work` makes (fork) answers nothing. Values that cross must be
+    picklable."""
     if not hasattr(os, "fork"):  # other systems have no such thing
         return work(hear)
     sys.stdout.flush()
     sys.stderr.flush()
     with signals.caught() if signals else contextlib.nullcontext():
-        kind, value, status = _run(work, hear, signals)
+        kind, value, status, overdue = _run(work, hear, signals, limit_s)
     if kind is None:
         if signals and signals.ended(status):
             signals.die_of(-status)
-        raise Ended(status)
+        raise Ended(status, overdue=overdue)
     if kind == _RAISED:
         made, args, fields = value
         error = made.__new__(made)
@@ -128,10 +140,14 @@ def run_apart(
 
 
 def _run(
-    work: Callable[[Callable[[Any], None]], Any], hear: Callable[[Any], None], signals: PassedOn | None
-) -> tuple[int | None, Any, int]:
-    """(kind of the last word, the word, status of the child)"""
+    work: Callable[[Callable[[Any], None]], Any],
+    hear: Callable[[Any], None],
+    signals: PassedOn | None,
+    limit_s: float | None,
+) -> tuple[int | None, Any, int, bool]:
+    """(kind of the last word, the word, status of the child, whether it took too long)"""
     parent, (source, sink) = os.getpid(), os.pipe()
+    cell = None if is_shared() else share()
     # What comes before the child has handlers of its own must not run ours there.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signals.numbers if signals else ())
     try:
@@ -143,7 +159,24 @@ def _run(
             _answer(work, parent, sink, mask)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if cell is not None:
+            unshare()
     os.close(sink)
+    overdue, done, handle = threading.Event(), threading.Event(), os.pidfd_open(child)
+    end_s = math.inf if limit_s is None else time.monotonic() + limit_s
+
+    def look() -> None:
+        while not done.wait(_LOOK_S):
+            deadline = cell.read()[0] if cell is not None else 0
+            if time.monotonic() > min(end_s, deadline or math.inf):
+                overdue.set()
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                return
+
+    watch = None if limit_s is None and cell is None else threading.Thread(target=look, daemon=True)
+    if watch is not None:
+        watch.start()
     try:
         with awake() as woken, io.BufferedReader(AwakePipe(source, woken), 1 << 20) as answers:
             if signals:
@@ -155,7 +188,11 @@ def _run(
         raise
     finally:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return kind, value, status
+        done.set()
+        if watch is not None:
+            watch.join()
+        os.close(handle)
+    return kind, value, status, overdue.is_set()
 
 
 def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, Any]:
@@ -163,7 +200,7 @@ def _read(answers: BinaryIO, hear: Callable[[Any], None]) -> tuple[int | None, A
     while True:
         try:
             kind, value = pickle.load(answers)
-        except (EOFError, pickle.UnpicklingError):
+        except Exception:  # cut short, or another's bytes are among them
             return None, None
         if kind != _TOLD:
             return kind, value
@@ -174,6 +211,7 @@ def _answer(
     work: Callable[[Callable[[Any], None]], Any], parent: int, sink: int, mask: set[int | signal.Signals]
 ) -> None:
     """Never returns. `mask`: signals that stay blocked."""
+    own = os.getpid()
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -181,14 +219,22 @@ def _answer(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         die_with_parent(parent)
         with os.fdopen(sink, "wb", 1 << 20) as out:
+
+            def tell(told: Any) -> None:
+                if os.getpid() != own:
+                    _leave(0)
+                pickle.dump((_TOLD, told), out)
+
             try:
-                word = _RETURNED, work(lambda told: pickle.dump((_TOLD, told), out))
+                word = _RETURNED, work(tell)
             except (TestbedError, MemoryError, BrokenPipeError) as error:
                 word = _RAISED, (type(error), error.args, error.__dict__)
             except BaseException as error:
                 word = _CRASHED, "".join(traceback.format_exception(error)).strip()
+            if os.getpid() != own:
+                _leave(0)
             pickle.dump(word, out)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
-        os._exit(0)
+        _leave(0)

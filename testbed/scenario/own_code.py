@@ -13,10 +13,12 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from switch_nodes.own_program import deepest_place, in_one_line
+from switch_nodes.own_program import deepest_place, in_one_line, is_interrupt
+from testbed.kernel.overdue import must_answer
 from workloads.errors import ScenarioError, TestbedError
+from workloads.hosts import OWN_MODULES
 
-__all__ = ["OWN_CODE", "blame", "guarded", "is_own_code", "load_own"]
+__all__ = ["OWN_CODE", "blame", "guarded", "is_from_own_file", "is_own_code", "load_own"]
 
 OWN_CODE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,6 +27,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def is_own_code(name: str) -> bool:
     """Code from a file, not something of ours by name."""
     return ":" in name
+
+
+def is_from_own_file(module: str) -> bool:
+    """Whether a module of this name was loaded from a file of the user's own."""
+    return module.startswith(OWN_MODULES)
 
 
 def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: str, key: str | None = None) -> Any:
@@ -49,7 +56,7 @@ def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: st
 
 def _module_of(path: Path, what: str) -> Any:
     """A file is loaded once: what it defines stays the same for whoever names it again."""
-    name = f"own_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    name = f"{OWN_MODULES}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     stamp = path.stat().st_mtime_ns
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__stamp__", None) == stamp:
@@ -60,9 +67,12 @@ def _module_of(path: Path, what: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where dataclasses look up what annotations mean, and `runs` of configurations is found
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with must_answer():
+            spec.loader.exec_module(module)
+    except BaseException as error:
         del sys.modules[name]
+        if is_interrupt(error):
+            raise
         place = deepest_place(error, str(spec.origin))
         line = error.lineno if isinstance(error, SyntaxError) and error.filename == spec.origin else place and place[0]
         raise ScenarioError(
@@ -74,9 +84,9 @@ def _module_of(path: Path, what: str) -> Any:
 
 @contextmanager
 def blame(name: str, what: str) -> Iterator[None]:
-    """What code of the file of `path.py:NAME` raises becomes a ScenarioError with file, line and function. What code of
-    ours raises when nothing of that file called it stays what it is, and so does everything where `name` is one of
-    ours."""
+    """What code of the file of `path.py:NAME` raises, SystemExit included, becomes a ScenarioError with file, line and
+    function. Errors of the testbed that nothing of that file caused stay what they are, and so does everything
+    where `name` is built in."""
     if not is_own_code(name):
         yield
         return
@@ -85,7 +95,9 @@ def blame(name: str, what: str) -> Iterator[None]:
         yield
     except TestbedError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         place = deepest_place(error, str(path)) or deepest_place(error, str(path.resolve()))
         if place is None:
             raise
@@ -96,11 +108,11 @@ def blame(name: str, what: str) -> Iterator[None]:
 
 
 def guarded(function: F, name: str, what: str) -> F:
-    """The function, watched as by `blame`."""
+    """The function, watched as by `blame`; it must return in time."""
 
     @wraps(function)
     def call(*args: Any, **keys: Any) -> Any:
-        with blame(name, what):
+        with blame(name, what), must_answer():
             return function(*args, **keys)
 
     return call  # type: ignore[return-value]

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from switch_nodes.own_program import ProgramFailed, ended_process, slow_process
 from switch_nodes.program_files import PROGRAM_KEY
+from testbed.kernel.overdue import LIMIT_S
 from testbed.reading.sections import write_section
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
@@ -16,7 +18,16 @@ from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
-__all__ = ["CODE_KEYS", "PROGRAM_KEY", "code_words", "is_own_program", "set_words", "with_stock_code"]
+__all__ = [
+    "CODE_KEYS",
+    "PROGRAM_KEY",
+    "code_words",
+    "ended_own_code",
+    "is_own_program",
+    "own_code",
+    "set_words",
+    "with_stock_code",
+]
 
 CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
 """that may name code"""
@@ -25,6 +36,19 @@ CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
 def is_own_program(program: str) -> bool:
     """Code from a file, not one of ours by name."""
     return ":" in program
+
+
+def own_code(scenario: Scenario) -> str | None:
+    """A switch program, or else a protocol, of the user's own, `path.py:NAME`, that a run of it executes."""
+    return next(filter(is_own_code, (scenario.switch.program, scenario.job.collective)), None)
+
+
+def ended_own_code(scenario: Scenario, status: int, *, overdue: bool) -> ProgramFailed:
+    """For a world: the user's code, of a scenario that has some, ended its process; `overdue`: it was ended, since a
+    call did not return."""
+    program, collective = scenario.switch.program, scenario.job.collective
+    name, what = (program, "program") if is_own_program(program) else (collective, "protocol")
+    return slow_process(name, LIMIT_S, "", what) if overdue else ended_process(name, status, what=what)
 
 
 def with_stock_code(scenario: Scenario) -> Scenario:

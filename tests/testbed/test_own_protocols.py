@@ -42,6 +42,61 @@ def broken_plan(scenario):
 
 
 BROKEN = replace(BF16, plan=broken_plan)
+ABSENT = replace(
+    NEAR, checkers=(Checker("near", near, proves="sums are near", skip=lambda context: "not today"),)
+)
+
+
+def ending(plan, workers, gradients):
+    import os
+    os._exit(0)
+
+
+ENDING = replace(BF16, order=ending)
+
+
+def ending_plan(scenario):
+    found = plan_as("switchml", scenario)
+    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+    return replace(found, workers=tuple(EndingConfig(**values) for values in workers))
+
+
+class EndingConfig(SwitchMlConfig):
+    runs = f"{__name__}:ending_host"
+
+
+def ending_host(config, start_ns):
+    import os
+    os._exit(0)
+
+
+GONE = replace(BF16, plan=ending_plan)
+
+
+class Lying(SwitchMlWorker):
+    # Reports the digest of the right sum, and holds another one.
+
+    def handle_timer(self, now):
+        super().handle_timer(now)
+        if self._training._digest_at is None and any(isinstance(each, CollectiveCompleted) for each in self._events):
+            self.result[0] += 1
+
+
+class LyingConfig(SwitchMlConfig):
+    runs = f"{__name__}:lie"
+
+
+def lie(config, start_ns):
+    return Lying(config, Cutting(source_of(config)), start_ns=start_ns)
+
+
+def lying_plan(scenario):
+    found = plan_as("switchml", scenario)
+    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+    return replace(found, workers=tuple(LyingConfig(**values) for values in workers))
+
+
+LYING = replace(BF16, plan=lying_plan)
 
 
 class Failing(SwitchMlWorker):
@@ -137,6 +192,8 @@ def test_it_runs_between_namespaces(here: Path, capsys: pytest.CaptureFixture[st
     # Code of its own that fails in a process of its own is blamed, too.
     assert main(["run", "switchml", *own("FAILING"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "bad"]) == 64
     assert "the protocol's own code failed in receive_frame: ValueError: no frame for me" in capsys.readouterr().err
+    assert main(["run", "switchml", *own("GONE"), *SMALL, "--world", world, "--no-twin", "-q", "--out", "gone"]) == 64
+    assert "GONE: the protocol's own code ended its process on host h" in capsys.readouterr().err
 
 
 def test_the_reference_cuts_as_the_workers_do(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,12 +229,48 @@ def test_sums_that_are_approximate_are_judged_by_its_own_checker(
     assert {"bit_exact", "exactly_once"} <= skipped
 
 
+def test_a_protocol_whose_only_judge_is_skipped_does_not_pass(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "switchml", *own("ABSENT"), *SMALL, "--world", "simulated", "-q", "--out", "run"]) == 2
+    document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
+    assert document["verdict"] == "unknown"
+    assert [check["detail"] for check in document["checks"] if check["verdict"] == "unknown"] == [
+        "every checker that could judge the sums of bf16.py:ABSENT was skipped"
+    ]
+
+
+def test_a_pass_says_whose_reference_it_was(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "switchml", *own("BF16"), *SMALL, "--world", "simulated", "--out", "run"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "bit for bit, what bf16.py:BF16 says that it must be, and every check passed; code of bf16" in told
+    assert "every result is exact" not in told
+    document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
+    assert document["reference"] == {"sums": "bf16.py:BF16", "digests": "bf16.py:BF16"}
+
+
+def test_digests_are_of_the_bytes_that_a_host_holds(here: Path) -> None:
+    """Its code computes one before it spoils the result."""
+    assert main(["run", "switchml", *own("LYING"), *SMALL, "--world", "simulated", "-q", "--out", "run"]) == 1
+    document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
+    assert [check["name"] for check in document["checks"] if check["verdict"] == "fail"] == ["bit_exact"]
+
+
+def test_code_that_ends_its_process_ends_no_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the reference: that check is unknown, and the others stand. On a host: it is blamed."""
+    assert main(["run", "switchml", *own("ENDING"), *SMALL, "--world", "simulated", "-q", "--out", "run"]) == 2
+    document = json.loads((here / "run/result.json").read_text(encoding="utf-8"))
+    assert {check["name"]: check["detail"] for check in document["checks"] if check["verdict"] != "pass"} == {
+        "bit_exact": "the checker itself failed: it ended its process (exit code 0)"
+    }
+    assert main(["run", "switchml", *own("GONE"), *SMALL, "--world", "simulated", "-q", "--out", "gone"]) == 64
+    assert "bf16.py: GONE: the protocol's own code ended its process (exit code 0)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("NOPE", ("the protocol file bf16.py has no such protocol; found 'NOPE'; allowed: BF16, NEAR, UNJUDGED, "
                   "UNLIKE, "
-                 "UNORDERED, BROKEN, FAILING, KEYED")),
+                 "UNORDERED, BROKEN, ABSENT, ENDING, GONE, LYING, FAILING, KEYED")),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
         ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names in its place "
                    "(like); found ''; allowed: atp, binomial_tree,")),
@@ -265,6 +358,15 @@ def torn(context):
 
 def mute(context):
     return None
+
+
+def gone(context):
+    import os
+    os._exit(0)
+
+
+def quits(context):
+    raise SystemExit(0)
 """
 
 
@@ -279,7 +381,12 @@ def test_a_checker_of_ones_own_judges(here: Path, capsys: pytest.CaptureFixture[
     assert document["replay"].endswith("--check mine.py:no_resends")
     lossy = ["run", "switchml-lossy", *SMALL, "--world", "simulated", "-q", "--check"]
     assert main([*lossy, "mine.py:no_resends"]) == 1
-    for name, told in (("torn", "ValueError"), ("mute", "which is no CheckResult")):
+    for name, told in (
+        ("torn", "ValueError"),
+        ("mute", "which is no CheckResult"),
+        ("gone", "it ended its process (exit code 0)"),
+        ("quits", "failed in quits: SystemExit: 0"),
+    ):
         capsys.readouterr()
         assert main([*run, f"mine.py:{name}"]) == 2
         assert told in json.loads(capsys.readouterr().out)["checks"][-1]["detail"]

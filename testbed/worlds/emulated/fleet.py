@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from switch_nodes.own_program import ended_process
+from switch_nodes.own_program import ended_process, slow_process
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.history import Record
 from testbed.history.codec import NoRecord, encode, error_from, read_record
@@ -24,6 +24,7 @@ from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.scenario.model import CONTROLLER
+from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import is_own_program
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, Message, listen, peer_pid
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
@@ -163,6 +164,7 @@ class Fleet:
             if time.monotonic() > deadline:
                 self._make_it_talk(waiting[0])
                 names = ", ".join(node.name for node in waiting)
+                _blame_own_code(waiting[0], timeout_s)
                 raise InternalError(f"after {timeout_s:g} s not {phase.name.lower()}: {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
 
@@ -174,6 +176,7 @@ class Fleet:
             self._interruption.check()
             if time.monotonic() > deadline:
                 names = ", ".join(node.name for node in waiting)
+                _blame_own_code(waiting[0], timeout_s)
                 raise InternalError(f"after {timeout_s:g} s no names of {names}{_tail(waiting[0].log)}")
             self.pump(0.1)
         names_by_host = {node.name: node.names for node in self._nodes.values() if node.names is not None}
@@ -339,9 +342,9 @@ class Fleet:
         output = "" if expected else _tail(node.log)
         self._tell(NodeExited(node.name, status, expected, output))
         if not expected:
-            program = _own_program(node.task)
-            if program and status not in (CRASH_STATUS, -signal.SIGKILL):
-                raise ended_process(program, status, node.name)
+            code, what = _own_code(node.task)
+            if code and (status != CRASH_STATUS or not output):  # a crash has left a traceback
+                raise ended_process(code, status, node.name, what)
             how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
             raise InternalError(f"node {node.name} ended unexpectedly ({how}){output}")
 
@@ -355,11 +358,21 @@ class Fleet:
             node.connection = None
 
 
-def _own_program(task: NodeTask) -> str:
-    """Of a switch that runs code of the user's; empty: it does not."""
-    program = task.plan.scenario.switch.program
+def _own_code(task: NodeTask) -> tuple[str, str]:
+    """(code of the user's that this node runs, what it is); empty: it runs none."""
+    program, collective = task.plan.scenario.switch.program, task.plan.scenario.job.collective
     runs = any(config.name == task.node.name and config.program == program for config in task.plan.switches)
-    return program if runs and is_own_program(program) else ""
+    if runs and is_own_program(program):
+        return program, "program"
+    is_worker = any(host.name == task.node.name for host in task.plan.hosts)
+    return (collective, "protocol") if is_worker and is_own_code(collective) else ("", "")
+
+
+def _blame_own_code(node: NodeProcess, timeout_s: float) -> None:
+    """Raises ScenarioError where a node that does not answer runs code of the user's."""
+    code, what = _own_code(node.task)
+    if code:
+        raise slow_process(code, timeout_s, node.name, what)
 
 
 def _tail(log: Path) -> str:

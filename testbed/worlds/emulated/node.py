@@ -18,6 +18,7 @@ from typing import Protocol
 from testbed.kernel.free_memory import spare_bytes
 from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
+from testbed.kernel.overdue import must_answer, unshare
 from testbed.kernel.pages import does_matter, own_pages
 from testbed.kernel.processes import HOST_NICE, SWITCH_NICE, child_setup, name_process, take_precedence
 from testbed.kernel.room import lack_of
@@ -64,6 +65,8 @@ class NodeTask:
     """how often the node was started anew"""
 
 
+_exit = os._exit
+"""as it is before anybody's code can replace it"""
 NodeBuilder = Callable[[NodeTask, NodeChannel], NodeLoop]
 """Runs inside the node process, in its namespace."""
 
@@ -86,7 +89,7 @@ def fork_node(task: NodeTask, build: NodeBuilder, ledger: Ledger, shell_pid: int
     except BaseException:
         traceback.print_exc()
         _leave(CRASH_STATUS)
-    os._exit(CRASH_STATUS)
+    _exit(CRASH_STATUS)
 
 
 def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> None:
@@ -94,7 +97,9 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
     channel = NodeChannel(connect(folder), task.node.name, clock_of(task.plan.scenario))
     channel.hello()
     try:
-        loop = build(task, channel)
+        unshare()  # the world limits its nodes
+        with must_answer():
+            loop = build(task, channel)
     except TestbedError as error:
         # Not a crash: the scenario, or this machine, does not allow this node.
         channel.refuse(error)
@@ -145,7 +150,7 @@ def _leave(status: int) -> None:
     """No clean-up handlers of the orchestrator, of which we are a copy."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)
+    _exit(status)
 
 
 def _detach(log: Path) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchSampled
-from switch_nodes.own_program import ended_process
 from switch_nodes.program import slots_of
 from switch_nodes.registry import create_program
 from switch_nodes.tap import Tap
@@ -28,9 +27,10 @@ from testbed.history.events import (
     TimeLimitReached,
     TrafficStarted,
 )
+from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
-from testbed.scenario.own_program import is_own_program
+from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
@@ -282,7 +282,7 @@ class SimulatedWorld:
     name = "simulated"
 
     def __init__(self, taps: Mapping[str, Tap] | None = None) -> None:
-        """`taps`: what hears what switches see, by name, instead of files in the run directory. A program of the
+        """`taps`: what hears what switches see, by name, instead of files in the run directory. Code of the
         user's own runs in a process of its own, and leaves files all the same."""
         self._taps = taps
 
@@ -299,8 +299,7 @@ class SimulatedWorld:
                 key="background",
                 allowed="flows of kind udp, or --world emulated",
             )
-        program = plan.scenario.switch.program
-        if is_own_program(program):
+        if own_code(plan.scenario) is not None:
             # Whatever the user's code does to its process, we are there to tell it; as in the emulated world. Imported
             # here: a simulation of ours needs nothing of Linux.
             from testbed.kernel.apart import Ended, run_apart
@@ -308,7 +307,7 @@ class SimulatedWorld:
             try:
                 return run_apart(lambda tell: self._simulate(plan, run_dir, tell), on_record)
             except Ended as end:
-                raise ended_process(program, end.status) from end
+                raise ended_own_code(plan.scenario, end.status, overdue=end.overdue) from end
         return self._simulate(plan, run_dir, on_record)
 
     def _simulate(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
@@ -316,8 +315,10 @@ class SimulatedWorld:
         taps: Mapping[str, Tap] = files if self._taps is None else self._taps
         try:
             with blame(plan.scenario.job.collective, "protocol"):
-                simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
-                simulation.run()
+                with must_answer():
+                    simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
+                with must_answer(), moving(partial(getattr, simulation.agenda, "now")):
+                    simulation.run()
             is_native = simulation.is_native
             del simulation
         finally:

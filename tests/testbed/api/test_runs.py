@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import testbed as tb
 from testbed.runs import needs
 
+SMALL_RACK = {"job.size": "20kB", "job.iterations": 1}
 SMALL = {"job.size": "40kB", "faults.loss.rate": "2%"}
 
 
@@ -125,3 +127,45 @@ def test_without_root_the_emulated_world_is_refused_before_anything_is_made(
         tb.run("rack", world="emulated")
     assert not list(tmp_path.iterdir())
     assert tb.run("rack", set={"job.size": "4kB"}, world="simulated").verdict == "pass"
+
+
+def test_slow_code_is_warned_of_with_its_reason_and_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that fails: no summary is printed here."""
+    why = "python (the C core cannot be built: x.c:1: error: no such type)"
+    monkeypatch.setattr("testbed.worlds.base.account_of", lambda libraries: why)
+    with pytest.warns(RuntimeWarning, match=r"C core of ina-testbed did not run: python \(the C core cannot") as told:
+        tb.run("rack", set=SMALL_RACK, world="simulated", out=tmp_path / "run")
+    assert "about 20 times slower in virtual time" in str(told[0].message)
+    assert told[0].filename == __file__
+    monkeypatch.setattr("testbed.worlds.base.account_of", lambda libraries: "python (switched off by INA_NATIVE=0)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tb.run("rack", set=SMALL_RACK, world="simulated", out=tmp_path / "wanted")
+
+
+ENDING = """
+import os
+from switch_nodes.netreduce import NetReduceProgram
+
+
+class Ending(NetReduceProgram):
+    def finish(self, now):
+        os._exit(0)
+
+
+os.environ.get("END_AT_LOAD") and os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("protocol", [False, True])
+def test_code_of_ones_own_that_ends_its_process_ends_no_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(ENDING, encoding="utf-8")
+    changes = {"switch.program": "mine.py:Ending"}
+    if protocol:
+        monkeypatch.setenv("END_AT_LOAD", "1")
+        changes = {"job.collective": "mine.py:Ending"}
+    with pytest.raises(tb.ScenarioError, match=r"mine.py: .*ended .*process.* \(exit code 0\)"):
+        tb.run("rack", set=SMALL_RACK | changes, world="simulated", out=tmp_path / "run")

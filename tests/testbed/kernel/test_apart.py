@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from testbed.kernel import overdue
 from testbed.kernel.apart import Ended, PassedOn, run_apart
 from workloads.errors import HostCapabilityError, InternalError, ScenarioError
 
@@ -47,6 +48,52 @@ def test_one_that_ends_without_an_answer_is_told_with_its_status(end: Callable[[
     with pytest.raises(Ended) as caught:
         run_apart(work, heard.append)
     assert caught.value.status == status
+
+
+def test_one_that_takes_too_long_is_ended() -> None:
+    """As a whole, or in one call; a call that moves on may take longer."""
+    with pytest.raises(Ended) as caught:
+        run_apart(lambda tell: time.sleep(60), limit_s=0.2)
+    assert caught.value.overdue
+    with pytest.raises(Ended) as caught:
+        run_apart(lambda tell: _call(lambda: time.sleep(60)))
+    assert caught.value.overdue
+    ticks = [0]
+    assert run_apart(lambda tell: _call(lambda: _count(ticks), lambda: ticks[0])) == 30
+    assert run_apart(lambda tell: 7, limit_s=60) == 7
+
+
+def _call(work: Callable[[], Any], progress: Callable[[], object] = lambda: 0) -> Any:
+    overdue.LIMIT_S = 2
+    with overdue.must_answer(), overdue.moving(progress):
+        return work()
+
+
+def _count(ticks: list[int]) -> int:
+    while ticks[0] < 30:
+        time.sleep(0.1)
+        ticks[0] += 1
+    return ticks[0]
+
+
+def test_a_copy_that_it_makes_answers_nothing() -> None:
+    heard: list[Any] = []
+
+    def work(tell: Callable[[Any], None]) -> int:
+        os.fork()
+        tell(1)
+        return 2
+
+    assert run_apart(work, heard.append) == 2
+    assert heard == [1]
+
+
+def test_code_that_replaces_the_way_out_ends_all_the_same() -> None:
+    def work(tell: Callable[[Any], None]) -> int:
+        os._exit = lambda status: None  # type: ignore[assignment]
+        return os.getpid()
+
+    assert run_apart(work) != os.getpid()
 
 
 def _raise(error: BaseException) -> None:
