@@ -79,6 +79,8 @@ class Retransmission(Event):
     """first PSN that is sent again"""
     packets: int
     """how many sent PSNs are behind it"""
+    waited_ns: int | None = None
+    """time since the queue pair last made progress, of a timeout; None: another cause"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,9 @@ class DatagramResent(Event):
     was free), replanned"""
     attempt: int
     """1: its first repetition"""
+    waited_ns: int | None = None
+    """time since the host last made progress: a result or an acknowledgement came, or a packet left for the first time;
+    None: the host does not report it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ def machine_to_blame(context: CheckContext) -> str:
         first is None
         or not isinstance(first.event, QpFailed)
         or first.event.status != _GAVE_UP
-        or not transport.timeout_code
+        or not transport.chosen_timeout_code
     ):
         return ""
-    timeout_ns = _TIMEOUT_BASE_NS << transport.timeout_code
+    timeout_ns = _TIMEOUT_BASE_NS << transport.chosen_timeout_code
     give_up_ns = timeout_ns * (transport.retry_count + 1)
     paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
     for record in context.events(PlaneStatistics):

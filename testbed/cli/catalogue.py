@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 
-from testbed.cli.validation import shown_seconds, validate_as_json, warnings
+from testbed.cli.validation import resolved_text, shown_seconds, validate_as_json, warnings
 from testbed.estimate import MemoryNeed, memory_need
 from testbed.faults.healing import kind_of
 from testbed.faults.kinds import FAULT_KINDS
@@ -19,7 +19,7 @@ from testbed.reading.documentation import plain_text
 from testbed.reading.sections import names_of
 from testbed.reading.units import format_duration, format_rate, format_size
 from testbed.report.lines import byte_size
-from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario
+from testbed.scenario import Scenario, builtin_names, load_scenario
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.scenario.names import COLLECTIVES, PLANNERS, PROGRAMS
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
@@ -101,10 +101,10 @@ def run_validate(args: argparse.Namespace) -> int:
     plan = make_plan(scenario)
     needs = time_need(plan), memory_need(plan)
     if args.resolved:
-        print(dump_scenario(scenario), end="")
+        print(resolved_text(scenario, plan), end="")
     else:
         print("\n".join(fold_lines([*_summary(scenario), *_estimate(*needs)], prose_columns(sys.stdout))))
-    for warning in warnings(scenario, *needs):
+    for warning in warnings(plan, *needs):
         complain(f"tb: {warning}")
     return 0
 

@@ -171,7 +171,7 @@ def _warn(scenario: Scenario) -> Plan:
 
     plan = make_plan(scenario)
     require_memory(plan)
-    for warning in warnings(scenario, time_need(plan), memory_need(plan)):
+    for warning in warnings(plan, time_need(plan), memory_need(plan)):
         complain(f"tb: {warning}")
     return plan
 

@@ -11,7 +11,7 @@ import yaml
 
 from testbed.estimate import MemoryNeed, memory_need
 from testbed.kernel.free_memory import available_bytes
-from testbed.plan import make_plan
+from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import TimeNeed, time_need
 from testbed.reading.problems import InvalidScenario
 from testbed.reading.units import format_duration
@@ -19,7 +19,7 @@ from testbed.report.lines import byte_size
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from workloads.errors import ScenarioError
 
-__all__ = ["shown_seconds", "validate_as_json", "warnings"]
+__all__ = ["resolved_text", "shown_seconds", "validate_as_json", "warnings"]
 
 
 def validate_as_json(name_or_path: str, overrides: Sequence[str]) -> int:
@@ -47,8 +47,9 @@ def _valid(name_or_path: str, overrides: Sequence[str]) -> dict[str, Any]:
         "expect": scenario.expect,
         "time": {"least_s": time.least_s, "about_s": time.about_s, "bottleneck": time.bottleneck},
         "memory": {"about_bytes": memory.most, "available_bytes": available_bytes()},
-        "warnings": list(warnings(scenario, time, memory)),
+        "warnings": list(warnings(plan, time, memory)),
         "resolved": yaml.safe_load(dump_scenario(scenario)),
+        "timers": [{"collective": part.scenario.job.collective, **part.timers.document} for part in plan.parts],
     }
 
 
@@ -59,9 +60,12 @@ def _problem(error: ScenarioError) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
-    """What will not do, with both figures. A time limit that ends a run early may be meant so; too little memory is a
-    property of this machine, which `tb run` refuses."""
+def warnings(plan: Plan, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
+    """What will not do, with both figures. A time limit that ends a run early may be meant so, as may a timer; too
+    little memory is a property of this machine, which `tb run` refuses."""
+    scenario = plan.scenario
+    for part in plan.parts:
+        yield from (f"{scenario.source}: {warning}" for warning in part.timers.warnings())
     limit_s = scenario.time_limit_ns / 1e9
     if limit_s < time.least_s:
         on = f" on {time.bottleneck}" if time.bottleneck else ""
@@ -77,6 +81,18 @@ def warnings(scenario: Scenario, time: TimeNeed, memory: MemoryNeed) -> Iterator
             f"{scenario.world} world "
             f"takes about {byte_size(memory.least)}: `tb run` refuses it here"
         )
+
+
+def resolved_text(scenario: Scenario, plan: Plan) -> str:
+    """The scenario as a file, with every default written out; behind each timer that is `auto`, its value."""
+    lines, parts, place = [], list(plan.parts), -1
+    for line in dump_scenario(scenario).splitlines():
+        key, _, value = line.strip().partition(": ")
+        if line.strip() == "transport:":
+            place += 1
+        chosen = {timer.key: timer for timer in parts[min(place, len(parts) - 1)].timers.each} if place >= 0 else {}
+        lines.append(f"{line}  # {chosen[key].shown}" if value == "auto" and key in chosen else line)
+    return "\n".join(lines) + "\n"
 
 
 def shown_seconds(seconds: float) -> str:

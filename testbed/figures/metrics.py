@@ -20,6 +20,7 @@ from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
 from testbed.figures.sampled import sampled_metrics
+from testbed.figures.timers import timer_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
@@ -76,6 +77,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     values: dict[str, Any] = {
         "duration_s": _duration(context),
         "jct_s": _jct(context),
+        "jct": timer_metrics(context, _jct(context)),
         "iterations_s": iterations,
         "goodput_bps": goodput,
         "bound_bps": None if context.plan.beside else bound_bps(context),
@@ -123,6 +125,7 @@ def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
     jobs = values.get("jobs")
     values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
     values.update(dict.fromkeys(PERFORMANCE))
+    values["jct"] = dict.fromkeys(values["jct"])
     if jobs is not None:
         values["unreliable"]["jobs"] = jobs
         values["jobs"] = without_performance(jobs)

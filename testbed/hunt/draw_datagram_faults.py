@@ -64,7 +64,7 @@ class DatagramDice(FaultDice):
     delay_share = 8
 
     def __init__(self, draw: Random, scenario: Scenario) -> None:
-        super().__init__(draw, scenario, scenario.transport.rto_ns, travel_ns(scenario))
+        super().__init__(draw, scenario, scenario.transport.chosen_rto_ns, travel_ns(scenario))
         self.end = draw.choice((1, 2, 2, 4, 4, 8, 16)) * self.rto
         """what takes packets away has ended by then, from `origin` on"""
         self.origin = draw.randrange(12 * self.travel) if draw.random() < 0.3 else 0

@@ -80,8 +80,8 @@ def with_limit(scenario: Scenario) -> Scenario:
             (heals_at(fault) or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill)),
             default=0,
         )
-        end = min(end, late + _TIMEOUTS * scenario.transport.rto_ns)
-    elif waiting and living != scenario.faults and end > _LONGEST_WAIT * scenario.transport.rto_ns:
+        end = min(end, late + _TIMEOUTS * scenario.transport.chosen_rto_ns)
+    elif waiting and living != scenario.faults and end > _LONGEST_WAIT * scenario.transport.chosen_rto_ns:
         return with_limit(replace(scenario, faults=living))
     return replace(scenario, time_limit_ns=end)
 

@@ -81,12 +81,13 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         capture=False,
     )
     timed = with_times(draw, scenario)
+    waits_ns = 0
     if keys.adds:
-        rto = timed.transport.rto_ns
-        keys = replace(keys, slot_timer_ns=max(1000, round(rto * draw.choice((0.01, 0.1, 0.5, 1, 3, 10)))))
+        waits_ns = max(1000, round(timed.transport.chosen_rto_ns * draw.choice((0.01, 0.1, 0.5, 1, 3, 10))))
+        keys = replace(keys, slot_timer_ns=waits_ns)
     jobs = tuple(replace(job, own=keys, arrival_ns=0) for job in timed.jobs)  # `arrival` is no key of theirs
     if keys.adds and draw.random() < _LATE:  # slots wait, and copies meet them
-        late = Straggler(draw.randrange(len(jobs[0].hosts)), draw.randint(1, 2 * keys.slot_timer_ns))
+        late = Straggler(draw.randrange(len(jobs[0].hosts)), draw.randint(1, 2 * waits_ns))
         jobs = (replace(jobs[0], straggler=late), *jobs[1:])
     return replace(timed, job=replace(timed.job, own=keys), jobs=jobs)
 

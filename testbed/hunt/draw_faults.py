@@ -135,7 +135,7 @@ class _Maker(FaultDice):
     delay_share = 48
 
     def __init__(self, draw: Random, scenario: Scenario) -> None:
-        super().__init__(draw, scenario, rto_ns(scenario.transport.timeout_code) or 0, travel_ns(scenario))
+        super().__init__(draw, scenario, rto_ns(scenario.transport.chosen_timeout_code) or 0, travel_ns(scenario))
         hosts = {node.name for node in scenario.topology.hosts}
         self.hosts = len(scenario.ranks)
         self.host_links = tuple(link.name for link in scenario.topology.links if link.a in hosts)

@@ -51,7 +51,7 @@ def with_limit(scenario: Scenario) -> Scenario:
     end = must_end_ns(scenario)
     if excused_in(scenario):
         kills = (fault.window.stop_ns or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill))
-        late = max((last_plan_ns(scenario), *kills)) + _TIMEOUTS * scenario.transport.rto_ns
+        late = max((last_plan_ns(scenario), *kills)) + _TIMEOUTS * scenario.transport.chosen_rto_ns
         end = late if end is None else min(end, late)
     assert end is not None, "no fault is drawn that has no end"
     return replace(scenario, time_limit_ns=end)

@@ -57,7 +57,7 @@ def _longest_ns(scenario: Scenario) -> int:
     job, transport = scenario.job, scenario.transport
     packets = len(scenario.ranks) * (job.size_bytes // transport.path_mtu + 1)
     messages = 4 * len(scenario.ranks) * job.iterations * packets
-    rto = rto_ns(transport.timeout_code) or 0
+    rto = rto_ns(transport.chosen_timeout_code) or 0
     return messages * rto * (transport.retry_count + 1)
 
 

@@ -32,7 +32,7 @@ def _soon(draw: Random, scenario: Scenario) -> int:
 
 def _late_copies(draw: Random, scenario: Scenario) -> Fault:
     """Of what workers send, when their blocks are over, or nearly so."""
-    later = draw.randint(1, draw.choice((1, 4, 16)) * scenario.transport.rto_ns)
+    later = draw.randint(1, draw.choice((1, 4, 16)) * scenario.transport.chosen_rto_ns)
     return Duplicate("duplicate-1", _worker_links(scenario), _UP, rate=draw.choice((0.5, 0.8, 1.0)), delay_ns=later)
 
 
@@ -45,7 +45,7 @@ def _losing_results(draw: Random, scenario: Scenario) -> Fault:
 
 def _straggling(draw: Random, scenario: Scenario) -> Scenario:
     """One worker is late by some timeouts of the others, which so ask for what is not complete."""
-    late = draw.randint(1, 6) * scenario.transport.rto_ns
+    late = draw.randint(1, 6) * scenario.transport.chosen_rto_ns
     job = replace(scenario.job, straggler=Straggler(draw.randrange(len(scenario.ranks)), late))
     return replace(scenario, job=job)
 
@@ -104,7 +104,9 @@ def copies_from_before_the_new_plan(draw: Random, scenario: Scenario) -> Scenari
     switches = {node.name for node in scenario.topology.switches}
     trunks = [link.name for link in scenario.topology.links if {link.a, link.b} <= switches]
     links = (draw.choice(trunks or list(_worker_links(scenario))),)
-    away = LinkDown("link-down-2", links, window=Window(start, start + draw.randint(1, scenario.transport.rto_ns)))
+    away = LinkDown(
+        "link-down-2", links, window=Window(start, start + draw.randint(1, scenario.transport.chosen_rto_ns))
+    )
     return replace(scenario, faults=(_late_copies(draw, scenario), away))
 
 

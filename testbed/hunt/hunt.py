@@ -14,6 +14,7 @@ from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
+from testbed.hunt.plans import with_timers
 from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
@@ -142,6 +143,7 @@ def prepare(
         )
     else:
         base = load_scenario(scenario, overrides, world="simulated")
+        base = with_timers(base)
         _check_base(base)
         program, kept = base.switch.program, base.name
     try:
@@ -268,7 +270,7 @@ def _check_base(base: Scenario) -> None:
     if not traits_of(base.job.collective).reliable:
         return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
-    rto = rto_ns(transport.timeout_code)
+    rto = rto_ns(transport.chosen_timeout_code)
     if rto is None:
         raise refuse("no timeout is set, so one lost packet may stop it", "transport.timeout", "0", "1 to 31")
     calm = replace(base, faults=())

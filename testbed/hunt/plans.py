@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from testbed.plan import Plan, make_plan
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 
-__all__ = ["plan_of"]
+__all__ = ["plan_of", "with_timers"]
 
 _KEPT = 4
 """plans: a schedule is drawn from a calm one, and judged with and without its trace"""
@@ -22,3 +24,12 @@ def plan_of(scenario: Scenario) -> Plan:
     plan = make_plan(scenario)
     _newest.append((scenario, plan))
     return plan
+
+
+def with_timers(scenario: Scenario) -> Scenario:
+    """The scenario with numbers for the timers which bounds of schedules are made of. It loads back from its file."""
+    key = "timeout_code" if traits_of(scenario.job.collective).reliable else "rto_ns"
+    if getattr(scenario.transport, key) is not None:
+        return scenario
+    chosen = plan_of(scenario).scenario.transport
+    return replace(scenario, transport=replace(scenario.transport, **{key: getattr(chosen, key)}))

@@ -45,7 +45,7 @@ def _switch(draw: Random, scenario: Scenario) -> str:
 
 
 def _rto(scenario: Scenario) -> int:
-    return rto_ns(scenario.transport.timeout_code) or 0
+    return rto_ns(scenario.transport.chosen_timeout_code) or 0
 
 
 def _soon(draw: Random, scenario: Scenario) -> Window:

@@ -161,7 +161,7 @@ def _firsts(scenario: Scenario, fault: PacketFault, *, further: bool) -> int:
 
 def disturbance_ns(scenario: Scenario) -> int | None:
     """For how long progress may be kept up; None: without end."""
-    rto = rto_ns(scenario.transport.timeout_code) or 0
+    rto = rto_ns(scenario.transport.chosen_timeout_code) or 0
     begins: list[int] = []
     ends: list[int] = []
     extra, further = 0, False
@@ -189,13 +189,13 @@ def disturbance_ns(scenario: Scenario) -> int | None:
 def allowance_ns(scenario: Scenario) -> int:
     """For how long progress may be kept up and all ends well."""
     transport = scenario.transport
-    rto, retries = rto_ns(transport.timeout_code) or 0, transport.retry_count
+    rto, retries = rto_ns(transport.chosen_timeout_code) or 0, transport.retry_count
     return max(0, min((retries - RESERVE) * rto, (retries - RESERVE + 1) * rto - 3 * travel_ns(scenario)))
 
 
 def unsurvivable(scenario: Scenario) -> str | None:
     """Why the argument above does not hold for a scenario; None: it does."""
-    rto = rto_ns(scenario.transport.timeout_code)
+    rto = rto_ns(scenario.transport.chosen_timeout_code)
     if rto is None:
         return "no timeout is set, so a lost packet may wait for ever"
     travel = travel_ns(scenario)

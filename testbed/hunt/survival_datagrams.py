@@ -217,7 +217,7 @@ def travel_ns(scenario: Scenario) -> int:
 def _under_way_ns(scenario: Scenario) -> int:
     """T, with what is repeated while it is under way."""
     travel = travel_ns(scenario)
-    if travel <= scenario.transport.rto_ns or _protocol(scenario).backs_off:
+    if travel <= scenario.transport.chosen_rto_ns or _protocol(scenario).backs_off:
         return travel
     most = max(link.shape.queue_packets for link in scenario.topology.links) + 1
     return travel + _hops(scenario) * most * _frame_ns(scenario)
@@ -281,7 +281,7 @@ def must_end_ns(scenario: Scenario) -> int | None:
     trouble, jobs = _trouble_ns(scenario.faults), scenario.all_jobs
     if trouble is None:
         return None
-    rto, travel, waits = scenario.transport.rto_ns, _under_way_ns(scenario), _waits(scenario)
+    rto, travel, waits = scenario.transport.chosen_rto_ns, _under_way_ns(scenario), _waits(scenario)
     queue = min(link.shape.queue_packets for link in scenario.topology.links)
     turns = (1 + _attempts(scenario)) * -(-_outstanding(scenario) // (queue + 1))
     late = max(job.straggle_ns for job in jobs)

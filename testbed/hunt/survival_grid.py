@@ -132,7 +132,9 @@ def must_end_ns(scenario: Scenario) -> int | None:
     turns = (1 + _attempts(scenario)) * -(-_outstanding(scenario) // (queue + 1))
     anew = any(isinstance(fault, Kill) for fault in scenario.faults)
     waits, travel = 4 if anew else 2, travel_ns(scenario)
-    calm = _rounds(scenario) * turns * (waits * _BACKOFF * scenario.transport.rto_ns + _TIMES_AS_AT_FIRST * travel)
+    calm = (
+        _rounds(scenario) * turns * (waits * _BACKOFF * scenario.transport.chosen_rto_ns + _TIMES_AS_AT_FIRST * travel)
+    )
     digest = longest_digest_delay_ns(len(scenario.ranks))
     return trouble + (job.iterations + 1) * job.straggle_ns + calm + travel + digest + job.arrival_ns
 

@@ -94,7 +94,7 @@ def _workers(
             window=_window(scenario, job),
             memory=scenario.switch.memory,
             salt=salt,
-            rto_ns=scenario.transport.rto_ns,
+            rto_ns=scenario.transport.chosen_rto_ns,
             aimd=scenario.transport.aimd,
             fan_in=(sizes[rank], len(racks)) if levels else (0, 0),
             fixed_scale=options.fixed_scale,
@@ -124,7 +124,7 @@ def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
         salt=salt,
         elements=_elements(scenario),
         arithmetic=_sums(job),
-        rto_ns=scenario.transport.rto_ns,
+        rto_ns=scenario.transport.chosen_rto_ns,
         remind="reminder" in traits_of(job.job.collective).server_knobs and scenario.switch.knobs.reminder,
         multicast=sums(scenario.switch.program),
     )

@@ -21,6 +21,8 @@ from workloads.wire import Envelope
 __all__ = ["plan_dlcp"]
 
 _ELEMENT_BYTES = 4
+_SLOT_TIMERS = 8
+"""in a timeout of the hosts, where a scenario says nothing"""
 
 
 def plan_dlcp(scenario: Scenario) -> Plan:
@@ -44,6 +46,10 @@ def plan_dlcp(scenario: Scenario) -> Plan:
 
 def _keys(job: PlannedJob) -> DlcpKeys:
     return job.job.own if isinstance(job.job.own, DlcpKeys) else DlcpKeys()
+
+
+def _slot_timer_ns(scenario: Scenario, keys: DlcpKeys) -> int:
+    return scenario.transport.chosen_rto_ns // _SLOT_TIMERS if keys.slot_timer_ns is None else keys.slot_timer_ns
 
 
 def _elements(scenario: Scenario) -> int:
@@ -72,7 +78,7 @@ def _configs(
             server=replace(server, rank=-1),
             window=-(-job.workloads[0].elements // _elements(scenario)),
             levels=RackLevels(tuple(racks.values()), list(racks).index(switch.name), collects=False),
-            partial_after_ns=_keys(job).slot_timer_ns,
+            partial_after_ns=_slot_timer_ns(scenario, _keys(job)),
         )
 
 
@@ -93,7 +99,7 @@ def _hosts(scenario: Scenario, job: PlannedJob, draw: random.Random) -> Iterable
             loss_bound=keys.loss_bound,
             important=keys.important,
             elements=_elements(scenario),
-            rto_ns=scenario.transport.rto_ns,
+            rto_ns=scenario.transport.chosen_rto_ns,
             ring=keys.rings,
             service_ip=SERVICE_IP if keys.adds else b"",
         )

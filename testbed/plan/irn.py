@@ -1,4 +1,4 @@
-"""Timers and cap of IRN, from the round trips of a job's connections without load."""
+"""The cap of IRN, from the round trips of a job's connections without load; its timers are those of the scenario."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ _ANSWER_BYTES = 70
 """Ethernet, IPv4, UDP, BTH, AETH, both PSNs, iCRC"""
 _WAKE_NS = 150_000
 """what a node takes to act on a frame where time is real: its process must wake up"""
-_LOW = 4
-"""RTO_low in round trips; RTO_high is 3.2 times RTO_low (docs/irn.md)"""
 
 
 def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) -> IrnConfig:
@@ -36,8 +34,7 @@ def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) ->
         round_trip_ns(topology, own, peer, packet, wake)
         for own, peer in pairs or zip(hosts, [*hosts[1:], hosts[0]], strict=True)
     )
-    low = _LOW * trip
-    high = low * 16 // 5
+    low, high = scenario.transport.chosen_irn_ns
     fastest = max(link.shape.rate_bps for host in hosts for _, link, _ in topology.ports(host.name))
     summed = any(map(sums, protocol_of(scenario.job.collective).programs))
     covered = trip + 2 * high if summed else trip

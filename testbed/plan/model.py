@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.background import PlannedFlow
+from testbed.plan.timers import Timers
 from testbed.scenario.model import Scenario
 from topologies.routing.gradients import Plan as RoutingPlan
 from workloads.config import HostConfig, NodeConfig, WorkerConfig
@@ -52,6 +53,8 @@ class Plan:
     """collective grid: plans of gradient routes, by time"""
     unroutable: tuple[Unroutable, ...] = ()
     """collective grid: changes without a plan, by time"""
+    timers: Timers = Timers()
+    """of jobs of several collectives, those of the first; each has its own"""
     beside: tuple[Plan, ...] = ()
     """of jobs of several collectives, the plan of each, which is whole but for background traffic; empty: there is one
     collective"""

@@ -46,7 +46,7 @@ def queue_pair(
         first_psn=first_psn,
         peer_first_psn=peer_first_psn,
         path_mtu=transport.path_mtu,
-        timeout_code=transport.timeout_code,
+        timeout_code=transport.chosen_timeout_code,
         retry_count=transport.retry_count,
         rnr_retry=transport.rnr_retry,
         rnr_timer_code=transport.rnr_timer_code,

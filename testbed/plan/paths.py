@@ -10,13 +10,26 @@ from switch_nodes.forwarding.flows import choose_port
 from switch_nodes.steering.rules import FLOOD
 from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
-from testbed.plan import Plan
+from testbed.plan.background import PlannedFlow
+from testbed.plan.model import Plan
 from topologies import Direction, Link, Topology
-from workloads.collectives.kinds import sent_share
+from workloads.collectives.kinds import ring_kind, sent_share
 from workloads.config import HostConfig, WorkerConfig
 from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
 
-__all__ = ["ELEMENT_BYTES", "LinkUse", "data_flows", "data_volumes", "flow_paths", "overbooked"]
+__all__ = [
+    "ELEMENT_BYTES",
+    "LinkUse",
+    "booked_shares",
+    "data_flows",
+    "data_paths",
+    "data_volumes",
+    "flow_paths",
+    "most_connections",
+    "most_under_way",
+    "overbooked",
+    "tenant_paths",
+]
 
 ELEMENT_BYTES = 4
 """of every dtype that there is"""
@@ -158,19 +171,79 @@ def _unsummed(
     return tuple(kept) if plan.servers else path
 
 
-def overbooked(plan: Plan) -> frozenset[LinkUse]:
-    """Links that may be sent more data than their rate, other tenants' included: queues there may overflow, and only
-    the scenario is to blame. Steps follow one another, so each is looked at for itself; the connections of a host in
-    one step share its link. Any step of one collective may meet any one of another."""
+def data_paths(plan: Plan) -> Iterator[tuple[HostConfig, tuple[LinkUse, ...]]]:
+    """(worker in a phase, path) of everything that carries a gradient of one collective away."""
+    for _, _, worker, envelope in _senders(plan):
+        for path in _paths(plan, worker.name, envelope):
+            yield worker, path
+
+
+def tenant_paths(plan: Plan) -> Iterator[tuple[PlannedFlow, list[tuple[LinkUse, ...]]]]:
+    """Of each flow of other tenants: the paths that it may take."""
+    for flow in plan.background:
+        yield flow, list(flow_paths(plan, flow.source, flow.config.envelope, flow.config.dport))
+
+
+def most_under_way(plan: Plan) -> Mapping[LinkUse, float]:
+    """Bytes of frames with data that may be unanswered at once on their way over each link. What switches sum counts as
+    one connection."""
+    return _most_at_once(plan, _window_bytes)
+
+
+def most_connections(plan: Plan) -> Mapping[LinkUse, float]:
+    """Connections that send their data over each link at once, counted likewise."""
+    return _most_at_once(plan, lambda worker: 1.0)
+
+
+def _most_at_once(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[LinkUse, float]:
+    """Steps follow one another, so the one counts in which it is most."""
+    found = defaultdict[LinkUse, float](float)
+    for part in plan.parts:
+        steps = defaultdict[int, defaultdict[LinkUse, float]](lambda: defaultdict(float))
+        ways = defaultdict[int, set[tuple[int, LinkUse]]](set)
+        for step, _, worker, envelope in _senders(part):
+            paths = _paths(part, worker.name, envelope)
+            for number, path in enumerate(paths):
+                for use in _unsummed(part, worker.name, path, ways[number]):
+                    steps[step][use] += weigh(worker) / len(paths)
+        for use in {use for counted in steps.values() for use in counted}:
+            found[use] += max(counted[use] for counted in steps.values())
+    return found
+
+
+def _window_bytes(worker: HostConfig) -> float:
+    """Of the frames that a worker may have under way on one connection: its window, and no more than its gradient. The
+    cap of IRN follows from timers, and is not asked here."""
+    framing, whole = worker.framing, worker.workload.elements * ELEMENT_BYTES
+    if isinstance(worker, WorkerConfig):
+        group, packets = worker.collective, worker.to_successor.window_packets
+        if ring_kind(group.kind).in_messages:
+            packets = min(packets, group.window_messages * group.message_packets)
+        size, most = packets * framing.payload_bytes, whole * sent_share(group.kind, group.size, group.rank)
+    else:
+        block = getattr(worker, "elements", framing.payload_bytes // ELEMENT_BYTES) * ELEMENT_BYTES
+        size, most = getattr(worker, "window", 1 << 32) * block, whole
+    return min(size, most) * framing.frame_bytes / framing.payload_bytes
+
+
+def booked_shares(plan: Plan) -> Mapping[LinkUse, float]:
+    """What may be sent over each link at once, other tenants' data included, in parts of its rate. Steps follow one
+    another, so each is looked at for itself; the connections of a host in one step share its link. Any step of one
+    collective may meet any one of another."""
     topology, coming = plan.scenario.topology, Counter[LinkUse]()
     for part in plan.parts:
         coming.update(_most_coming(part))
-    for flow in plan.background:
-        paths = list(flow_paths(plan, flow.source, flow.config.envelope, flow.config.dport))
+    for flow, paths in tenant_paths(plan):
         rate = topology.link(paths[0][0][0]).shape.rate_bps if paths[0] else 0
         for use in {use for path in paths for use in path}:
             coming[use] += min(rate, flow.config.rate_bps or rate)
-    return frozenset(use for use, rate in coming.items() if rate > topology.link(use[0]).shape.rate_bps)
+    return {use: rate / topology.link(use[0]).shape.rate_bps for use, rate in coming.items()}
+
+
+def overbooked(plan: Plan) -> frozenset[LinkUse]:
+    """Links that may be sent more data than their rate: queues there may overflow, and only the scenario is to
+    blame."""
+    return frozenset(use for use, share in booked_shares(plan).items() if share > 1)
 
 
 def _most_coming(plan: Plan) -> Mapping[LinkUse, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from testbed.plan.auto_timers import drafted, timers_of
 from testbed.plan.background import plan_background
 from testbed.plan.connections import plan_connections
 from testbed.plan.model import Plan
@@ -17,9 +18,25 @@ __all__ = ["Plan", "make_plan", "plan_as", "with_workers"]
 
 
 def make_plan(scenario: Scenario) -> Plan:
-    """What each of the scenario's collectives makes of its jobs (`Protocol.plan`), and the background traffic."""
-    plan = side_by_side(scenario, [_plan_part(part) for part in scenario.parts])
-    return replace(plan, background=plan_background(scenario))
+    """What each of the scenario's collectives makes of its jobs (`Protocol.plan`), and the background traffic. Each
+    collective plans twice: the first plan shows what may be under way, from which timers follow that are `auto`. The
+    scenario of the plan has numbers for all timers."""
+    background = plan_background(scenario)
+    drafts = [_plan_part(drafted(part)) for part in scenario.parts]
+    whole = replace(side_by_side(scenario, drafts), background=background)
+    chosen = [timers_of(part, draft, whole) for part, draft in zip(scenario.parts, drafts, strict=True)]
+    plans = [
+        replace(
+            draft if draft.scenario.transport == transport else _plan_part(replace(part, transport=transport)),
+            timers=timers,
+        )
+        for part, draft, (transport, timers) in zip(scenario.parts, drafts, chosen, strict=True)
+    ]
+    (first, _), *others = chosen
+    beside = tuple(
+        replace(entry, transport=transport) for entry, (transport, _) in zip(scenario.beside, others, strict=True)
+    )
+    return replace(side_by_side(replace(scenario, transport=first, beside=beside), plans), background=background)
 
 
 def _plan_part(part: Scenario) -> Plan:

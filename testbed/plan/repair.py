@@ -75,7 +75,7 @@ def _hosts(
             op=keys.combine,
             elements=_elements(scenario),
             first_slot=first,
-            rto_ns=scenario.transport.rto_ns,
+            rto_ns=scenario.transport.chosen_rto_ns,
         )
         yield replace(config, window=min(job.job.window_packets, slots if combined else 1 << 15, config.blocks))
 

@@ -72,7 +72,7 @@ def _workers(
             elements=elements,
             first_slot=first,
             window=min(window, slots, -(-workload.elements // elements)),
-            rto_ns=transport.rto_ns,
+            rto_ns=transport.chosen_rto_ns,
             uc=_uc_pairs(scenario, rank, first, draw) if transport.framing == "uc" else None,
         )
 

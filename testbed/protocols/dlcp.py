@@ -46,7 +46,7 @@ PROTOCOL = Protocol(
     plan=plan_dlcp,
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
-    traits=Traits(approximate=True, one_size=True, several_jobs=True, largest_mtu=1024),
+    traits=Traits(approximate=True, one_size=True, several_jobs=True, answers_at_once=True, largest_mtu=1024),
     checks=(check_dlcp,),
     check_fault=check_dlcp_fault,
     blocks=_blocks,

@@ -136,6 +136,7 @@ def document(
         },
         "dilation": dilation,
         "twin": twin,
+        "timers": [{"collective": part.scenario.job.collective, **part.timers.document} for part in plan.parts],
         "environment": {"version": __version__, **environment},
     }
     finite: dict[str, Any] = _finite(result)

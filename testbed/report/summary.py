@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.checkers.refused import refused_text
+from testbed.figures.timers import MUCH
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
@@ -256,6 +257,7 @@ def _speed(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
+    lines += _waited(result)
     lines += _beside(result)
     if metrics["unreliable"] is not None:
         lines.append(Line("do not trust these figures (the sums are judged all the same):", "unknown", 2))
@@ -264,6 +266,32 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     else:
         lines.append(Line(result["fidelity"]["detail"], "dim", 2))
     return lines
+
+
+def _waited(result: dict[str, Any]) -> list[Line]:
+    """That timers took much of the time, and what to change."""
+    share, seconds = (metrics := result["metrics"]).get("jct", {}).get("timers"), metrics.get("jct", {}).get("timers_s")
+    if share is None or share <= MUCH:
+        return []
+    parts = result.get("timers", [])
+    each = [(key, timer) for part in parts for key, timer in part["each"].items() if timer["ns"]]
+    named = ", ".join(f"{key} {timer['shown']}{' (auto)' if timer['auto'] else ''}" for key, timer in each)
+    fixed = [f"transport.{key}: auto" for key, timer in each if not timer["auto"]]
+    advice = [*fixed, *(["transport.recovery: irn"] if "gbn" in result["recoveries"] else [])]
+    way = (
+        f"set {' or '.join(dict.fromkeys(advice))}"
+        if advice
+        else "a longer job or fewer losses make their share smaller"
+    )
+    trips = ", ".join(f"{part['worst_round_trip_ns'] / 1e6:.3g} ms" for part in parts)
+    return [
+        Line(
+            f"timers took {share:.0%} of that ({seconds:.3g} s): hosts waited for {named}; the worst queueing round "
+            f"trip is {trips}; {way}",
+            "unknown",
+            2,
+        )
+    ]
 
 
 def _way_out(result: dict[str, Any]) -> list[Line]:

@@ -35,8 +35,8 @@ def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], work
 
 
 def check_rto(problems: Problems, transport: Transport) -> None:
-    if transport.rto_ns < LEAST_RTO_NS:
-        found, allowed = format_duration(transport.rto_ns), f"{format_duration(LEAST_RTO_NS)} or more"
+    if transport.rto_ns is not None and transport.rto_ns < LEAST_RTO_NS:
+        found, allowed = format_duration(transport.rto_ns), f"auto, or {format_duration(LEAST_RTO_NS)} or more"
         problems.add(("transport", "rto"), "out of range", found=found, allowed=allowed)
 
 

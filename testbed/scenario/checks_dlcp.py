@@ -79,7 +79,7 @@ def _check_program(problems: Problems, switch: SwitchOptions, keys: DlcpKeys, jo
     if keys.adds and switch.memory < jobs:
         found = f"{switch.memory} for {jobs} job{'s' if jobs > 1 else ''}"
         problems.add(("switch", "memory"), "no slot for every job", found=found, allowed=f"{jobs} or more")
-    if keys.adds and not keys.slot_timer_ns:
+    if keys.adds and keys.slot_timer_ns == 0:
         problems.add(("job", "slot_timer"), "a slot would wait for nobody", found="0", allowed="above 0")
 
 

@@ -14,12 +14,17 @@ from workloads.config import IRN_RECOVERIES
 
 __all__ = ["check_irn"]
 
+_LEAST_NS = 1_000
+
 
 def check_irn(
     problems: Problems, transport: Transport, job: Job, switch: SwitchOptions, nics: tuple[tuple[str, str], ...]
 ) -> None:
     """`nics`: (host, device) of hosts on devices, which speak go-back-N."""
-    if transport.recovery not in IRN_RECOVERIES or not traits_of(job.collective).reliable:
+    if not traits_of(job.collective).reliable:
+        return
+    _check_timers(problems, transport)
+    if transport.recovery not in IRN_RECOVERIES:
         return
     path = ("transport", "recovery")
     if transport.recovery not in traits_of(job.collective).recoveries:
@@ -67,3 +72,22 @@ def check_irn(
             found=f"recovery {transport.recovery}, and {host} on a device",
             allowed="soft; or transport.recovery: gbn",
         )
+
+
+def _check_timers(problems: Problems, transport: Transport) -> None:
+    low, high = transport.rto_low_ns, transport.rto_high_ns
+    for key, value in (("rto_low", low), ("rto_high", high)):
+        if value is None:
+            continue
+        found = format_duration(value)
+        if not transport.speaks_irn:
+            problems.add(
+                ("transport", key), f"recovery {transport.recovery} has no such timer", found=found,
+                allowed=f"leave the key out, or transport.recovery: {', '.join(IRN_RECOVERIES)}",
+            )  # fmt: skip
+        elif value < _LEAST_NS:
+            allowed = f"auto, or {format_duration(_LEAST_NS)} or more"
+            problems.add(("transport", key), "out of range", found=found, allowed=allowed)
+    if low is not None and high is not None and high < low:
+        allowed = f"auto, or rto_low ({format_duration(low)}) or more"
+        problems.add(("transport", "rto_high"), "shorter than rto_low", found=format_duration(high), allowed=allowed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from testbed.reading.fields import DurationKey, ProbabilityKey, choice
+from testbed.reading.fields import ProbabilityKey, SpanKey, choice
 from testbed.reading.sections import Section
 from workloads.dlcp.config import OVER
 
@@ -26,8 +26,9 @@ class DlcpKeys(Section):
     important: ProbabilityKey = 0.5
     """share of the packets of a flow, those with the largest elements, that is of the high class; queues that look at
     classes drop the others early"""
-    slot_timer_ns: DurationKey = 5_000_000
-    """over `ina`: how long a switch waits for other workers before it sends on what it has; above 0"""
+    slot_timer_ns: SpanKey = None
+    """over `ina`: how long a switch waits for other workers before it sends on what it has; above 0. `auto`: an eighth
+    of `transport.rto`"""
 
     @property
     def adds(self) -> bool:

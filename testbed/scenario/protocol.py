@@ -60,6 +60,8 @@ class Traits:
     """of `switch.knobs`: those that the server obeys, whatever program the switches run"""
     has_priorities: bool = False
     """packets carry a priority: `job.priority`, `job.priority_x0`"""
+    answers_at_once: bool = False
+    """of datagrams: a packet is acknowledged when it comes, whatever other workers sent"""
     heeds_marks: bool = False
     """windows follow the marks of congestion: `transport.aimd`"""
     slots_move: bool = False

@@ -12,6 +12,7 @@ from testbed.reading.fields import (
     ScaledDurationKey,
     ScaledRateKey,
     ScaledSizeKey,
+    SpanKey,
     choice,
     number_or_auto,
     share,
@@ -22,6 +23,7 @@ from testbed.reading.sections import Key, Section
 from testbed.scenario import names
 from testbed.scenario.owned_keys import only
 from workloads.config import IRN_RECOVERIES
+from workloads.errors import InternalError
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
@@ -84,8 +86,11 @@ class Transport(Section):
     """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone; `irn-rack`, the
     same, and what was only overtaken is not taken for lost; `irn-held`, switches that sum say what they hold
     ([IRN](irn.md))"""
-    timeout_code: Annotated[int, _OVER_ROCE, whole(0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")] = 15
-    """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never"""
+    timeout_code: Annotated[
+        int | None, _OVER_ROCE, whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")
+    ] = None
+    """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never. `auto`:
+    from the [worst round trip](#timers)"""
     retry_count: Annotated[int, _OVER_ROCE, whole(0, 7)] = 7
     """0 to 7. After retry_count + 1 timeouts without progress the queue pair fails with RETRY_EXC"""
     rnr_retry: Annotated[int, _OVER_ROCE, whole(0, 7, " (7: for ever)")] = 7
@@ -98,9 +103,15 @@ class Transport(Section):
     """first packet number of every connection, 0 to 0xffffff; `random`: from the seed, one per connection"""
     receive_late_ns: Annotated[DurationKey, _OVER_ROCE] = 0
     """receive buffers are posted that late: provokes RNR NAKs"""
-    rto_ns: Annotated[DurationKey, _IN_DATAGRAMS] = 10_000_000
-    """at least `10us`: a packet without a result is sent again after that, or after
-    four typical round trips if that is longer; `esa` and `grid` wait twice as long while nothing answers"""
+    rto_low_ns: Annotated[SpanKey, _OVER_ROCE] = None
+    """IRN: a sender repeats its oldest packet that long after its last progress. `auto`: from the
+    [round trips](#timers)"""
+    rto_high_ns: Annotated[SpanKey, _OVER_ROCE] = None
+    """IRN: the same while more than three packets are under way. `auto`: 3.2 times `rto_low`"""
+    rto_ns: Annotated[SpanKey, _IN_DATAGRAMS] = None
+    """`auto`, from the [worst round trip](#timers), or at least `10us`: a packet without a result is sent again after
+    that, or after four typical round trips if that is longer; `esa` and `grid` wait twice as long while nothing
+    answers"""
     framing: Annotated[str, _FRAMED, choice(names.FRAMINGS)] = "udp"
     """`udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
     connections ([SwitchML](switchml.md#over-unreliable-connections))"""
@@ -119,6 +130,33 @@ class Transport(Section):
         """As `QpConfig.speaks_irn`."""
         return self.recovery in IRN_RECOVERIES
 
+    @property
+    def chosen_timeout_code(self) -> int:
+        """`timeout_code` of the scenario of a plan. Raises InternalError while it is `auto`."""
+        return _chosen("timeout", self.timeout_code)
+
+    @property
+    def chosen_rto_ns(self) -> int:
+        """`rto_ns` of the scenario of a plan. Raises InternalError while it is `auto`."""
+        return _chosen("rto", self.rto_ns)
+
+    @property
+    def chosen_irn_ns(self) -> tuple[int, int]:
+        """`rto_low_ns` and `rto_high_ns` of the scenario of a plan. Raises InternalError while one is `auto`."""
+        return _chosen("rto_low", self.rto_low_ns), _chosen("rto_high", self.rto_high_ns)
+
     def left_out(self) -> Collection[str]:
-        """Without DCQCN nobody reads its parameters: one key turns it on and off, and they stay."""
-        return ("dcqcn",) if self.congestion_control != "dcqcn" and self.dcqcn == DcqcnOptions() else ()
+        """Parameters without a reader: those of DCQCN and of IRN where a scenario uses neither. A value that a file
+        gives stays."""
+        found = []
+        if self.congestion_control != "dcqcn" and self.dcqcn == DcqcnOptions():
+            found.append("dcqcn")
+        if not self.speaks_irn:
+            found += [name for name in ("rto_low_ns", "rto_high_ns") if getattr(self, name) is None]
+        return found
+
+
+def _chosen(key: str, value: int | None) -> int:
+    if value is None:
+        raise InternalError(f"transport.{key} is auto, and testbed.plan.timers did not choose it")
+    return value

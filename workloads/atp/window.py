@@ -44,6 +44,8 @@ class SendWindow:
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
         self._timer = BackoffTimer(rto_ns, seed)
+        self.progress_at = 0
+        """when a result last came, or a packet last left for the first time"""
         self._round_end = window
         self._marked = False
 
@@ -92,6 +94,7 @@ class SendWindow:
         index = packet % self.window
         if packet == self.next:
             self.next += 1
+            self.progress_at = now
             self._first_at[index], self._tries[index], self._settled[index] = now, 0, False
         before = self._tries[index]
         self._tries[index] = before + 1
@@ -111,6 +114,7 @@ class SendWindow:
     def settle(self, packet: int, now: int, *, marked: bool) -> None:
         """The result of an outstanding packet came. `marked`: with the news of congestion."""
         self._settled[packet % self.window] = True
+        self.progress_at = now
         if self._tries[packet % self.window] == 1:
             self._timer.measure(now - self._first_at[packet % self.window])
         for missing in range(max(self._top + 1, self.base), packet) if self._in_order else ():

@@ -96,12 +96,12 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
                 return
             packet, cause = taken
             frame = self._encode(packet, cause)
-            before = self._window.left(packet, now)
+            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
             self._charge(len(frame), now)
             self._counts["packets_sent"] += 1
             if cause:
                 self._counts["packets_retransmitted"] += 1
-                self._events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before))
+                self._events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before, waited_ns))
             yield 0, frame
 
     def _start(self, now: int) -> None:

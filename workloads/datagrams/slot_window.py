@@ -27,6 +27,8 @@ class SlotWindow:
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
         self._missing = 0
+        self.progress_at = 0
+        """when a result last came, or a packet last left for the first time"""
         self._outstanding = [_NOTHING] * window
         self._deadline = [0] * window
         self._first_at = [0] * window
@@ -77,7 +79,7 @@ class SlotWindow:
         before = self._tries[index]
         self._tries[index] = before + 1
         if not before:
-            self._first_at[index] = now
+            self._first_at[index] = self.progress_at = now
         deadline = now + self._timer.wait(before)
         self._deadline[index] = deadline
         heapq.heappush(self._timers, (deadline, packet))
@@ -91,6 +93,7 @@ class SlotWindow:
         index = packet % self.window
         self._outstanding[index] = _NOTHING
         self._missing -= 1
+        self.progress_at = now
         self._timer.measure(now - self._first_at[index])
         if packet + self.window < self.end:
             self._let_go(packet + self.window)

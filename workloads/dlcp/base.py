@@ -97,11 +97,11 @@ class DlcpHost(DatagramHost):
         packet = outgoing.flow.take()
         if packet is None:
             return None
-        before = outgoing.flow.left(packet, now)
+        waited_ns, before = now - outgoing.flow.progress_at, outgoing.flow.left(packet, now)
         self._counts["packets_sent"] += 1
         if before:
             self._counts["packets_retransmitted"] += 1
-            self._events.append(DatagramResent(self._job, outgoing.block + packet, 0, "timeout", before))
+            self._events.append(DatagramResent(self._job, outgoing.block + packet, 0, "timeout", before, waited_ns))
         return outgoing.encode(packet, again=before > 0)
 
     def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int, step: int = 0) -> None:

@@ -63,6 +63,8 @@ class SendingFlow:
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
         self._stopped = False
+        self.progress_at = 0
+        """when an acknowledgement last brought something, or a packet last left for the first time"""
 
     @property
     def over(self) -> bool:
@@ -85,7 +87,8 @@ class SendingFlow:
         """It leaves now; how often it did before."""
         before = self._tries[packet]
         self._tries[packet] = before + 1
-        self._first_at.setdefault(packet, now)
+        if not before:
+            self._first_at[packet] = self.progress_at = now
         deadline = now + self._timer.wait()
         self._deadline[packet] = deadline
         heapq.heappush(self._timers, (deadline, packet))
@@ -97,6 +100,7 @@ class SendingFlow:
             return False
         self._settled[packet] = 1
         self._missing -= 1
+        self.progress_at = now
         self._deadline.pop(packet, None)
         if self._tries[packet] == 1:
             self._timer.measure(now - self._first_at[packet])

@@ -62,6 +62,8 @@ class IrnSender:
         self._progress_at = 0
         self._timed_out = False
         """the packet that is sent again next is so because a timer ran out"""
+        self._waited_ns = 0
+        """time without progress before that timer ran out"""
         rto = rto_ns(config.timeout_code)
         endless = config.retry7_infinite and config.retry_count == 7
         self._give_up_ns = None if rto is None or endless else rto * (config.retry_count + 1)
@@ -167,7 +169,7 @@ class IrnSender:
             self._fail("RETRY_EXC", f"was not acknowledged for {waited:g} ms (retry_count {self._config.retry_count})")
             return
         self.window.timed_out()
-        self._timed_out = True
+        self._timed_out, self._waited_ns = True, now - self._progress_at
         self._arm(now)
 
     def shut(self) -> None:
@@ -184,7 +186,8 @@ class IrnSender:
 
     def sent_again(self, psn: int, cause: str) -> None:
         """A packet left once more; `cause` as in `Retransmission`."""
-        self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1))
+        waited_ns = self._waited_ns if cause == "timeout" else None
+        self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1, waited_ns))
 
     @property
     def timers(self) -> SenderTimers:

@@ -68,13 +68,13 @@ class Donor(RepairHost):
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
         while (packet := self._window.take_ready()) is not None:
-            before = self._window.left(packet, now)
+            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
             self._counts["packets_sent"] += 1
             if before:
                 self._counts["packets_retransmitted"] += 1
                 slot, _ = self._window.place(packet)
                 self._events.append(
-                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before)
+                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before, waited_ns)
                 )
             yield 0, self._encode(packet)
 

@@ -84,13 +84,13 @@ class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
             if packet is None:
                 return
             self._leaving.extend(self._encode(packet))
-            before = self._window.left(packet, now)
+            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
             self._counts["packets_sent"] += 1
             if before:
                 self._counts["packets_retransmitted"] += 1
                 slot, _ = self._window.place(packet)
                 self._events.append(
-                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before)
+                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before, waited_ns)
                 )
 
     def handle_timer(self, now: int) -> None:

@@ -370,7 +370,7 @@ class _Run:
     def _grace_ns(self) -> int:
         """How long the others may take to notice a failure: all their attempts, once more."""
         transport = self._scenario.transport
-        rto_ns = 4_096 << transport.timeout_code if transport.timeout_code else 0
+        rto_ns = 4_096 << code if (code := transport.chosen_timeout_code) else 0
         return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))
 
     def _strike(self, action: Action, kind: str, backend: str) -> None:

@@ -205,7 +205,7 @@ class _Run:
     def _grace_s(self) -> float:
         """How long the others may take to notice a failure: all their attempts, twice."""
         transport = self._plan.scenario.transport
-        rto_s = 4.096e-6 * (1 << transport.timeout_code) if transport.timeout_code else 0.0
+        rto_s = 4.096e-6 * (1 << code) if (code := transport.chosen_timeout_code) else 0.0
         return max(_GRACE_S, 2 * rto_s * (transport.retry_count + 1))
 
     def _tell(self, event: Event, t: int = 0) -> None:

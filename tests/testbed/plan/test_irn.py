@@ -6,6 +6,7 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.plan.irn import round_trip_ns
+from testbed.plan.timers import rounded_ns
 from testbed.scenario import load_scenario
 from topologies import LinkShape, rack, spine_leaf
 
@@ -34,7 +35,8 @@ def test_timers_and_cap_of_a_job(scenario: str, in_order: bool) -> None:
         for qp in (worker.to_successor, worker.from_predecessor):
             assert qp.recovery == "irn"
             irn = qp.irn
-            assert (irn.rto_low_ns, irn.rto_high_ns, irn.few_packets) == (4 * trip, 4 * trip * 16 // 5, 3)
+            low = rounded_ns(2 * plan.timers.trip.empty_ns)
+            assert (irn.rto_low_ns, irn.rto_high_ns, irn.few_packets) == (low, rounded_ns(low * 16 // 5), 3)
             covered = trip if in_order else trip + 2 * irn.rto_high_ns
             assert irn.cap_packets == rate * covered // (8 * packet * 1_000_000_000) + 1
             assert irn.in_order is in_order
@@ -43,9 +45,9 @@ def test_timers_and_cap_of_a_job(scenario: str, in_order: bool) -> None:
 def test_the_slowest_connection_of_a_ring_counts_for_all() -> None:
     plan = make_plan(load_scenario("irn-spine-leaf-lossy", (), world="simulated"))
     assert len({worker.to_successor.irn for worker in plan.workers}) == 1
-    packet = 1024 + 78
-    inner, outer = (8 * (packet + 70) * 1_000_000_000 // rate for rate in (40_000_000, 20_000_000))
-    assert plan.workers[0].to_successor.irn.rto_low_ns == 4 * (2 * inner + 2 * (outer + 1_000_000))
+    packet = 1024 + 58  # each frame there, its answer back, and one more frame's time at each end of each link
+    inner, outer = (8 * (3 * packet + 70) * 1_000_000_000 // rate for rate in (40_000_000, 20_000_000))
+    assert plan.workers[0].to_successor.irn.rto_low_ns == rounded_ns(2 * (2 * inner + 2 * (outer + 1_000_000)))
 
 
 def test_switches_know_where_memory_begins_and_only_then() -> None:

@@ -47,6 +47,29 @@ def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
+    ("share", "auto", "recoveries", "way"),
+    [
+        (0.2, False, ["gbn"], None),
+        (None, False, ["gbn"], None),
+        (0.21, False, ["gbn"], "set transport.timeout: auto or transport.recovery: irn"),
+        (0.21, True, ["gbn"], "set transport.recovery: irn"),
+        (0.21, True, ["irn"], "a longer job or fewer losses make their share smaller"),
+    ],
+)
+def test_timers_that_took_much_are_told_with_a_way_out(tmp_path, monkeypatch, share, auto, recoveries, way):
+    result = result_of(lossy_context(tmp_path), monkeypatch) | {"recoveries": recoveries}
+    result["metrics"]["jct"] = {"timers": share, "timers_s": 0.5}
+    result["timers"] = [
+        {"worst_round_trip_ns": 11_700_000, "each": {"timeout": {"ns": 1, "shown": "15 (134 ms)", "auto": auto}}}
+    ]
+    text = " ".join(plain_summary(result).split())
+    assert ("timers took" in text) == (way is not None)
+    if way is not None:
+        assert "timers took 21% of that (0.5 s): hosts waited for timeout 15 (134 ms)" in text
+        assert f"the worst queueing round trip is 11.7 ms; {way}" in text
+
+
+@pytest.mark.parametrize(
     ("environment", "line"),
     [
         ({}, "code that ran: nobody told, so speeds may be those of the Python reference"),

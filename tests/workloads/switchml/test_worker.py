@@ -149,7 +149,7 @@ def test_a_packet_without_a_result_is_sent_again_the_very_same() -> None:
     worker.handle_timer(10_000)
     assert tuple(bytes(frame) for _, frame in worker.frames_to_send(10_000)) == first
     resent = [event for event in events(worker) if isinstance(event, DatagramResent)]
-    assert resent == [DatagramResent(9, 0, 10, "timeout", 1), DatagramResent(9, 1, 11, "timeout", 1)]
+    assert resent == [DatagramResent(9, number, 10 + number, "timeout", 1, 10_000) for number in (0, 1)]
     worker.finish(1000)
     assert events(worker) == [DatagramStatistics(9, 4, 2, 0, 0, 2, 0)]
 

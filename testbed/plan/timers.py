@@ -1,0 +1,101 @@
+"""The retransmission timers of a plan as values, and what they are measured against (`testbed.plan.auto_timers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["MOST_TIMES", "RoundTrip", "Timer", "Timers", "rounded_ns", "shown_ns"]
+
+MOST_TIMES = 10
+"""A timer that is longer than so many worst round trips deserves a warning."""
+_FOR_FEW = "rto_low"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """Of a full packet and its answer, at worst."""
+
+    empty_ns: int = 0
+    """Wires, and each node's time to act, on the longest way."""
+    queued_ns: int = 0
+    """The wait behind all that may be under way on the busiest link."""
+    slower_ns: int = 0
+    """The wait for the slowest worker of a sum."""
+
+    @property
+    def queueing_ns(self) -> int:
+        return self.empty_ns + self.queued_ns
+
+    @property
+    def worst_ns(self) -> int:
+        return self.queueing_ns + self.slower_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """One retransmission timer of a collective."""
+
+    key: str
+    """Key of `transport`."""
+    ns: int
+    """0: never."""
+    shown: str
+    is_auto: bool
+    is_repeat: bool
+    """The timer has packets sent again; False: after some of it the sender gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """Of the jobs of one collective."""
+
+    trip: RoundTrip = RoundTrip()
+    each: tuple[Timer, ...] = ()
+
+    def warnings(self) -> Iterator[str]:
+        """About values that a file fixes, with both numbers."""
+        trip, worst_ns = self.trip, self.trip.worst_ns
+        worst = f"the worst queueing round trip ({shown_ns(trip.queueing_ns)})"
+        slower = f" and the wait for the slowest worker ({shown_ns(trip.slower_ns)})" if trip.slower_ns else ""
+        for timer in self.each:
+            if timer.is_auto or not timer.ns:
+                continue
+            what = f"transport.{timer.key}: {timer.shown}"
+            if timer.key == _FOR_FEW and timer.ns < trip.empty_ns:
+                yield f"{what} is below a round trip over empty queues ({shown_ns(trip.empty_ns)}): {_TOO_SHORT}"
+            elif timer.key != _FOR_FEW and timer.ns < trip.queueing_ns:
+                yield f"{what} is below {worst}: {_TOO_SHORT}"
+            elif timer.is_repeat and timer.ns > MOST_TIMES * worst_ns:
+                yield f"{what} is {timer.ns / worst_ns:,.0f} times {worst}{slower}: {_TOO_LONG}"
+
+    @property
+    def document(self) -> dict[str, object]:
+        """As in result.json and `tb validate --json`."""
+        return {
+            "round_trip_ns": self.trip.empty_ns,
+            "queueing_ns": self.trip.queued_ns,
+            "slowest_worker_ns": self.trip.slower_ns,
+            "worst_round_trip_ns": self.trip.queueing_ns,
+            "each": {timer.key: {"ns": timer.ns, "shown": timer.shown, "auto": timer.is_auto} for timer in self.each},
+            "warnings": list(self.warnings()),
+        }
+
+
+_TOO_SHORT = "packets that are not lost are sent again; `auto` is long enough"
+_TOO_LONG = "a loss that no answer shows costs that long; `auto` follows the links"
+
+
+def rounded_ns(ns: float) -> int:
+    """Up to three digits."""
+    unit = 10 ** max(0, len(str(round(ns))) - 3)
+    return int(-(-round(ns) // unit) * unit)
+
+
+_UNITS = (1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")
+
+
+def shown_ns(ns: float) -> str:
+    """With three digits, for people."""
+    value, unit = next((ns / size, unit) for size, unit in _UNITS if ns >= size or size == 1)
+    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"

@@ -1,0 +1,116 @@
+"""Built-ins at 10, 100 and 1,000 times their link rates, with selective recovery and 0.1 % loss, in virtual time:
+timers take less than 5 % of the job completion time. `python -m tests.testbed.test_timers_at_rates` prints the table.
+
+Faults are replaced by the loss, and timers that a file sets for its faults by `auto`. Built-ins that are equal then run
+once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from testbed.faults.kinds.loss import Loss
+from testbed.runs.run import judge_scenario
+from testbed.scenario import builtin_names, load_scenario
+from testbed.scenario.known import traits_of
+from testbed.scenario.model import Scenario
+from testbed.scenario.transport import Transport
+from tests.support.scaled import at_rate
+from topologies import DIRECTIONS
+
+FACTORS, LOSS, SEEDS, MOST = (10, 100, 1000), 0.001, (1,), 0.05
+WITHOUT_SELECTIVE = {
+    "hierarchical": "its phases have no IRN",
+    "hierarchical-tencent": "its phases have no IRN",
+    "hierarchical-lossy": "as hierarchical",
+    "strategy": "the rings of its stages have no IRN",
+    "strategy-lossy": "as strategy",
+}
+"""collectives whose connections know go-back-N alone"""
+
+TOO_SHORT = (
+    "dlcp-ina", "grid", "grid-geryon", "grid-goat", "grid-link-down", "grid-openflow", "grid-openflow-lossy",
+    "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-rack-spine-leaf-sprayed", "irn-spine-leaf-lossy", "jobs-8",
+    "jobs-mix", "mixed-atp-rabenseifner", "ps-core-restarted", "ps-fat-tree", "ps-fat-tree-lossy", "ps-spine-sum-lost",
+)  # fmt: skip
+"""jobs of a few windows: one loss that only a timer finds is more than a twentieth of them, however short the timer"""
+
+
+def _selective(transport: Transport, recoveries: tuple[str, ...]) -> Transport:
+    """With timers that follow the links, and where there are connections one of IRN's recoveries."""
+    recovery = transport.recovery
+    if recovery == "gbn" and "irn" in recoveries:
+        recovery = "irn"
+    return replace(
+        transport, recovery=recovery, verb="write", receive_late_ns=0, timeout_code=None, rto_ns=None,
+        rto_low_ns=None, rto_high_ns=None,
+    )  # fmt: skip
+
+
+def _lossy(name: str) -> Scenario:
+    scenario = load_scenario(name)
+    links = tuple(link.name for link in scenario.topology.links)
+    switch = scenario.switch if scenario.switch.gate != "epsn" else replace(scenario.switch, gate="window")
+    return replace(
+        scenario,
+        description="", world="simulated", capture=False, trace=False, dilation=1, expect="pass", source="",
+        switch=switch, background=tuple(flow for flow in scenario.background if flow.kind != "tcp"),
+        transport=_selective(scenario.transport, traits_of(scenario.job.collective).recoveries),
+        beside=tuple(
+            replace(each, transport=_selective(each.transport, traits_of(each.job.collective).recoveries))
+            for each in scenario.beside
+        ),
+        faults=(Loss("loss", links=links, directions=DIRECTIONS, rate=LOSS),),
+    )  # fmt: skip
+
+
+@cache
+def cases() -> dict[str, Scenario]:
+    """By name, those that differ."""
+    found: dict[Scenario, str] = {}
+    for name in builtin_names():
+        if name not in WITHOUT_SELECTIVE and load_scenario(name).world != "lab":
+            found.setdefault(replace(_lossy(name), name="same", time_limit_ns=1, seed=1), name)
+    return {name: _lossy(name) for name in found.values()}
+
+
+def measured(scenario: Scenario, factor: int) -> tuple[float, str]:
+    """(share of timers over all seeds, verdicts)."""
+    waited_s, jct_s, verdicts = 0.0, 0.0, set()
+    for seed in SEEDS:
+        result = judge_scenario(replace(at_rate(scenario, factor), seed=seed), "")
+        verdicts.add(result["verdict"])
+        assert result["metrics"]["jct"]["timers"] is not None, result["checks"]
+        waited_s, jct_s = waited_s + result["metrics"]["jct"]["timers_s"], jct_s + result["metrics"]["jct_s"]
+    return waited_s / jct_s, "/".join(sorted(verdicts))
+
+
+@pytest.mark.minutes
+@pytest.mark.parametrize("name", [name for name in sorted(cases()) if name not in TOO_SHORT])
+def test_timers_take_little(name: str) -> None:
+    for factor in FACTORS:
+        share, verdicts = measured(cases()[name], factor)
+        assert share < MOST, f"{share:.1%} at {factor} times the rate"
+        assert verdicts != "fail"  # what a scenario expects of its own faults may not show
+
+
+def test_exceptions_are_built_in() -> None:
+    assert set(TOO_SHORT) <= set(builtin_names())
+    for name in WITHOUT_SELECTIVE:
+        assert traits_of(load_scenario(name).job.collective).recoveries == ("gbn",)
+
+
+def _table(names: list[str]) -> Iterator[str]:
+    for name in names or sorted(cases()):
+        shares = [measured(cases()[name], factor) for factor in FACTORS]
+        yield f"| `{name}` | " + " | ".join(f"{share:.1%}" for share, _ in shares) + f" | {shares[0][1]} |"
+
+
+if __name__ == "__main__":
+    for line in _table(sys.argv[1:]):
+        print(line, flush=True)
