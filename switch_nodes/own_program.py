@@ -17,10 +17,12 @@ from switch_nodes.program import ProgramBase, SwitchProgram
 from switch_nodes.program_events import check_program_event
 from switch_nodes.program_files import PROGRAM_KEY
 from workloads.errors import ScenarioError, TestbedError
+from workloads.livelock import Livelock
 from workloads.machine import event_record
 
 __all__ = [
     "ProgramFailed",
+    "accused",
     "check_told",
     "deepest_place",
     "ended_process",
@@ -111,6 +113,20 @@ def check_told(machine: object, event: object) -> None:
         )
         failure.reason, failure.function = in_one_line(error), "next_event"
         raise failure from error
+
+
+def accused(error: Livelock, machine: object) -> TestbedError:
+    """Who is to blame for a switch that does not come to an end: its program, where that is the user's; else we."""
+    config = getattr(getattr(machine, "machine", machine), "config", None)  # a clock may stand in front of it
+    shown, own, name = str(getattr(config, "program", "")).rpartition(":")
+    if error.is_host or not own:
+        return error
+    failure = ProgramFailed(
+        f"the program's own code does not come to an end on switch {error.node}: {error.what}",
+        file=shown, key=f"class {name}",
+    )  # fmt: skip
+    failure.reason, failure.function = f"does not come to an end: {error.what}", "its verbs"
+    return failure
 
 
 def watched(found: type, shown: str, filename: str) -> Callable[[SwitchConfig], SwitchProgram]:

@@ -24,6 +24,7 @@ from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.tap import Tap
+from workloads.livelock import MOST_IN_VAIN, MOST_TOLD_BY_HOST, Livelock
 from workloads.machine import BatchMachine, Event, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]
@@ -69,6 +70,7 @@ class DataPlane:
     does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they
     say otherwise.
 
+    `name`: of the node, for what is reported of it; a Machine that does not come to an end raises Livelock.
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
     """
@@ -94,6 +96,7 @@ class DataPlane:
         wires: Mapping[int, Wire] | None = None,
         io: PacketIo | None = None,
         clock: EmulatedClock | None = None,
+        name: str = "here",
     ) -> None:
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
@@ -118,7 +121,8 @@ class DataPlane:
         self._sent_lengths = self._sent.batch.lengths.data
         self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
         self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
-        self._wakeups = self._batches = self._largest = self._handled = 0
+        self._wakeups = self._batches = self._largest = self._handled = self._handled_ever = 0
+        self._name, self._told, self._in_vain, self._seen = name, 0, 0, (-1, -1)
         self._lag = LagHistogram()
         self._timer_seen: tuple[int | None, int] = (None, 0)
 
@@ -150,6 +154,7 @@ class DataPlane:
                 slept_from = now
                 self._wakeups += 1
                 self._handled = count
+                self._handled_ever += count
                 if self._filtered and len(self._ingress.delayed):
                     self._take_late(now)
                 if count and self._arriving:
@@ -243,6 +248,20 @@ class DataPlane:
             # What a deadline asks for may take a while, as a hash does: answers to what came leave before it.
             self._send(now)
         self._machine.handle_timer(now)
+        self._expect_end(now)
+
+    def _expect_end(self, now: int) -> None:
+        """A timer that has just expired wants more than `now`, or something has come of it."""
+        timer, seen = self._machine.get_timer(), (self._told, self._handled_ever)
+        if timer is None or timer > now or seen != self._seen:
+            self._in_vain, self._seen = 0, seen
+            return
+        self._in_vain += 1
+        if self._in_vain >= MOST_IN_VAIN:
+            raise self._stuck(f"its timer expired {self._in_vain:,} times in a row, and nothing came of it")
+
+    def _stuck(self, what: str) -> Livelock:
+        return Livelock(self._name, what, is_host=self._backpressure)
 
     def _send(self, now: int) -> bool:
         """Frames of the Machine to the sockets; whether there may be more that could leave at once."""
@@ -277,6 +296,7 @@ class DataPlane:
                     pacer.spend(now, 0, more=False)
                 return False
             self._handled += taken
+            self._handled_ever += taken
             if pacer is not None:
                 sent_bytes = sum(self._sent_lengths[:taken])
                 self._typical_bytes = sent_bytes // taken
@@ -350,10 +370,14 @@ class DataPlane:
         return -1 if due is None else max(due - now, 0)
 
     def _tell(self, now: int) -> None:
-        next_event, on_event = self._machine.next_event, self._on_event
+        next_event, on_event, told = self._machine.next_event, self._on_event, 0
         while (event := next_event()) is not None:
             self._check_event(event)
             on_event(now, event)
+            told += 1
+            if told >= MOST_TOLD_BY_HOST:
+                raise self._stuck(f"it reported {told:,} events in a row")
+        self._told += told
         if self._filtered:
             self._tell_strikes(now)
 

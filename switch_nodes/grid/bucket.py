@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 __all__ = ["TokenBucket"]
 
 _SECOND_BITS = 8 * 10**9
@@ -13,7 +15,7 @@ class TokenBucket:
 
     def __init__(self, rate_bps: float, depth_ns: int) -> None:
         self._rate_bps, self._depth_ns = rate_bps, depth_ns
-        self._busy_until = 0.0
+        self._busy_until = -math.inf
         """when all that was taken will have been worked off"""
 
     def take(self, size: int, now: int) -> bool:

@@ -17,6 +17,7 @@ from switch_nodes.own_program import deepest_place, in_one_line, is_interrupt
 from testbed.kernel.overdue import must_answer
 from workloads.errors import ScenarioError, TestbedError
 from workloads.hosts import OWN_MODULES
+from workloads.livelock import Livelock
 
 __all__ = ["OWN_CODE", "blame", "guarded", "is_from_own_file", "is_own_code", "load_own"]
 
@@ -85,14 +86,18 @@ def _module_of(path: Path, what: str) -> Any:
 @contextmanager
 def blame(name: str, what: str) -> Iterator[None]:
     """What code of the file of `path.py:NAME` raises, SystemExit included, becomes a ScenarioError with file, line and
-    function. Errors of the testbed that nothing of that file caused stay what they are, and so does everything
-    where `name` is built in."""
+    function. So does the Livelock of a host. Errors of the testbed that nothing of that file caused stay what they
+    are, and so does everything where `name` is built in."""
     if not is_own_code(name):
         yield
         return
     path = Path(name.rpartition(":")[0])
     try:
         yield
+    except Livelock as error:
+        if not error.is_host:
+            raise
+        raise ScenarioError(f"the {what}'s own code: {error}", file=str(path)) from error
     except TestbedError:
         raise
     except BaseException as error:

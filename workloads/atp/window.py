@@ -17,8 +17,6 @@ from workloads.datagrams.retransmission import BackoffTimer
 
 __all__ = ["SendWindow"]
 
-_NEVER = -1
-
 
 class SendWindow:
     """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`:
@@ -35,7 +33,7 @@ class SendWindow:
         self._top = -1
         """last packet with a result"""
         self._settled = [False] * window
-        self._deadline = [_NEVER] * window
+        self._deadline: list[int | None] = [None] * window
         self._first_at = [0] * window
         self._tries = [0] * window
         self._again: deque[tuple[int, str]] = deque()
@@ -112,7 +110,10 @@ class SendWindow:
             self._again.append((packet, cause))
 
     def settle(self, packet: int, now: int, *, marked: bool) -> None:
-        """The result of an outstanding packet came. `marked`: with the news of congestion."""
+        """The result of an outstanding packet came. `marked`: with the news of congestion. Raises ValueError for any
+        other packet: its caller asks `is_outstanding` first."""
+        if not self.is_outstanding(packet):
+            raise ValueError(f"packet {packet} is not outstanding")
         self._settled[packet % self.window] = True
         self.progress_at = now
         if self._tries[packet % self.window] == 1:
@@ -143,7 +144,7 @@ class SendWindow:
         while (due := self.get_timer()) is not None and due <= now:
             _, packet = heapq.heappop(self._timers)
             self.ask_again(packet, "timeout")
-            self._deadline[packet % self.window] = _NEVER
+            self._deadline[packet % self.window] = None
             expired += 1
         if expired and self._timer.expired(now):
             self._waited_in_vain()

@@ -77,7 +77,8 @@ class BackoffTimer:
     def __init__(self, rto_ns: int, seed: int = 0) -> None:
         self._rto_ns = rto_ns
         self._draw = _Draw(seed)
-        self._round_trip_ns = self._backoff = self._hold_until = 0
+        self._round_trip_ns = self._backoff = 0
+        self._hold_until: int | None = None
 
     def wait(self) -> int:
         """For any packet that leaves now."""
@@ -90,7 +91,7 @@ class BackoffTimer:
     def expired(self, now: int) -> bool:
         """Packets waited in vain: twice as long from now on, but once for all that left before. Whether it was the
         first of these."""
-        if now < self._hold_until:
+        if self._hold_until is not None and now < self._hold_until:
             return False
         self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
         self._hold_until = now + self._longest()

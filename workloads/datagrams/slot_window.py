@@ -16,8 +16,6 @@ from workloads.datagrams.retransmission import RetransmissionTimer
 
 __all__ = ["SlotWindow"]
 
-_NOTHING = -1
-
 
 class SlotWindow:
     """Packets are numbered from 0 over the whole life of the job. Times in ns. `seed`: of the timer."""
@@ -29,8 +27,9 @@ class SlotWindow:
         self._missing = 0
         self.progress_at = 0
         """when a result last came, or a packet last left for the first time"""
-        self._outstanding = [_NOTHING] * window
-        self._deadline = [0] * window
+        self._outstanding: list[int | None] = [None] * window
+        """packet without a result of each index; it may not have left yet"""
+        self._deadline: list[int | None] = [None] * window
         self._first_at = [0] * window
         self._tries = [0] * window
         """how often the outstanding packet of each index left"""
@@ -61,7 +60,7 @@ class SlotWindow:
         after `release`."""
         while self._ready:
             packet = self._ready.popleft()
-            if not self.is_outstanding(packet):  # its result may have come while a repetition waited
+            if not self._is_missing(packet):  # its result may have come while a repetition waited
                 continue
             if may_leave is None or may_leave(packet):
                 return packet
@@ -86,12 +85,19 @@ class SlotWindow:
         return before
 
     def is_outstanding(self, packet: int) -> bool:
+        """It left, and its result is missing. A result of any other packet is a forgery or a repetition."""
+        return self._is_missing(packet) and self._tries[packet % self.window] > 0
+
+    def _is_missing(self, packet: int) -> bool:
         return self._outstanding[packet % self.window] == packet
 
     def settle(self, packet: int, now: int) -> None:
-        """The result of an outstanding packet came."""
+        """The result of an outstanding packet came. Raises ValueError for any other packet: its caller asks
+        `is_outstanding` first."""
+        if not self.is_outstanding(packet):
+            raise ValueError(f"packet {packet} is not outstanding")
         index = packet % self.window
-        self._outstanding[index] = _NOTHING
+        self._outstanding[index] = None
         self._missing -= 1
         self.progress_at = now
         self._timer.measure(now - self._first_at[index])
@@ -110,7 +116,7 @@ class SlotWindow:
         while (due := self.get_timer()) is not None and due <= now:
             _, packet = heapq.heappop(self._timers)
             self._ready.append(packet)
-            self._deadline[packet % self.window] = _NOTHING
+            self._deadline[packet % self.window] = None
             expired += 1
         return expired
 

@@ -24,6 +24,7 @@ from workloads.wire.aggregation import (
     AggregationHeader,
     Datagram,
     DatagramError,
+    DatagramFlag,
     DatagramKind,
     Policy,
     decode_datagram,
@@ -91,6 +92,21 @@ class DlcpHost(DatagramHost):
         header = acknowledgement(header, stop=stop)
         self._leaving.append(encode_datagram(envelope, AGGREGATION_PORT, header, b""))
         self._counts["packets_sent"] += 1
+
+    def _hear_ack(self, found: Datagram, outgoing: Outgoing | None, now: int) -> None:
+        """Of a packet that left. An acknowledgement of any other is refused, also if it says that no more are needed.
+        `outgoing`: None: the flow is over."""
+        header = found.header
+        packet = header.sequence - 1
+        if outgoing is None:
+            self._counts["duplicates_received"] += 1
+            return
+        if not outgoing.flow.has_left(packet):
+            self._reject("unexpected", f"an acknowledgement of packet {packet}, which was never sent")
+            return
+        outgoing.flow.settle(packet, now)
+        if header.flags & DatagramFlag.LAST:
+            outgoing.flow.stop()
 
     def _next_frame(self, outgoing: Outgoing, now: int) -> bytes | None:
         """That leaves now."""

@@ -49,13 +49,15 @@ class SendingFlow:
     """Packets 0 .. packets-1 of one vector, `window` of them under way. Times in ns."""
 
     def __init__(self, packets: int, window: int, timer: BackoffTimer) -> None:
-        self._window, self._timer = window, timer
+        self.packets, self._window, self._timer = packets, window, timer
         self._round = deque(range(packets))
         """what is still to leave in this round"""
         self._late: deque[int] = deque()
         """of this round, what waited too long"""
         self._settled = bytearray(packets)
         self._missing = packets
+        self.departed = 0
+        """packets that left, each counted once"""
         self._tries = [0] * packets
         self._first_at: dict[int, int] = {}
         self._deadline: dict[int, int] = {}
@@ -89,10 +91,14 @@ class SendingFlow:
         self._tries[packet] = before + 1
         if not before:
             self._first_at[packet] = self.progress_at = now
+            self.departed += 1
         deadline = now + self._timer.wait()
         self._deadline[packet] = deadline
         heapq.heappush(self._timers, (deadline, packet))
         return before
+
+    def has_left(self, packet: int) -> bool:
+        return self._tries[packet] > 0
 
     def settle(self, packet: int, now: int) -> bool:
         """The receiver has it. False: that was known, or it never left."""

@@ -25,7 +25,7 @@ from workloads.dlcp.packets import elements_in, header_of
 from workloads.events import CollectiveStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramFlag, DatagramKind
+from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramKind
 
 __all__ = ["DlcpRing"]
 
@@ -114,6 +114,9 @@ class DlcpRing(DlcpHost):
         if header.tensor > self._done + 1 or header.tensor >= self._training.iterations:
             self._reject("unexpected", f"a vector of iteration {header.tensor}, which nobody can have begun")
             return
+        if header.tensor >= self._done and not self._can_exist(header.tensor, header.slot):
+            self._reject("unexpected", f"step {header.slot}, which needs more of this rank's vectors than it has sent")
+            return
         if header.tensor < self._done:
             self._counts["duplicates_received"] += 1
             self._acknowledge(header, config.peers[1], stop=True)
@@ -129,6 +132,19 @@ class DlcpRing(DlcpHost):
             self._counts["duplicates_received"] += 1
         self._acknowledge(header, config.peers[1], stop=flow.closed)
         self._advance(now)
+
+    def _can_exist(self, iteration: int, step: int) -> bool:
+        """A vector that went round the whole ring holds what this rank sent one round before."""
+        own = step - (self._size - 1)
+        if own < 0:
+            return True
+        if iteration != self._done or own > self._step:
+            return False
+        outgoing = self._outgoing.get((iteration, own))
+        if outgoing is None:
+            return True
+        flow = outgoing.flow
+        return flow.departed >= packets_needed(flow.packets, self._config.loss_bound)
 
     def _advance(self, now: int) -> None:
         """Through all steps whose flows are closed."""
@@ -182,13 +198,7 @@ class DlcpRing(DlcpHost):
         training.complete(now)
 
     def _acknowledged(self, found: Datagram, now: int) -> None:
-        header = found.header
-        outgoing = self._outgoing.get((header.tensor, header.slot))
-        if outgoing is None:
-            self._counts["duplicates_received"] += 1
-            return
-        outgoing.flow.settle(header.sequence - 1, now)
-        if header.flags & DatagramFlag.LAST:
-            outgoing.flow.stop()
-        if outgoing.flow.over:
+        outgoing = self._outgoing.get((found.header.tensor, found.header.slot))
+        self._hear_ack(found, outgoing, now)
+        if outgoing is not None and outgoing.flow.over:
             del self._outgoing[outgoing.key]

@@ -20,7 +20,7 @@ from workloads.dlcp.outgoing import Outgoing
 from workloads.dlcp.packets import elements_in, header_of, rank_of, ranks_of
 from workloads.events import CollectiveStarted
 from workloads.machine import Buffer
-from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
+from workloads.wire.aggregation import Datagram, DatagramKind
 
 __all__ = ["DlcpServer"]
 
@@ -130,11 +130,5 @@ class DlcpServer(DlcpHost):
         training.complete(now)
 
     def _acknowledged(self, found: Datagram, rank: int, now: int) -> None:
-        header = found.header
-        if not self._results or header.tensor != self._summed - 1:
-            self._counts["duplicates_received"] += 1
-            return
-        flow = self._results[rank].flow
-        flow.settle(header.sequence - 1, now)
-        if header.flags & DatagramFlag.LAST:
-            flow.stop()
+        runs = self._results and found.header.tensor == self._summed - 1
+        self._hear_ack(found, self._results[rank] if runs else None, now)

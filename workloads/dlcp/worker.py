@@ -12,7 +12,7 @@ from workloads.dlcp.outgoing import Outgoing
 from workloads.dlcp.packets import elements_in, header_of
 from workloads.events import CollectiveStarted
 from workloads.machine import Buffer
-from workloads.wire.aggregation import Datagram, DatagramFlag, DatagramKind
+from workloads.wire.aggregation import Datagram, DatagramKind
 
 __all__ = ["DlcpWorker"]
 
@@ -66,19 +66,20 @@ class DlcpWorker(DlcpHost):
         training.result[:] = 0
 
     def _acknowledged(self, found: Datagram, now: int) -> None:
-        header = found.header
-        if self._outgoing is None or header.tensor != self._done:
-            self._counts["duplicates_received"] += 1
-            return
-        self._outgoing.flow.settle(header.sequence - 1, now)
-        if header.flags & DatagramFlag.LAST:
-            self._outgoing.flow.stop()
+        self._hear_ack(found, self._outgoing if found.header.tensor == self._done else None, now)
+
+    def _has_sent_too_little(self) -> bool:
+        """The server adds no gradient before it has the needed packets of it."""
+        return self._outgoing is None or self._outgoing.flow.departed < self._config.needed
 
     def _take(self, found: Datagram, now: int) -> None:
         """A part of the sum, which there is only when the server wants no more of this iteration."""
         header, config, packet = found.header, self._config, found.header.sequence - 1
         if header.tensor > self._done or (header.tensor == self._done and self._outgoing is None):
             self._reject("unexpected", f"a sum of iteration {header.tensor}, which this worker has not begun")
+            return
+        if header.tensor == self._done and self._has_sent_too_little():
+            self._reject("unexpected", f"a sum of iteration {header.tensor}, of which this worker has sent too little")
             return
         if header.tensor < self._done or not self._result.take(packet):
             self._counts["duplicates_received"] += 1

@@ -55,8 +55,9 @@ class GridWorker(AtpWorker):
         due = [timer] if timer is not None else []
         if self._to_come and not self.finished:
             due.append(self._start_ns + self._to_come[0].at_ns)
-        if self._pace.due > self._seen and self._window.has_more(self._may_leave):
-            due.append(self._pace.due)
+        paced = self._pace.due
+        if paced is not None and paced > self._seen and self._window.has_more(self._may_leave):
+            due.append(paced)
         return min(due, default=None)
 
     def handle_timer(self, now: int) -> None:
@@ -78,7 +79,8 @@ class GridWorker(AtpWorker):
 
     def _in_pace(self, now: int) -> bool:
         self._seen = now
-        return now >= self._pace.due
+        due = self._pace.due
+        return due is None or now >= due
 
     def _charge(self, frame_bytes: int, now: int) -> None:
         self._pace.charge(frame_bytes, now)

@@ -56,7 +56,10 @@ class Newcomer(RepairHost):
             return
         header = found.header
         packet = nearest_packet(header.sequence, self._first_block)
-        if header.kind == DatagramKind.REMINDER:
+        if packet < 0:
+            self._reject("unexpected", f"sequence number {header.sequence}, which no packet has had yet")
+            return
+        if header.kind == DatagramKind.REMINDER and self._config.combined:
             if self._has(packet, self._config.everyone):
                 self._acknowledge(found, self._config.everyone)
             return

@@ -19,6 +19,7 @@ from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, ke
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from testbed.worlds.sampling import port_names
 from topologies import Link, Role, Topology
+from workloads.livelock import Livelock
 from workloads.machine import Event, Machine
 from workloads.native.account import NATIVE, account_of
 
@@ -66,7 +67,12 @@ class _Loop:
 
     def run(self, origin_ns: int) -> None:
         with blame(self._own, "protocol"):
-            self._plane.run(origin_ns)
+            try:
+                self._plane.run(origin_ns)
+            except Livelock as error:
+                from switch_nodes.own_program import accused
+
+                raise accused(error, self._machine) from error
         self._stopped_at = self._clock.since(origin_ns)
 
     def finish(self) -> Iterator[tuple[int, Event]]:
@@ -121,6 +127,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         moderation_ns=moderation_ns(ahead_ns),
         wires=make_wires(task.plan.scenario, task.node.name) if exact else None,
         clock=clock,
+        name=task.node.name,
     )
     return _Loop(machine, plane, None, clock, own=collective)
 
@@ -186,5 +193,6 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
         wires=make_wires(scenario, name) if exact else None,
         marking=marking,
         clock=clock,
+        name=task.node.name,
     )
     return _Loop(machine, plane, tap, clock, check_event)

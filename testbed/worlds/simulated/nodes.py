@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
-from switch_nodes.own_program import check_told
+from switch_nodes.own_program import accused, check_told
 from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
+from workloads.livelock import MOST_AT_ONCE, MOST_TOLD_BY_HOST, Livelock, WakeWatch
 from workloads.machine import Buffer, Event, FrameBatch, Machine
 
 __all__ = ["FinishingMachine", "HostNode", "Node", "SwitchNode"]
@@ -39,7 +40,11 @@ class FinishingMachine(Machine, Protocol):
 
 
 class Node:
-    """What hosts and switches share. `make` builds the Machine, anew after a kill."""
+    """What hosts and switches share. `make` builds the Machine, anew after a kill. One that does not come to an end at
+    one point of time raises: ProgramFailed where it is the user's, else Livelock."""
+
+    is_host = True
+    most_told = MOST_TOLD_BY_HOST
 
     def __init__(self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell) -> None:
         self.name, self.machine = name, make()
@@ -50,6 +55,7 @@ class Node:
         self._backlog: deque[tuple[int, Buffer]] = deque()
         self.alive, self.paused = True, False
         self._frames_in = self._bytes_in = self._overflows = 0
+        self._wakes, self._told = WakeWatch(), 0
 
     def attach(self, port: int, wire: Wire) -> None:
         """A wire that leaves from `port`."""
@@ -76,13 +82,13 @@ class Node:
 
     def resume(self) -> bool:
         """Whether it would have done something, had it not stood still."""
-        late, frames = self.is_late(), self._frames_out()
+        late, frames = self.is_late(), self.frames_out
         self.paused = False
         if self.alive:
             while self._backlog:
                 self._take(*self._backlog.popleft())
             self.settle_now()
-        return late or self._frames_out() > frames
+        return late or self.frames_out > frames
 
     def is_late(self) -> bool:
         """Whether it stands still, and a frame waits for it or a timer of its is over."""
@@ -91,7 +97,9 @@ class Node:
         due = self.machine.get_timer()
         return bool(self._backlog) or (due is not None and due < self._agenda.now)
 
-    def _frames_out(self) -> int:
+    @property
+    def frames_out(self) -> int:
+        """On all wires so far."""
         return sum(wire.frames for wire in self.wires.values())
 
     def kill(self) -> None:
@@ -109,7 +117,7 @@ class Node:
             self.machine.finish(self._agenda.now)
             self._tell_events()
         wires = self.wires.values()
-        frames_out, bytes_out = self._frames_out(), sum(wire.bytes for wire in wires)
+        frames_out, bytes_out = self.frames_out, sum(wire.bytes for wire in wires)
         drops = sum(wire.drops for wire in wires)
         self._tell(
             self.name,
@@ -140,8 +148,19 @@ class Node:
         raise NotImplementedError
 
     def _tell_events(self) -> None:
+        told = 0
         while (event := self.machine.next_event()) is not None:
-            self._tell(self.name, event)
+            self._hear(event)
+            told += 1
+            if told >= self.most_told:
+                self._is_stuck(f"it reported {told:,} events in a row at {self._agenda.now} ns")
+        self._told += told
+
+    def _hear(self, event: Event) -> None:
+        self._tell(self.name, event)
+
+    def _is_stuck(self, what: str) -> NoReturn:
+        raise accused(Livelock(self.name, what, is_host=self.is_host), self.machine)
 
     def _arm(self) -> None:
         due = self.machine.get_timer()
@@ -157,6 +176,9 @@ class Node:
             return
         due = self.machine.get_timer()
         if due is not None and due <= self._agenda.now:
+            stuck = self._wakes.woke(self._agenda.now, self._told + self.frames_out)
+            if stuck:
+                self._is_stuck(stuck)
             self.machine.handle_timer(self._agenda.now)
             self.settle()
         else:
@@ -174,12 +196,14 @@ class HostNode(Node):
         """The next frame. Called with the wire free; frames for further ports of the host are queued there."""
         if not self.alive or self.paused:
             return None
-        for port, frame in self.machine.frames_to_send(self._agenda.now):
+        for number, (port, frame) in enumerate(self.machine.frames_to_send(self._agenda.now)):
             self._tell_events()  # that it left again, say: here, since nothing else may happen for long
             if port == next(iter(self.wires)):
                 self._arm()  # what leaves may start a timer
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
+            if number >= MOST_AT_ONCE:
+                self._is_stuck(f"it gave out {number:,} frames in a row at {self._agenda.now} ns")
         return None
 
     def _let_leave(self) -> None:
@@ -189,6 +213,9 @@ class HostNode(Node):
 
 class SwitchNode(Node):
     """Everything that its program gives out goes through the port's filter into the port's queue."""
+
+    is_host = False
+    most_told = MOST_AT_ONCE
 
     def __init__(
         self,
@@ -269,7 +296,9 @@ class SwitchNode(Node):
         super()._take(port, frame)
 
     def _let_leave(self) -> None:
-        for port, frame in self.machine.frames_to_send(self._agenda.now):
+        for number, (port, frame) in enumerate(self.machine.frames_to_send(self._agenda.now)):
+            if number >= MOST_AT_ONCE:
+                self._is_stuck(f"it gave out {number:,} frames in a row at {self._agenda.now} ns")
             if self._tap is not None:
                 self._record(port, frame, outgoing=True)
             found = self._egress.get(port)
@@ -278,11 +307,10 @@ class SwitchNode(Node):
             else:
                 self._pass(found, port, bytes(frame), self._leave)
 
-    def _tell_events(self) -> None:
-        while (event := self.machine.next_event()) is not None:
-            if type(event) not in PROGRAM_EVENTS:
-                check_told(self.machine, event)
-            self._tell(self.name, event)
+    def _hear(self, event: Event) -> None:
+        if type(event) not in PROGRAM_EVENTS:
+            check_told(self.machine, event)
+        self._tell(self.name, event)
 
     def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
         batch = FrameBatch.of(1, len(frame))

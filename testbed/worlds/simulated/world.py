@@ -34,6 +34,7 @@ from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
+from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
@@ -123,6 +124,8 @@ class Simulation:
         self._sampler = Sampler(sample_ns) if sample_ns else None
         self._open = set(self._workers)
         """workers that may still get somewhere"""
+        self._told = 0
+        self._circling = CirclingWatch(scenario.topology, self.nodes, lambda: self._told)
 
     @property
     def is_native(self) -> bool:
@@ -154,17 +157,24 @@ class Simulation:
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
 
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
-        """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start)."""
+        """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start). Raises
+        Livelock, or ProgramFailed, for a node that does not come to an end."""
+        circling, agenda = self._circling, self.agenda
+
+        def going() -> object:
+            circling.step(agenda.now)
+            return goes_on()
+
         sampler = self._sampler
         while sampler is not None and sampler.due_ns < limit:
-            if self.agenda.run(sampler.due_ns, goes_on):
+            if self.agenda.run(sampler.due_ns, going):
                 return True
             following = self.agenda.next_time()
             if following is None:
                 break
             self._sample(sampler.due_ns, sampler.interval_ns)
             sampler.looked(following)
-        if self.agenda.run(limit, goes_on):
+        if self.agenda.run(limit, going):
             return True
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False
@@ -251,6 +261,7 @@ class Simulation:
 
     def _tell(self, node: str, event: Event) -> None:
         self._on_record(make_record(self.agenda.now, node, event))
+        self._told += 1
         if type(event) not in _OF_LIVES:
             return
         match event:

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import plane as plane_module
 from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder, Rang
 from tests.support.planes import FakeIo, ListTap, RuleFilter, clock_of, frame, run
+from workloads.livelock import Livelock
 
 MACHINES = [Forwarder, BatchForwarder]
 
@@ -256,3 +258,21 @@ def test_screen_is_asked_about_rows_side_by_side() -> None:
     io, machine = FakeIo([(1, port, frame(port)) for port in (0, 1, 1, 2)]), BatchForwarder({})
     run(io, machine, ingress={1: Watching(lambda data, now: None)})
     assert starts == [(1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "what"),
+    [
+        ("get_timer", 0, "its timer expired 300 times in a row"),
+        ("next_event", Rang(1, 1), "it reported 300 events in a row"),
+    ],
+)
+def test_a_machine_that_does_not_come_to_an_end_is_named(
+    monkeypatch: pytest.MonkeyPatch, verb: str, answer: object, what: str
+) -> None:
+    monkeypatch.setattr(plane_module, "MOST_IN_VAIN", 300)
+    monkeypatch.setattr(plane_module, "MOST_TOLD_BY_HOST", 300)
+    machine = Forwarder({})
+    monkeypatch.setattr(machine, verb, lambda: answer)
+    with pytest.raises(Livelock, match=f"switch s7 does not come to an end: {what}"):
+        run(FakeIo([]), machine, name="s7")

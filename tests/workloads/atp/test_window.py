@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from workloads.atp.window import SendWindow
 
 
@@ -241,3 +243,20 @@ def test_where_packets_take_several_ways_a_gap_is_no_loss() -> None:
     assert take_all(window) == []
     window.expire(2_000_000)
     assert take_all(window) == [(0, "timeout"), (2, "timeout")]
+
+
+def test_only_what_left_can_be_settled() -> None:
+    window = SendWindow(4, 1000)
+    window.start(3)
+    for never_left in (-4, -1, 0, 3):
+        with pytest.raises(ValueError, match="not outstanding"):
+            window.settle(never_left, 1, marked=False)
+
+
+def test_a_clock_may_show_less_than_zero() -> None:
+    """A deadline of -1 is a time, and not the sign for none."""
+    window = SendWindow(1, 1000)
+    window.start(1)
+    window.left(0, -1001)
+    assert window.expire(-1) == 1
+    assert window.get_timer() is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from workloads.datagrams.slot_window import SlotWindow
 
 RTO = 1000
@@ -128,3 +130,30 @@ def test_a_round_trip_is_measured_from_when_a_packet_first_left():
     window.settle(0, RTO + 100)
     ready(window, 2000)
     assert window.get_timer() == 2000 + 4 * (RTO + 100)
+
+
+def test_only_what_left_can_be_settled():
+    """Sequence 0 decodes to packet -1, which is a number and not the sign for an empty place."""
+    window = SlotWindow(4, RTO)
+    window.start(3)
+    for never_left in (-5, -4, -1, 0, 1, 2, 3, 4, 7):
+        assert not window.is_outstanding(never_left)
+        with pytest.raises(ValueError, match="not outstanding"):
+            window.settle(never_left, 1)
+    assert window.take_ready() == 0
+    window.left(0, 2)
+    window.settle(0, 3)
+    with pytest.raises(ValueError, match="packet 0 is not outstanding"):
+        window.settle(0, 4)
+    assert ready(window) == [1, 2]
+    assert not window.complete
+
+
+def test_a_clock_may_show_less_than_zero():
+    """A deadline of -1 is a time, and not the sign for none."""
+    window = SlotWindow(1, RTO)
+    window.start(1)
+    assert ready(window, -RTO - 1) == [0]
+    assert window.get_timer() == -1
+    assert window.expire(-1) == 1
+    assert window.get_timer() is None

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from switch_nodes.filters import FrameFilter
 from switch_nodes.forwarding.fast import FastForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram
-from switch_nodes.own_program import check_told
-from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
@@ -234,11 +232,7 @@ class NativeSwitchNode(_Struct, SwitchNode):
             self._tap.dropped(port, frame, self._native.now, True, why)
 
     def tell_news(self) -> None:
-        machine, tell, name = self.machine, self._tell, self.name
-        while (event := machine.next_event()) is not None:
-            if type(event) not in PROGRAM_EVENTS:
-                check_told(machine, event)
-            tell(name, event)
+        self._tell_events()
 
     def tell_note(self, kind: int, /, *entry: int) -> None:
         machine = self._machine

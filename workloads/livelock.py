@@ -1,0 +1,54 @@
+"""A Machine that acts for ever without getting anywhere: found out by counting, and named.
+
+Whoever drives a Machine asks it until it wants nothing more. One that always wants something would stop time. The
+limits are far above what a Machine has reason to do, and low enough to be reached within seconds.
+"""
+
+from __future__ import annotations
+
+from workloads.errors import InternalError
+
+__all__ = ["MOST_AT_ONCE", "MOST_IN_VAIN", "MOST_TOLD_BY_HOST", "Livelock", "WakeWatch"]
+
+MOST_AT_ONCE = 1 << 18
+"""frames or events that a switch gives out in one go; frames of a host for its further ports"""
+MOST_TOLD_BY_HOST = 1 << 21
+"""events that a host reports in one go: a server reports a sum for each packet of a gradient"""
+_MOST_WAKEUPS = 10_000
+"""at one point of time"""
+MOST_IN_VAIN = 200_000
+"""wake-ups in a row that changed nothing"""
+_PAUSE_NS = 1_000
+"""after which a wake-up is not one more in a row"""
+
+
+class Livelock(InternalError):
+    """A node does not come to an end. Where its Machine is the user's code, the world blames that."""
+
+    def __init__(self, node: str, what: str, *, is_host: bool) -> None:
+        self.node, self.what, self.is_host = node, what, is_host
+        super().__init__(f"{'host' if is_host else 'switch'} {node} does not come to an end: {what}")
+
+
+class WakeWatch:
+    """Counts wake-ups of one Machine."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._at_once = self._in_vain = 0
+        self._done = -1
+
+    def woke(self, now: int, done: int) -> str:
+        """The Machine handles a timer. `done`: how many frames and events it has given out so far. What is wrong;
+        empty: nothing."""
+        gap = None if self._last is None else now - self._last
+        self._last = now
+        self._at_once = self._at_once + 1 if gap == 0 else 1
+        if gap is None or gap > _PAUSE_NS or done != self._done:
+            self._in_vain, self._done = 0, done
+        self._in_vain += 1
+        if self._at_once >= _MOST_WAKEUPS:
+            return f"its timer expired {self._at_once:,} times at {now} ns"
+        if self._in_vain >= MOST_IN_VAIN:
+            return f"its timer expired {self._in_vain:,} times in a row up to {now} ns, and nothing came of it"
+        return ""
