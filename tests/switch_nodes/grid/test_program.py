@@ -240,6 +240,17 @@ def test_under_a_new_plan_what_is_not_complete_is_forgotten() -> None:
     assert bench.send(0, 5, to=FOREIGN_IP) == [], "that route is gone"
 
 
+def test_under_a_new_plan_blocks_wait_for_those_that_the_new_plan_sends_here() -> None:
+    here, away = (NodeShare(NODE, 1.0),), (NodeShare(0, 1.0),)
+    (first,) = GridBench().program.grid.orders
+    later = GridOrders(first.routes, (here, here, away), 5_000, "later", 1e6)
+    bench = GridBench(orders=(first, later))
+    assert [found.header.bitmap0 for rank in (0, 1, 2) for _, found in bench.send(rank, 5)] == [7]
+    bench.program.handle_timer(5_000)
+    assert [found.header.bitmap0 for _, found in bench.send(2, 6)] == [4], "the new plan sends it past here"
+    assert [found.header.bitmap0 for rank in (0, 1) for _, found in bench.send(rank, 6)] == [3]
+
+
 def test_the_end_tells_what_is_left() -> None:
     bench = GridBench()
     bench.send(0, 5)

@@ -38,6 +38,11 @@ class Driver:
             Inbound(b"", self.config.envelope, 0, opcode, 0x22, psn, True, bytes(size), reth, imm, None)
         )
 
+    def gets_trimmed(self, at: int) -> None:
+        """The headers of packet `at`."""
+        psn, reth = psn_add(self.first, at), Reth(BASE_VA + at * MTU, RKEY, ROOM)
+        self.receiver.on_trimmed(Inbound(b"", self.config.envelope, 0, MIDDLE, 0x22, psn, True, b"", reth, None, None))
+
     def answers(self) -> list[tuple[int, int]]:
         """(syndrome, next expected packet) of each."""
         return [(a.syndrome, (a.sack.cumulative - self.first) % (1 << 24)) for a in self.receiver.answers if a.sack]
@@ -103,3 +108,15 @@ def test_a_message_of_nothing_is_delivered() -> None:
     d.gets(0, LAST, 0, 0)
     assert d.answers() == [(0, 1)]
     assert d.receiver.msn == 1
+
+
+@pytest.mark.parametrize("psn", START_PSNS)
+def test_a_trimmed_copy_of_what_arrived_is_not_requested_again(psn: int) -> None:
+    """Packet 1 is missing, 0 is delivered, 2 waits behind the gap, and nothing is known of 3."""
+    d = Driver(psn)
+    d.gets(0, FIRST, MTU, ROOM)
+    d.gets(2, MIDDLE, MTU, ROOM)
+    d.receiver.answers.clear()
+    for at in (0, 2, 1, 3):
+        d.gets_trimmed(at)
+    assert d.answers() == [(0, 1), (Nak.PSN_SEQUENCE, 1), (Nak.TRIMMED, 1), (Nak.TRIMMED, 1)]

@@ -224,3 +224,15 @@ def test_the_bitmap_moves_with_the_oldest_packet() -> None:
     gaps(window, 3, 6)
     assert leave(window, 1) == [5]
     assert window.in_flight == 7
+
+
+def test_what_arrived_is_not_sent_again_because_a_copy_of_it_was_trimmed() -> None:
+    window = SenderWindow(100, 8)
+    for sequence in range(100, 105):
+        window.left(sequence)
+    window.heard(True, 100, 102)
+    window.trimmed(100, 102)
+    window.trimmed(101, 100)
+    assert window.was_trimmed(101) is False
+    window.trimmed(101, 103)
+    assert window.upcoming(105) == 103
