@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from workloads.errors import InternalError
 
-__all__ = ["MOST_AT_ONCE", "MOST_IN_VAIN", "MOST_TOLD_BY_HOST", "Livelock", "WakeWatch"]
+__all__ = ["MOST_AT_ONCE", "MOST_TOLD_BY_HOST", "MOST_WAKEUPS", "Livelock", "WakeWatch"]
 
 MOST_AT_ONCE = 1 << 18
 """frames or events that a switch gives out in one go; frames of a host for its further ports"""
 MOST_TOLD_BY_HOST = 1 << 21
 """events that a host reports in one go: a server reports a sum for each packet of a gradient"""
-_MOST_WAKEUPS = 10_000
+MOST_WAKEUPS = 10_000
 """at one point of time"""
-MOST_IN_VAIN = 200_000
+MOST_IN_VAIN = 20_000
 """wake-ups in a row that changed nothing"""
 _PAUSE_NS = 1_000
 """after which a wake-up is not one more in a row"""
@@ -47,7 +47,7 @@ class WakeWatch:
         if gap is None or gap > _PAUSE_NS or done != self._done:
             self._in_vain, self._done = 0, done
         self._in_vain += 1
-        if self._at_once >= _MOST_WAKEUPS:
+        if self._at_once >= MOST_WAKEUPS:
             return f"its timer expired {self._at_once:,} times at {now} ns"
         if self._in_vain >= MOST_IN_VAIN:
             return f"its timer expired {self._in_vain:,} times in a row up to {now} ns, and nothing came of it"

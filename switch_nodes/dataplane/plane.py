@@ -24,7 +24,7 @@ from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.tap import Tap
-from workloads.livelock import MOST_IN_VAIN, MOST_TOLD_BY_HOST, Livelock
+from workloads.livelock import MOST_WAKEUPS, MOST_TOLD_BY_HOST, Livelock
 from workloads.machine import BatchMachine, Event, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]
@@ -257,7 +257,7 @@ class DataPlane:
             self._in_vain, self._seen = 0, seen
             return
         self._in_vain += 1
-        if self._in_vain >= MOST_IN_VAIN:
+        if self._in_vain >= MOST_WAKEUPS:
             raise self._stuck(f"its timer expired {self._in_vain:,} times in a row, and nothing came of it")
 
     def _stuck(self, what: str) -> Livelock:

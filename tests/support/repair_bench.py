@@ -73,14 +73,15 @@ class Bench:
         self.job = replace(job, **changes)
         self.program = RepairProgram(SwitchConfig("s1", "repair", 5, jobs=(self.job,), memory=2, trace=True))
         self.told: list[Any] = []
+        self.now = 5
 
     def send(self, port: int, header: AggregationHeader, payload: bytes = b"") -> list[tuple[int, Datagram]]:
         """What leaves then, by port."""
         rank = port if port < 3 else 4
         envelope = Envelope(member_mac(rank), SERVICE_MAC, member_ip(rank), SERVICE_IP, 0xC001)
-        self.program.receive_frame(port, encode_datagram(envelope, AGGREGATION_PORT, header, payload), 5)
+        self.program.receive_frame(port, encode_datagram(envelope, AGGREGATION_PORT, header, payload), self.now)
         left = []
-        for out, frame in self.program.frames_to_send(5):
+        for out, frame in self.program.frames_to_send(self.now):
             found = decode_datagram(frame)
             assert found is not None
             left.append((out, found))

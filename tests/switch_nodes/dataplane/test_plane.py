@@ -270,7 +270,7 @@ def test_screen_is_asked_about_rows_side_by_side() -> None:
 def test_a_machine_that_does_not_come_to_an_end_is_named(
     monkeypatch: pytest.MonkeyPatch, verb: str, answer: object, what: str
 ) -> None:
-    monkeypatch.setattr(plane_module, "MOST_IN_VAIN", 300)
+    monkeypatch.setattr(plane_module, "MOST_WAKEUPS", 300)
     monkeypatch.setattr(plane_module, "MOST_TOLD_BY_HOST", 300)
     machine = Forwarder({})
     monkeypatch.setattr(machine, verb, lambda: answer)

@@ -187,6 +187,17 @@ def test_a_slot_whose_time_has_not_come_is_not_left_behind() -> None:
         assert (end.open, end.slots, end.peak_occupied) == (left, 2, 1)
 
 
+def test_the_time_of_a_slot_is_useful_when_all_were_inside() -> None:
+    program = switch()
+    for rank in range(3):
+        program.receive_frame(rank, packet(rank), 100 * rank)
+    program.receive_frame(0, packet(0, 1), 300)
+    program.handle_timer(300 + WAIT)
+    program.finish(300 + WAIT)
+    (end,) = told(program, MemoryAtEnd)
+    assert (end.useful_ns, end.busy_ns) == (200, 200 + WAIT)
+
+
 def test_a_job_that_departs_passes() -> None:
     program = switch()
     assert list(program.serving) == [1]

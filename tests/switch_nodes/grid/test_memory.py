@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 
-from switch_nodes.grid.memory import Refused, slot_index
+import numpy as np
+
+from switch_nodes.grid.memory import GridSlot, Refused, slot_index
+from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramKind, Policy
+
+
+def packet(rank: int, value: int, exponents: tuple[int, int]) -> Datagram:
+    header = AggregationHeader(
+        Policy.GRID, DatagramKind.DATA, 1, 1, 0, 1 << rank, 3, 2,
+        op=1, exponent0=exponents[0], exponent1=exponents[1],
+    )  # fmt: skip
+    payload = memoryview(np.full(2, value, ">i4").tobytes())
+    return Datagram(bytes(6), bytes(4), bytes(4), 0, header, payload)
+
+
+def test_exponents_are_the_largest_and_what_was_too_much_or_congested_stays_so() -> None:
+    most = (1 << 31) - 1
+    slot = GridSlot(packet(0, most, (5, -3)), 3, 0)
+    slot.add(packet(0, most, (5, -3)), 0, congested=True)
+    slot.add(packet(1, 1, (-7, 9)), 1, congested=False)
+    assert (slot.overflow, slot.exponents) == (True, (5, 9))
+    slot.add(packet(2, -1, (4, 8)), 2, congested=False)
+    assert (slot.overflow, slot.congested, slot.exponents, slot.bitmap) == (True, True, (5, 9), 7)
 
 
 def test_blocks_spread_over_all_slots() -> None:

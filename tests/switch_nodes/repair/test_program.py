@@ -178,6 +178,21 @@ def test_what_is_left_is_told_at_the_end() -> None:
     assert not bench.program.depart(7)
 
 
+def test_of_the_time_of_a_slot_only_that_of_its_contributions_is_useful() -> None:
+    """From 5 to 25 contributions come; until 60 the slot waits for its acknowledgement. The other slot is not summed."""
+    bench = filled()
+    bench.data(0, 1, 9)
+    bench.now = 25
+    bench.data(2, 0, 4)
+    bench.now = 60
+    bench.ack(0)
+    bench.program.finish(60)
+    while (event := bench.program.next_event()) is not None:
+        bench.told.append(event)
+    (memory,) = bench.events(MemoryAtEnd)
+    assert memory.useful_ns == 20
+
+
 @pytest.mark.parametrize(
     "tree",
     [

@@ -191,6 +191,48 @@ def test_a_donor_takes_acknowledgements_that_name_it() -> None:
         assert len(list(host.frames_to_send(9))) == left
 
 
+@pytest.mark.parametrize("sequence", [0, 2, 3, (1 << 32) - 1, 1 << 31])
+def test_a_donor_refuses_acknowledgements_of_what_never_left(sequence: int) -> None:
+    """Sequence 0 decodes to packet -1; 1 is the only packet that left."""
+    host: Any = create_host(host_config(0, RS, words=400), 0)
+    while (timer := host.get_timer()) is not None and timer <= 0:
+        host.handle_timer(0)
+    next(iter(host.frames_to_send(0)))
+    envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(0))
+    header = data_header(host_config(0, RS), 0, 8, 1, 0)._replace(sequence=sequence)
+    for _ in range(60):
+        host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, reply(header, DatagramKind.ACK, 1), b""), 9)
+    host.finish(9)
+    (statistics,) = events(list(iter(host.next_event, None)), DatagramStatistics)
+    assert (statistics.results_received, statistics.duplicates_received) == (0, 60)
+
+
+@pytest.mark.parametrize("kind", [DatagramKind.RESULT, DatagramKind.REMINDER])
+def test_a_newcomer_has_nothing_of_packets_before_the_first(kind: DatagramKind) -> None:
+    host: Any = create_host(host_config(4, RS), 0)
+    while (timer := host.get_timer()) is not None and timer <= 0:
+        host.handle_timer(0)
+    envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(4))
+    words = 8 if kind == DatagramKind.RESULT else 0
+    header = data_header(host_config(0, RS), 0, words, 1, 0)._replace(sequence=0, kind=kind, bitmap0=15)
+    host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, header, bytes(4 * words)), 9)
+    assert not list(host.frames_to_send(9)), "an acknowledgement of what never was"
+    assert events(list(iter(host.next_event, None)), FrameRejected)
+
+
+def test_a_newcomer_keeps_no_more_of_the_next_iteration_than_a_window() -> None:
+    config = host_config(4, RS)
+    config = replace(config, workload=replace(config.workload, iterations=3))
+    host: Any = create_host(config, 0)
+    while (timer := host.get_timer()) is not None and timer <= 0:
+        host.handle_timer(0)
+    envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(4))
+    for block in range(config.blocks, config.blocks + 50):
+        header = data_header(host_config(0, RS), block, 8, 1, 1)._replace(kind=DatagramKind.RESULT, bitmap0=15)
+        host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, header, bytes(32)), 9)
+    assert len(host._early) == config.window
+
+
 def test_donors_that_wait_in_vain_stop_asking_at_the_same_time() -> None:
     """Else the same full queue turns the same one away for ever."""
     asked = []

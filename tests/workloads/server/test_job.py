@@ -81,6 +81,17 @@ def test_a_block_that_was_asked_for_is_not_hurried_by_those_that_overtake_it():
     assert bench.server.get_timer() == due
 
 
+def test_a_block_is_asked_for_at_once_when_three_later_ones_overtook_it():
+    bench = ServerBench("esa")
+    bench.send([0], 0)
+    due = bench.server.get_timer()
+    for block in (1, 2):
+        bench.send([0, 1, 2], block)
+        assert bench.server.get_timer() == due
+    bench.send([0, 1, 2], 3)
+    assert bench.server.get_timer() == bench.now < due
+
+
 def test_blocks_that_are_complete_in_order_hurry_none_behind_them():
     bench = ServerBench("esa")
     bench.send([0], 3)
