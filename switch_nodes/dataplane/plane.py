@@ -24,7 +24,7 @@ from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.tap import Tap
-from workloads.livelock import MOST_WAKEUPS, MOST_TOLD_BY_HOST, Livelock
+from workloads.livelock import MOST_TOLD_BY_HOST, MOST_WAKEUPS, Livelock
 from workloads.machine import BatchMachine, Event, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]

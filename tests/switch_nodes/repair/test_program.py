@@ -179,7 +179,7 @@ def test_what_is_left_is_told_at_the_end() -> None:
 
 
 def test_of_the_time_of_a_slot_only_that_of_its_contributions_is_useful() -> None:
-    """From 5 to 25 contributions come; until 60 the slot waits for its acknowledgement. The other slot is not summed."""
+    """From 5 to 25 contributions come; until 60 the slot waits for an acknowledgement. The other slot has no sum."""
     bench = filled()
     bench.data(0, 1, 9)
     bench.now = 25

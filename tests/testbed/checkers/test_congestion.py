@@ -7,6 +7,7 @@ import pytest
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
 from testbed.figures.congestion import background_metrics, congestion_metrics, marks_of, rate_timeline
+from testbed.history import sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario.model import BackgroundFlow
@@ -14,7 +15,7 @@ from testbed.worlds.simulated import simulate
 from tests.support.records import a_record, event_with
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, rack
-from workloads.events import CollectiveCompleted
+from workloads.events import CnpSent, CollectiveCompleted
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,15 @@ def test_what_breaks_a_rule_fails(good, event, fields, text):
     result = congestion(changed(good, event, **fields))
     assert result.verdict is Verdict.FAIL
     assert any(text in line for line in result.evidence), result.evidence
+
+
+@pytest.mark.parametrize(("gap_ns", "too_early"), [(1, True), (19_999_999, True), (20_000_000, False)])
+def test_two_cnps_of_a_queue_pair_are_an_interval_apart(good, gap_ns, too_early):
+    first = good.events(CnpSent)[0]
+    others = [record for record in good.history if not isinstance(record.event, CnpSent)]
+    history = sort_history([*others, first, replace(first, t=first.t + gap_ns)])
+    evidence = congestion(CheckContext(good.plan, history)).evidence
+    assert any("sent two CNPs within" in line for line in evidence) is too_early
 
 
 def test_the_mean_is_over_time_until_the_job_was_complete(good):

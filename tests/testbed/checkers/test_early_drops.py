@@ -125,16 +125,19 @@ def test_a_link_that_knows_no_classes_tells_of_no_drop(good: CheckContext) -> No
 
 
 def test_what_queues_lost_must_have_been_told(good: CheckContext) -> None:
-    def more(field: str) -> CheckResult:
+    def more(field: str, count: int = 1) -> CheckResult:
         def change(event: ShapingMeasured) -> dict[str, int]:
             here = (event.link, event.direction) == (LINK, "down")
-            return {field: getattr(event, field) + 1} if here else {}
+            return {field: getattr(event, field) + count} if here else {}
 
         return early_drops(with_events(good, change, "ShapingMeasured", 1))
 
     early, full = more("early"), more("drops")
     assert early.verdict is Verdict.FAIL
     assert "dropped early, and" in early.detail
+    fewer = more("early", -1)
+    assert fewer.verdict is Verdict.FAIL
+    assert "dropped early, and" in fewer.detail
     assert full.verdict is Verdict.UNKNOWN, "the kernel may have lost it, and nobody knows of which class it was"
     assert "lost by the queue, and" in full.detail
 

@@ -8,7 +8,7 @@ import pytest
 
 from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
-from testbed.checkers.fidelity import judge_fidelity
+from testbed.checkers.fidelity import STARVED_LIMIT, judge_fidelity
 from testbed.checkers.twins import Figures, Twin
 from testbed.faults.model import Loss, Pause, RateChange
 from testbed.history.records import of_kind
@@ -147,6 +147,7 @@ def test_a_link_that_was_idle_although_frames_waited(good):
     assert result.evidence[0].startswith("h2: h2-s1 was idle for ")
     assert "20% of the time that the host had something to send, the limit is 5%" in result.evidence[0]
     assert judge_fidelity(_starved(good, 0.04)).verdict is PASS
+    assert judge_fidelity(_starved(good, STARVED_LIMIT + 0.01)).verdict is UNKNOWN
     assert judge_fidelity(_starved(good, 0.2), OWN, AGREES).verdict is UNKNOWN
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from testbed.checkers import CheckContext
 from testbed.figures.metrics import metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
-from testbed.plan.time_need import time_need
+from testbed.plan.time_need import _computing_ns, time_need
 from testbed.scenario import builtin_names, load_scenario
 from testbed.worlds.simulated.world import simulate
+from workloads.layers import ComputeConfig, LayerConfig
 
 SMALL = ["job.size=200kB"]
 
@@ -67,6 +70,20 @@ def test_a_link_that_a_fault_makes_faster_is_counted_as_that_fast() -> None:
     plan = _plan("link-slowed", SMALL)
     faster = _plan("link-slowed", [*SMALL, "faults[0].rate=10Gbps", "faults[0].links=all"])
     assert time_need(faster).least_s < time_need(plan).least_s / 10
+
+
+def test_a_fault_makes_its_own_links_faster_and_no_others() -> None:
+    plan = _plan("link-slowed", SMALL)
+    faster = _plan("link-slowed", [*SMALL, "faults[0].rate=10Gbps", "faults[0].links=[h1-s1]"])
+    assert time_need(faster).least_s == time_need(plan).least_s
+
+
+def test_computing_takes_at_least_what_jitter_leaves_of_it() -> None:
+    layers = (LayerConfig(10, 1_000, 2_000), LayerConfig(10, 3_000, 4_000))
+    work = _plan("ring", SMALL).workers[0].workload
+    for slowdown, jitter, took_ns in ((1.0, 0.0, 10_000), (2.0, 0.0, 20_000), (2.0, 0.25, 15_000)):
+        compute = ComputeConfig(layers, slowdown=slowdown, jitter=jitter)
+        assert _computing_ns(replace(work, compute=compute)) == took_ns
 
 
 def test_the_link_that_decides_is_named() -> None:

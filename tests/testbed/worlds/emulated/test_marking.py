@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -10,7 +11,7 @@ import pytest
 
 import switch_nodes.dataplane
 from switch_nodes.dataplane import ModelledQueue
-from testbed.plan import Plan, make_plan
+from testbed.plan import make_plan
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.worlds.emulated import marking, programs
@@ -72,27 +73,34 @@ def test_a_changed_rate_is_the_kernels_as_well(queues: list[Any]) -> None:
     assert queues[0] == [(0, before), (SECOND_NS, KEPT_BPS), (2 * SECOND_NS, before)]
 
 
-def plan_at(dilation: int) -> Plan:
-    return make_plan(scenario_of(dilation))
-
-
 class _StoppedError(Exception):
     pass
 
 
-@pytest.mark.parametrize(("dilation", "rate_bps"), [(1, RATE_BPS), (DILATION, KEPT_BPS)])
-def test_a_nic_sends_at_the_rate_of_the_kernel(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, dilation: int, rate_bps: int
+@pytest.mark.parametrize(
+    ("dilation", "changed", "rate_bps"),
+    [(1, "500kbps", RATE_BPS), (DILATION, "500kbps", KEPT_BPS), (1, "3Mbps", 3 * RATE_BPS)],
+)
+def test_a_nic_sends_at_the_highest_rate_that_the_kernel_keeps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dilation: int, changed: str, rate_bps: int
 ) -> None:
     paced: list[int] = []
+    polled: list[int] = []
 
     def pacer(rate: int, burst: int, ahead: int) -> None:
         paced.append(rate)
         raise _StoppedError
 
+    def ends(flows: Any, host: str, start_ns: int = 0, *, timeout_ns: int) -> tuple[tuple[()], tuple[()]]:
+        polled.append(timeout_ns)
+        return (), ()
+
     monkeypatch.setattr(switch_nodes.dataplane, "Pacer", pacer)
-    plan = plan_at(dilation)
+    monkeypatch.setattr(programs, "udp_ends", ends)
+    fault = f"faults=[{{kind: rate_change, name: slow, links: [h1-s1], rate: {changed}, from: 1s, until: 2s}}]"
+    plan = make_plan(scenario_of(dilation, fault))
     task = NodeTask(plan, plan.scenario.topology.node("h1"), ("eth0",), tmp_path)
     with pytest.raises(_StoppedError):
         programs.build_node(task, MagicMock())
     assert paced == [rate_bps]
+    assert polled == [1_000_000 // dilation], "a source wakes up at most a thousand times in a second of the machine"
