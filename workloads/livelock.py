@@ -6,17 +6,20 @@ limits are far above what a Machine has reason to do, and low enough to be reach
 
 from __future__ import annotations
 
-from workloads.errors import InternalError
+from collections.abc import Iterator
 
-__all__ = ["MOST_AT_ONCE", "MOST_TOLD_BY_HOST", "MOST_WAKEUPS", "Livelock", "WakeWatch"]
+from workloads.errors import InternalError
+from workloads.machine import Event, Machine
+
+__all__ = ["MOST_AT_ONCE", "MOST_TOLD_BY_HOST", "Livelock", "TurnWatch", "WakeWatch"]
 
 MOST_AT_ONCE = 1 << 18
 """frames or events that a switch gives out in one go; frames of a host for its further ports"""
 MOST_TOLD_BY_HOST = 1 << 21
 """events that a host reports in one go: a server reports a sum for each packet of a gradient"""
-MOST_WAKEUPS = 10_000
+_MOST_WAKEUPS = 10_000
 """at one point of time"""
-MOST_IN_VAIN = 20_000
+_MOST_IN_VAIN = 20_000
 """wake-ups in a row that changed nothing"""
 _PAUSE_NS = 1_000
 """after which a wake-up is not one more in a row"""
@@ -47,8 +50,35 @@ class WakeWatch:
         if gap is None or gap > _PAUSE_NS or done != self._done:
             self._in_vain, self._done = 0, done
         self._in_vain += 1
-        if self._at_once >= MOST_WAKEUPS:
+        if self._at_once >= _MOST_WAKEUPS:
             return f"its timer expired {self._at_once:,} times at {now} ns"
-        if self._in_vain >= MOST_IN_VAIN:
+        if self._in_vain >= _MOST_IN_VAIN:
             return f"its timer expired {self._in_vain:,} times in a row up to {now} ns, and nothing came of it"
         return ""
+
+
+class TurnWatch:
+    """Of one node whose loop turns in real time."""
+
+    def __init__(self, name: str, *, is_host: bool) -> None:
+        self._name, self._is_host = name, is_host
+        self._told = self._in_vain = 0
+
+    def events(self, machine: Machine) -> Iterator[Event]:
+        """All that the Machine has to report. Raises Livelock."""
+        for self._told in range(MOST_TOLD_BY_HOST):
+            event = machine.next_event()
+            if event is None:
+                return
+            yield event
+        raise Livelock(self._name, f"it reported {MOST_TOLD_BY_HOST:,} events in a row", is_host=self._is_host)
+
+    def ended(self, timer: int | None, now: int, frames: int) -> None:
+        """A turn that handled so many frames: its timer has expired again, or not. Raises Livelock."""
+        if timer is None or timer > now or frames or self._told:
+            self._in_vain = 0
+            return
+        self._in_vain += 1
+        if self._in_vain >= _MOST_WAKEUPS:
+            what = f"its timer expired {self._in_vain:,} times in a row, and nothing came of it"
+            raise Livelock(self._name, what, is_host=self._is_host)

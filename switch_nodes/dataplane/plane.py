@@ -24,7 +24,7 @@ from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.tap import Tap
-from workloads.livelock import MOST_TOLD_BY_HOST, MOST_WAKEUPS, Livelock
+from workloads.livelock import TurnWatch
 from workloads.machine import BatchMachine, Event, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]
@@ -67,10 +67,9 @@ class DataPlane:
     `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
     wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
     by the length of their queues, trim, or know classes. `wires`: of ports whose frames arrive when their last bit
-    does. `io` replaces the sockets (tests). Spans and instants are of the emulated time that `clock` keeps, unless they
-    say otherwise.
+    does. `io` replaces the sockets (tests). `name`: of the node, for Livelock. Spans and instants are of the emulated
+    time that `clock` keeps, unless they say otherwise.
 
-    `name`: of the node, for what is reported of it; a Machine that does not come to an end raises Livelock.
     `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
     """
@@ -121,9 +120,8 @@ class DataPlane:
         self._sent_lengths = self._sent.batch.lengths.data
         self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
         self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
-        self._wakeups = self._batches = self._largest = self._handled = self._handled_ever = 0
-        self._name, self._told, self._in_vain, self._seen = name, 0, 0, (-1, -1)
-        self._lag = LagHistogram()
+        self._wakeups = self._batches = self._largest = self._handled = 0
+        self._lag, self._turns = LagHistogram(), TurnWatch(name, is_host=backpressure)
         self._timer_seen: tuple[int | None, int] = (None, 0)
 
     def __enter__(self) -> Self:
@@ -154,7 +152,6 @@ class DataPlane:
                 slept_from = now
                 self._wakeups += 1
                 self._handled = count
-                self._handled_ever += count
                 if self._filtered and len(self._ingress.delayed):
                     self._take_late(now)
                 if count and self._arriving:
@@ -170,6 +167,7 @@ class DataPlane:
                 self._serve_timer(now)
                 more = self._send(now)
                 self._tell(now)
+                self._turns.ended(self._machine.get_timer(), now, self._handled)
                 if until is not None and until():
                     break
                 timeout = 0 if more else self._timeout(origin_ns, until is not None)
@@ -248,20 +246,6 @@ class DataPlane:
             # What a deadline asks for may take a while, as a hash does: answers to what came leave before it.
             self._send(now)
         self._machine.handle_timer(now)
-        self._expect_end(now)
-
-    def _expect_end(self, now: int) -> None:
-        """A timer that has just expired wants more than `now`, or something has come of it."""
-        timer, seen = self._machine.get_timer(), (self._told, self._handled_ever)
-        if timer is None or timer > now or seen != self._seen:
-            self._in_vain, self._seen = 0, seen
-            return
-        self._in_vain += 1
-        if self._in_vain >= MOST_WAKEUPS:
-            raise self._stuck(f"its timer expired {self._in_vain:,} times in a row, and nothing came of it")
-
-    def _stuck(self, what: str) -> Livelock:
-        return Livelock(self._name, what, is_host=self._backpressure)
 
     def _send(self, now: int) -> bool:
         """Frames of the Machine to the sockets; whether there may be more that could leave at once."""
@@ -296,7 +280,6 @@ class DataPlane:
                     pacer.spend(now, 0, more=False)
                 return False
             self._handled += taken
-            self._handled_ever += taken
             if pacer is not None:
                 sent_bytes = sum(self._sent_lengths[:taken])
                 self._typical_bytes = sent_bytes // taken
@@ -370,14 +353,9 @@ class DataPlane:
         return -1 if due is None else max(due - now, 0)
 
     def _tell(self, now: int) -> None:
-        next_event, on_event, told = self._machine.next_event, self._on_event, 0
-        while (event := next_event()) is not None:
+        for event in self._turns.events(self._machine):
             self._check_event(event)
-            on_event(now, event)
-            told += 1
-            if told >= MOST_TOLD_BY_HOST:
-                raise self._stuck(f"it reported {told:,} events in a row")
-        self._told += told
+            self._on_event(now, event)
         if self._filtered:
             self._tell_strikes(now)
 

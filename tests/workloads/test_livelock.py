@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.livelock import MOST_IN_VAIN, WakeWatch
+from workloads.livelock import _MOST_IN_VAIN, WakeWatch
 
 LIMIT = 10_000
 
@@ -21,11 +21,11 @@ def test_time_that_goes_on_starts_the_count_again() -> None:
 
 def test_a_timer_that_runs_close_behind_itself_and_does_nothing_is_found() -> None:
     watch = WakeWatch()
-    assert not any(watch.woke(now, 3) for now in range(MOST_IN_VAIN - 1))
-    assert "in a row up to" in watch.woke(MOST_IN_VAIN, 3)
+    assert not any(watch.woke(now, 3) for now in range(_MOST_IN_VAIN - 1))
+    assert "in a row up to" in watch.woke(_MOST_IN_VAIN, 3)
 
 
 def test_a_pause_or_something_done_is_no_livelock() -> None:
     slow, busy = WakeWatch(), WakeWatch()
-    assert not any(slow.woke(2_000 * number, 3) for number in range(2 * MOST_IN_VAIN))
-    assert not any(busy.woke(number, number // 1_000) for number in range(2 * MOST_IN_VAIN))
+    assert not any(slow.woke(2_000 * number, 3) for number in range(2 * _MOST_IN_VAIN))
+    assert not any(busy.woke(number, number // 1_000) for number in range(2 * _MOST_IN_VAIN))

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from switch_nodes.dataplane import DataPlane
-from switch_nodes.dataplane import plane as plane_module
 from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder, Rang
 from tests.support.planes import FakeIo, ListTap, RuleFilter, clock_of, frame, run
+from workloads import livelock
 from workloads.livelock import Livelock
 
 MACHINES = [Forwarder, BatchForwarder]
@@ -270,8 +270,8 @@ def test_screen_is_asked_about_rows_side_by_side() -> None:
 def test_a_machine_that_does_not_come_to_an_end_is_named(
     monkeypatch: pytest.MonkeyPatch, verb: str, answer: object, what: str
 ) -> None:
-    monkeypatch.setattr(plane_module, "MOST_WAKEUPS", 300)
-    monkeypatch.setattr(plane_module, "MOST_TOLD_BY_HOST", 300)
+    monkeypatch.setattr(livelock, "_MOST_WAKEUPS", 300)
+    monkeypatch.setattr(livelock, "MOST_TOLD_BY_HOST", 300)
     machine = Forwarder({})
     monkeypatch.setattr(machine, verb, lambda: answer)
     with pytest.raises(Livelock, match=f"switch s7 does not come to an end: {what}"):

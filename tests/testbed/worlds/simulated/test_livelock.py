@@ -73,7 +73,7 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "MOST_AT_ONCE", 3_000)
     monkeypatch.setattr(nodes.SwitchNode, "most_told", 3_000)
     monkeypatch.setattr(nodes.HostNode, "most_told", 3_000)
-    monkeypatch.setattr("workloads.livelock.MOST_IN_VAIN", 20_000)
+    monkeypatch.setattr("workloads.livelock._MOST_IN_VAIN", 20_000)
     monkeypatch.setattr(circling, "_MOST_FRAMES", 1_000)
     monkeypatch.setattr(circling, "_LOOK_EVERY", 256)
 
