@@ -104,15 +104,14 @@ def judge_twin(own: Figures, twin: Twin) -> list[str]:
     reasons = []
     several = len(twin.runs) > 1
     # Of many jobs under chance some are outside any range of five draws: then their average is judged.
-    judged = {name: value for name, value in own.seconds.items() if not several or not name.startswith(OF_JOB)}
-    for name, value in judged.items():
+    judged = [name for name in own.seconds if not several or not name.startswith(OF_JOB)]
+    for name in judged:
         off = _deviation(name, own, twin)
         if off is None:
             reasons.append(f"{name}: the twin in virtual time has none")
         elif abs(off) > TOLERANCE:
-            found = [run.seconds[name] for run in twin.runs if name in run.seconds]
-            beside = f"{min(found):.6f} to {max(found):.6f} s of {len(found)} twins" if several else f"{found[0]:.6f} s"
-            reasons.append(f"{name}: {value:.6f} s, in virtual time {beside}: {off:+.1%}, the limit is {TOLERANCE:.0%}")
+            beside = f"the range of {len(twin.runs)} runs" if several else "the same run"
+            reasons.append(f"{name}: {off:+.1%} from {beside} in virtual time, the limit is {TOLERANCE:.0%}")
     missing = sorted({name for run in twin.runs for name in run.seconds} - set(own.seconds))
     reasons += [f"{name}: the twin in virtual time has it, this run does not" for name in missing]
     resent = {run.resent for run in twin.runs}

@@ -21,9 +21,15 @@ def add_dilation(parser: argparse.ArgumentParser, *, auto: bool = True) -> None:
     words = f"a whole number from 1 to {MOST_DILATION}" + (
         f", or {AUTO}: as many as this machine needs" if auto else ""
     )
-    parser.add_argument(
+    group = parser.add_mutually_exclusive_group()
+    default = f"the scenario's; {AUTO if auto else 1} where it names none"
+    group.add_argument(
         "--dilation", type=parse_dilation if auto else _number, metavar="K|auto" if auto else "K",
-        help=f"emulated world: real seconds that a second of it takes, {words} (default: the scenario's); docs/time.md",
+        help=f"emulated world: real seconds that a second of it takes, {words} (default: {default}); docs/time.md",
+    )  # fmt: skip
+    group.add_argument(
+        "--real-time", dest="dilation", action="store_const", const=1,
+        help="emulated world: the same as --dilation 1; figures of a small machine may then be unknown",
     )  # fmt: skip
 
 
@@ -56,6 +62,8 @@ def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: b
         )
     if wish is not None:
         scenario = with_dilation(scenario, None if wish == AUTO else int(wish))
+    elif card and scenario.dilation is None:
+        scenario = with_dilation(scenario, 1)
     if card and scenario.dilation != 1:
         raise ScenarioError(
             "a card keeps its own time", file=command, key="--card", found=f"dilation {scenario.dilation or AUTO}",

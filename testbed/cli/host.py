@@ -18,7 +18,7 @@ def configure_doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the table as JSON alone on stdout")
     parser.add_argument(
         "--calibrate", action="store_true",
-        help="measure what a packet costs this machine, and keep it for --dilation auto; takes about ten seconds",
+        help="measure what a packet costs this machine, and keep it for `dilation: auto`; takes about ten seconds",
     )  # fmt: skip
 
 
@@ -53,8 +53,8 @@ def _calibration_lines() -> Iterator[str]:
     kept = kept_calibration()
     if kept is None:
         yield (
-            "For --dilation auto this machine is not calibrated yet: `tb doctor --calibrate`, or the first run with "
-            "it, does that."
+            "For `dilation: auto` this machine is not calibrated yet: `tb doctor --calibrate`, or the first run, "
+            "does that."
         )
         return
     costs = ", ".join(
@@ -62,7 +62,7 @@ def _calibration_lines() -> Iterator[str]:
         f"switch with {size} bytes"
         for size in kept.dense_ns["host"]
     )
-    yield f"Calibrated {kept.measured} UTC for --dilation auto; packets per CPU second: {costs}."
+    yield f"Calibrated {kept.measured} UTC for `dilation: auto`; packets per CPU second: {costs}."
 
 
 def configure_cleanup(parser: argparse.ArgumentParser) -> None:

@@ -59,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     began = time.time()
     try:
         args = _parse(words)
+        args.words = words
         require_memory(_command(words))
         return int(args.run(args))
     except SystemExit as stop:

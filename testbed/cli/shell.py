@@ -60,12 +60,10 @@ def run_shell(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     limit_s = _limit(args.limit)
-    scenario = dilated(load_scenario(args.scenario, args.overrides, world="emulated"), args.dilation, "tb shell")
-    if scenario.dilation is None:
-        raise ScenarioError(
-            "nothing runs here that a factor could be chosen for", file=args.scenario, key="dilation", found="auto",
-            allowed="a whole number, as --dilation 10",
-        )  # fmt: skip
+    scenario = load_scenario(args.scenario, args.overrides, world="emulated")
+    # What the user starts here keeps its own time: without a factor of the user's, so does the network.
+    dilation = args.dilation or scenario.dilation or 1
+    scenario = dilated(scenario, dilation, "tb shell")
     require_root(f"shell {args.scenario}")
     from testbed.kernel.interruption import Interruption
     from testbed.worlds.emulated.session import open_session
@@ -82,7 +80,7 @@ def run_shell(args: argparse.Namespace) -> int:
     ):
         try:
             with _ending_after(limit_s):
-                return _converse(session, lines, scenario.dilation)
+                return _converse(session, lines, dilation)
         except _Over as over:
             complain(f"tb: {over}")
             return _FAILED

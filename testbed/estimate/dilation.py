@@ -1,8 +1,10 @@
-"""The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine.
+"""The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine and the
+load on it.
 
 Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum
-over all nodes must stay under a share of the processors. And a run must last long enough in real time for wake-ups not
-to count in its figures.
+over all nodes must stay under a share of the processors. A run must also last long enough in real time for wake-ups not
+to count in its figures, and so must each of its iterations: the last packet of an iteration, the hash of its result and
+the next gradient wait for a processor one after the other. Other tasks of the machine make all of this slower.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ from testbed.plan.time_need import time_need
 from testbed.scenario.names import MOST_DILATION
 from topologies import Direction, Role
 
-__all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "node_loads"]
+__all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "least_real_s", "node_loads"]
 
 SHARE = 0.5
-"""of the processors that all nodes together may take"""
+"""of the processors that all nodes together may take when nothing else runs"""
 _LEAST_REAL_S = 1.5
 """that traffic lasts in real time: a thousand times what a wake-up may be late"""
+_ITERATION_REAL_S = 0.4
+"""that an iteration lasts in real time when nothing else runs: a hundred times what its waits for a processor take"""
+_MOST_PATIENCE_S = 30.0
+"""of real time, that traffic is slowed to at most for the sake of its iterations"""
+_PRECEDENCE = 9
+"""times the processor time of another process, that the kernel gives a host (nice -10, `HOST_NICE`)"""
 _SHORTEST_S = 1e-3
 """of a job that time is slowed for: one that needs no bytes to speak of would come to a standstill"""
 _WAKE_UPS = {"host": 1_000, "switch": 2_000}
@@ -94,14 +102,30 @@ def cpu_share(loads: tuple[NodeLoad, ...], calibration: Calibration, processors:
     return total / processors
 
 
-def choose_dilation(plan: Plan, calibration: Calibration, processors: int, least: int = 1) -> int:
-    """At least `least`, at most MOST_DILATION."""
-    loads = node_loads(plan)
-    low = max(least, min(MOST_DILATION, math.ceil(_LEAST_REAL_S / max(time_need(plan).least_s, _SHORTEST_S))))
+def least_real_s(plan: Plan, crowd: float = 0.0) -> float:
+    """How long the traffic of a plan has to last in real time."""
+    iterations = max(worker.workload.iterations for worker in plan.workers)
+    return max(_LEAST_REAL_S, min(_MOST_PATIENCE_S, iterations * _ITERATION_REAL_S * (1 + crowd / _PRECEDENCE)))
+
+
+def choose_dilation(
+    plan: Plan,
+    calibration: Calibration,
+    processors: int,
+    least: int = 1,
+    *,
+    crowd: float = 0.0,
+    traffic_s: float | None = None,
+) -> int:
+    """At least `least`, at most MOST_DILATION. `crowd`: tasks of other processes per processor. `traffic_s`: how long
+    the traffic lasts in emulated time, where it is known; else the least time that the plan can take."""
+    loads, share = node_loads(plan), SHARE / (1 + crowd / _PRECEDENCE)
+    lasts_s = max(traffic_s or time_need(plan).least_s, _SHORTEST_S)
+    low = max(least, min(MOST_DILATION, math.ceil(least_real_s(plan, crowd) / lasts_s)))
     high = MOST_DILATION
     while low < high:
         middle = (low + high) // 2
-        if cpu_share(loads, calibration, processors, middle) <= SHARE:
+        if cpu_share(loads, calibration, processors, middle) <= share:
             high = middle
         else:
             low = middle + 1

@@ -6,14 +6,16 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MachineReading", "read_machine"]
+__all__ = ["MachineReading", "crowd", "read_machine"]
 
 _STAT, _PRESSURE = Path("/proc/stat"), Path("/proc/pressure/cpu")
 _USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ, _STEAL = 0, 1, 2, 5, 6, 7
 """columns of the line `cpu`"""
+_LOOKS, _LOOK_EVERY_S = 50, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +51,19 @@ def _pressure_ns(file: Path) -> int | None:
     except OSError:
         return None
     return None if found is None else int(found[1]) * 1000
+
+
+def crowd(stat: Path = _STAT, sleep: Callable[[float], None] = time.sleep) -> float:
+    """How many tasks of other processes run or wait to run per processor, on average over half a second; 0 where the
+    kernel does not count them."""
+    found = []
+    for _ in range(_LOOKS):
+        sleep(_LOOK_EVERY_S)
+        try:
+            counted = re.search(r"^procs_running (\d+)$", stat.read_text(encoding="ascii"), re.MULTILINE)
+        except OSError:
+            return 0.0
+        if counted is None:
+            return 0.0
+        found.append(int(counted[1]) - 1)  # this process runs while it looks
+    return max(0.0, sum(found) / len(found)) / len(os.sched_getaffinity(0))

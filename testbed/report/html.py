@@ -63,7 +63,12 @@ def html_report(
         title,
         "\n".join(part for part in body if part)
         + "\n"
-        + plots_html(history, result["faults"], hello=scenario is None or scenario.job.hello)
+        + plots_html(
+            history,
+            result["faults"],
+            hello=scenario is None or scenario.job.hello,
+            rates=result["metrics"]["unreliable"] is None,
+        )
         + ("" if scenario is None else network_html(scenario, history))
         + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
         + _captures(about)

@@ -14,30 +14,29 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
     found = metrics.get("jobs")
     if found is None:
         return []
-    measured = found if metrics["unreliable"] is None else metrics["unreliable"]["jobs"]
+    is_known = metrics["unreliable"] is None
     lines = [Line(""), Line("Jobs", "head")]
-    if measured["average_jct_s"] is not None and len(measured["each"]) > 1:
+    if found["average_jct_s"] is not None and len(found["each"]) > 1:
         text = (
-            f"average completion time {measured['average_jct_s']:.3f} s, 95th percentile {measured['p95_jct_s']:.3f} "
+            f"average completion time {found['average_jct_s']:.3f} s, 95th percentile {found['p95_jct_s']:.3f} "
             "s, last "
-            f"job done after {measured['makespan_s']:.3f} s"
+            f"job done after {found['makespan_s']:.3f} s"
         )
         lines.append(Line(text, "", 2))
-    memory = f"switch memory of {amount(measured['memory_values'], 'value')}"
-    if measured["memory_values"] and measured["busy"] is None:
+    memory = f"switch memory of {amount(found['memory_values'], 'value')}"
+    if not is_known:
+        lines.append(Line("times, goodputs and the use of switch memory: unknown, as above", "unknown", 2))
+    elif found["memory_values"] and found["busy"] is None:
         lines.append(Line(f"{memory}: how long it was in use is not known", "", 2))
-    elif measured["memory_values"]:
-        useful = "" if measured["useful"] is None else f", usefully {measured['useful']:.1%}"
-        lines.append(Line(f"{memory}: busy {measured['busy']:.1%} of the time{useful}", "", 2))
-    width = max(len(job["name"]) for job in measured["each"]) + 2
-    lines += [Line(_job(job), "", 2, job["name"], width) for job in measured["each"]]
-    if metrics["unreliable"] is not None:
-        lines.append(Line("times and shares are not to be trusted, as above", "unknown", 2))
-    return lines
+    elif found["memory_values"]:
+        useful = "" if found["useful"] is None else f", usefully {found['useful']:.1%}"
+        lines.append(Line(f"{memory}: busy {found['busy']:.1%} of the time{useful}", "", 2))
+    width = max(len(job["name"]) for job in found["each"]) + 2
+    return lines + [Line(_job(job, is_known), "", 2, job["name"], width) for job in found["each"]]
 
 
-def _job(job: dict[str, Any]) -> str:
-    parts = ["did not complete"]
+def _job(job: dict[str, Any], is_known: bool) -> str:
+    parts = ["did not complete" if is_known else "time unknown"]
     if job["jct_s"] is not None:
         parts = [f"{job['jct_s']:.3f} s", f"{job['jct_s'] / len(job['iterations_s']):.3f} s per iteration"]
         if job["goodput_bps"] is not None:

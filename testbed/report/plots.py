@@ -29,8 +29,11 @@ _WIDTH, _HEIGHT, _TOP = 1000, 100, 5
 _MOST_LINES = len(_COLOURS)
 
 
-def plots_html(history: Sequence[Record], faults: Sequence[dict[str, Any]], *, hello: bool = True) -> str:
-    """`faults`: of result.json, whose windows are shown; `hello`: key `job.hello`. Empty where nothing took time."""
+def plots_html(
+    history: Sequence[Record], faults: Sequence[dict[str, Any]], *, hello: bool = True, rates: bool = True
+) -> str:
+    """`faults`: of result.json, whose windows are shown; `hello`: key `job.hello`; `rates`: whether what happened per
+    second can be trusted and is shown. Empty where nothing took time."""
     found = over_time(history, hello=hello)
     if found is None or not found.series:
         return ""
@@ -38,7 +41,8 @@ def plots_html(history: Sequence[Record], faults: Sequence[dict[str, Any]], *, h
     windows = [(fault["name"], since, until) for fault in faults for since, until in fault["active_s"] if since < end_s]
     caption = f"Counted every {format_duration(found.interval_ns)} from the history of events. {_looks(found)}"
     shaded = f" Shaded: {', '.join(dict.fromkeys(name for name, _, _ in windows))} could strike." if windows else ""
-    plots = "\n".join(_plot(series, end_s, windows) for series in found.series)
+    shown = [series for series in found.series if rates or not series.unit.endswith("/s")]
+    plots = "\n".join(_plot(series, end_s, windows) for series in shown)
     return f'<h2>Over time</h2>\n<p class="dim">{escape(caption + shaded)}</p>\n{plots}\n'
 
 

@@ -11,6 +11,7 @@ from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
 from testbed.report.witnesses import exact_words, slower_code
+from testbed.scenario.names import MOST_DILATION
 from testbed.terminal.folding import joined
 from testbed.terminal.words import times
 from workloads.native.account import NATIVE
@@ -240,31 +241,27 @@ def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
 def _speed(result: dict[str, Any]) -> list[Line]:
     metrics = result["metrics"]
     lines = [Line(""), Line("Speed", "head"), *_time(result)]
-    measured = metrics if metrics["unreliable"] is None else metrics["unreliable"]
     bound = metrics["bound_bps"]
     several = (metrics.get("jobs") or {"each": ()})["each"]
-    if measured["jct_s"] is None:
+    if metrics["unreliable"] is not None:
+        return lines + _unknown_speed(result)
+    if metrics["jct_s"] is None:
         lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
-    elif measured["goodput_bps"] is None and len(several) > 1:
-        lines.append(Line(f"the last job completed after {measured['jct_s']:.3f} s", "", 2))
-    elif measured["goodput_bps"] is not None and bound:
+    elif metrics["goodput_bps"] is None and len(several) > 1:
+        lines.append(Line(f"the last job completed after {metrics['jct_s']:.3f} s", "", 2))
+    elif metrics["goodput_bps"] is not None and bound:
         lines.append(
             Line(
-                f"job completed in {measured['jct_s']:.3f} s; goodput {bits_per_second(measured['goodput_bps'])} of "
+                f"job completed in {metrics['jct_s']:.3f} s; goodput {bits_per_second(metrics['goodput_bps'])} of "
                 f"gradient per worker, the links' bound is {bits_per_second(bound)} "
-                f"({measured['goodput_bps'] / bound:.1%})",
+                f"({metrics['goodput_bps'] / bound:.1%})",
                 "",
                 2,
             )
         )
     lines += _waited(result)
     lines += _beside(result)
-    if metrics["unreliable"] is not None:
-        lines.append(Line("do not trust these figures (the sums are judged all the same):", "unknown", 2))
-        lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
-        lines += _way_out(result)
-    else:
-        lines.append(Line(result["fidelity"]["detail"], "dim", 2))
+    lines.append(Line(result["fidelity"]["detail"], "dim", 2))
     return lines
 
 
@@ -294,12 +291,21 @@ def _waited(result: dict[str, Any]) -> list[Line]:
     ]
 
 
-def _way_out(result: dict[str, Any]) -> list[Line]:
-    """Where a factor was given, and another may do: whoever left it to us has several attempts behind him."""
-    dilation, twin = result.get("dilation"), result.get("twin")
-    if dilation is None or dilation["tried"] or twin is None or twin["left_out"] or result["verdict"] == "fail":
-        return []
-    return [Line("`--dilation auto` slows the run until this machine keeps up", "", 2)]
+def _unknown_speed(result: dict[str, Any]) -> list[Line]:
+    """No figure, why there is none, and the command that may give one."""
+    lines = [Line("completion time and goodput: unknown (the checks below judge the sums all the same)", "unknown", 2)]
+    lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
+    command = _better_setting(result)
+    return [*lines, Line(f"to repeat it with a better setting: {command}", "", 2)] if command else lines
+
+
+def _better_setting(result: dict[str, Any]) -> str:
+    """The command that repeats an emulated run more slowly; empty where time cannot be slowed, as in a training."""
+    dilation, replay = result.get("dilation"), result["replay"]
+    if dilation is None or not replay.startswith("tb run ") or " --card " in replay:
+        return ""
+    factor = min(2 * dilation["factor"], MOST_DILATION) if dilation["tried"] else "auto"
+    return f"{replay} --dilation {factor}"
 
 
 def _time(result: dict[str, Any]) -> list[Line]:

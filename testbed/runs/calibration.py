@@ -114,6 +114,7 @@ def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:
             window_messages=6,
         ),
         capture=False,
+        dilation=1,
         time_limit_ns=20_000_000_000,
     )
 

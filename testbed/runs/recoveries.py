@@ -12,7 +12,7 @@ from testbed.plan import make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.simulated.world import simulate
 
-__all__ = ["GO_BACK_N", "Cost", "cost_of"]
+__all__ = ["GO_BACK_N", "Cost", "cost_of", "virtual_jct_s"]
 
 GO_BACK_N = "gbn"
 
@@ -37,13 +37,13 @@ class Cost:
         )
 
 
-def cost_of(scenario: Scenario, recovery: str = GO_BACK_N) -> Cost:
-    """Of `recovery` in place of the scenario's own."""
-    own = replace(scenario, capture=False, trace=False)
-    other = replace(own, transport=replace(own.transport, recovery=recovery), recoveries=())
-    return Cost(_seconds(own), _seconds(other))
+def cost_of(scenario: Scenario, own_s: float | None, recovery: str = GO_BACK_N) -> Cost:
+    """Of `recovery` in place of the scenario's own, which takes `own_s`."""
+    other = replace(scenario, transport=replace(scenario.transport, recovery=recovery), recoveries=())
+    return Cost(own_s, virtual_jct_s(other))
 
 
-def _seconds(scenario: Scenario) -> float | None:
-    plan = make_plan(scenario)
+def virtual_jct_s(scenario: Scenario) -> float | None:
+    """How long the job takes in virtual time. None: it does not complete."""
+    plan = make_plan(replace(scenario, capture=False, trace=False))
     return figures_of(metrics(CheckContext(plan, sort_history(simulate(plan))))).seconds.get("JCT")

@@ -131,8 +131,9 @@ def run_scenario(
     run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
 
     With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the
-    factor, or where that changed nothing with one at which frames arrive one by one; at most three times, and what the
-    attempts before left is in `attempts/` of the run directory.
+    factor, or where that changed nothing with one at which frames arrive one by one; at most three times, as long as
+    the traffic of all attempts takes no more than LONGEST_S, and what the attempts before left is in `attempts/` of the
+    run directory.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for
     what is written; ScenarioError when `out` holds files already or others could change it; and whatever the world
@@ -141,18 +142,21 @@ def run_scenario(
     world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
     own = {name: load_checker(name) for name in checks}
     require_memory(plan)
-    automatic = scenario.dilation is None
-    if automatic and world.name != "lab":
-        scenario = with_dilation(scenario, choose_for_machine(plan, say) if world.name == "emulated" else 1)
+    automatic = scenario.dilation is None and world.name == "emulated"
+    if automatic:
+        # What does not follow from the plan alone, as a card of a lab, keeps its own time.
+        scenario = with_dilation(scenario, choose_for_machine(plan, say) if has_twin(world) else 1)
         plan = make_plan(scenario)
     run_dir = _make_run_dir(scenario, out)
     tried: list[int] = []
     before: dict[str, Any] | None = None
+    spent_s = 0.0
     while True:
         with needs_room(run_dir):
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried, own)
         again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
-        factor = twice(scenario, result.document) if again else None
+        spent_s += (scenario.dilation or 1) * (result.document["metrics"].get("duration_s") or 0.0)
+        factor = twice(scenario, result.document, spent_s) if again else None
         if factor is None:
             return result
         assert scenario.dilation is not None
@@ -160,7 +164,7 @@ def run_scenario(
         found = f"at dilation {scenario.dilation} this machine did not keep up ({reason})"
         if is_settled(result.document, before):
             found = "twice the dilation left the JCT where it was: it is not for want of a faster machine"
-            factor = exact_factor(plan, result.document)
+            factor = exact_factor(plan, result.document, spent_s)
             if factor is None:
                 say(found)
                 return result
@@ -178,7 +182,7 @@ def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
     with scratch() as folder:
         if scenario.world != "simulated":
             return run_scenario(scenario, folder / "run").document | {"replay": replay}
-        plan, records = make_plan(with_dilation(scenario, scenario.dilation or 1)), list[Record]()
+        plan, records = make_plan(scenario), list[Record]()
         require_memory(plan)
         # Nobody reads these captures but the checkers: files would be written, and read, for nothing.
         taps = _memory_taps(plan)

@@ -95,9 +95,9 @@ class Scenario(Section):
     """how often queues, slots and marks are looked at, for the figures over time: a span, 0 for never, or `auto`, a
     hundredth of the time that the gradients alone take on the slowest link. A run that takes longer is looked at less
     often, and the emulated world never more often than it can afford ([over time](verdicts.md#figures-over-time))"""
-    dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = 1
+    dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = None
     """emulated world: real seconds that one second of emulated time takes, 1 to 10000, or `auto`: as many as this
-    machine needs ([time](time.md)). `--dilation` sets it too"""
+    machine needs ([time](time.md)). `--dilation` and `--real-time` set it too"""
     expect: Annotated[str, choice(names.EXPECTATIONS)] = "pass"
     """the verdict this scenario is made to show: `pass`, `fail`, `unknown`. It informs people and tests; the exit code
     is that of the verdict"""

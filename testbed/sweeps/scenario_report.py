@@ -165,7 +165,7 @@ def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
     runs = amount(len(finished.points), "run")
     help_ = "`--world simulated` needs no machine that keeps up"
     if any(world == "emulated" for world, _ in untimed):
-        help_ = f"`--set dilation=auto` slows such runs down until this machine keeps up; {help_}"
+        help_ = f"`--set dilation=auto` (the default) slows such runs down until this machine keeps up; {help_}"
     yield ""
     yield from fold(
         f"{len(untimed):,} of {runs} could not tell their times, and the tables leave those out; the first: "

@@ -35,7 +35,8 @@ class TrainingSource:
         """Raises ScenarioError for a file with mistakes, and for a job that no training can use."""
         scenario = load_scenario(self.name_or_path, (*self.overrides, *changes), self.seed, self.world)
         _require_summing(scenario)
-        return replace(scenario, capture=self.captures)
+        # Ranks compute in real time: without a factor of the user's, the network keeps that time, too.
+        return replace(scenario, capture=self.captures, dilation=scenario.dilation or 1)
 
     def sized(self, piece_bytes: int) -> Scenario:
         """The same with gradients of that size."""

@@ -29,7 +29,9 @@ SHAPE = LinkShape(rate_bps=50_000_000, mtu=9000, queue_packets=123)
 def make_rack_plan(
     hosts: int = 2, *, shape: LinkShape = SHAPE, faults: Sequence[Fault] = (), time_limit_ns: int = 10_000 * MS
 ) -> Plan:
-    scenario = Scenario("test", rack(hosts, shape), shape, faults=tuple(faults), time_limit_ns=time_limit_ns)
+    scenario = Scenario(
+        "test", rack(hosts, shape), shape, faults=tuple(faults), time_limit_ns=time_limit_ns, dilation=1
+    )
     scenario = replace(scenario, job=replace(scenario.job, size_bytes=4_000))
     return make_plan(scenario)
 

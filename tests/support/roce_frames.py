@@ -94,4 +94,4 @@ def link_filter(
 
 def rack_plan(faults: Iterable[Fault] = (), *, hosts: int = 2, shape: LinkShape | None = None, seed: int = 1) -> Plan:
     shape = shape or LinkShape()
-    return make_plan(Scenario("test", rack(hosts, shape), shape, seed=seed, faults=tuple(faults)))
+    return make_plan(Scenario("test", rack(hosts, shape), shape, seed=seed, faults=tuple(faults), dilation=1))

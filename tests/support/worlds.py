@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,10 @@ class Ran:
 
 
 def run_in(world: str, name: str, overrides: list[str], seed: int, folder: Path, patch: pytest.MonkeyPatch) -> Ran:
-    """The emulated world's state is the test's own."""
+    """The emulated world's state is the test's own, and its time is real unless the scenario names a dilation."""
     patch.setenv("INA_STATE_DIR", str(folder / "state"))
-    plan, records = make_plan(load_scenario(name, overrides, seed=seed, world=world)), list[Record]()
+    scenario = load_scenario(name, overrides, seed=seed, world=world)
+    plan, records = make_plan(replace(scenario, dilation=scenario.dilation or 1)), list[Record]()
     (folder / world).mkdir()
     facts = create_world(world).run(plan, folder / world, records.append)
     context = CheckContext(plan, sort_history(records), facts.captures)

@@ -29,7 +29,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, world: s
     """(exit code, fault in result.json, what `faults_exercised` says)"""
     file = tmp_path / "idle.yaml"
     file.write_text(SCENARIO.format(fault=fault), encoding="utf-8")
-    code = main(["run", str(file), "--world", world, "--out", str(tmp_path / "run"), "--json"])
+    code = main(["run", str(file), "--world", world, "--set", "dilation=1", "--out", str(tmp_path / "run"), "--json"])
     told = capsys.readouterr()
     assert told.out, told.err
     result = json.loads(told.out)

@@ -108,7 +108,18 @@ def test_both_worlds_end_the_same_and_say_that_it_is_the_programs(
     file = tmp_path / "mine.py"
     odd = "\nfrom dataclasses import dataclass\n@dataclass\nclass Odd:\n    what: float\n"
     file.write_text(f"{SWITCHML}    def {verb}:\n        {act}\n{odd}")
-    words = ["run", "switchml", "--world", world, "--set", f"switch.program={file}:Mine", "--set", "job.size=20kB"]
+    words = [
+        "run",
+        "switchml",
+        "--world",
+        world,
+        "--set",
+        f"switch.program={file}:Mine",
+        "--set",
+        "job.size=20kB",
+        "--set",
+        "dilation=1",
+    ]
     assert main([*words, "--out", str(tmp_path / "run"), "-q"]) == 64
     out, errors = capsys.readouterr()
     assert out == ""
@@ -123,7 +134,7 @@ def test_a_file_that_ends_the_process_when_it_is_loaded_passes_nowhere(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text(f"import os\nos._exit(0)\n{SWITCHML}    pass\n")
-    own = ["--set", f"switch.program={file}:Mine"]
+    own = ["--set", f"switch.program={file}:Mine", "--set", "dilation=1"]
     assert main(["run", "switchml", "--world", world, *own, "--out", str(tmp_path / "run"), "-q"]) == 64
     assert f"class Mine: {ENDS}" in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ from tests.support.emulated import needs_root
 from tests.support.guide import only_file, section
 from workloads.errors import ScenarioError
 
-SMALL = ("--set", "job.size=20kB", "--set", "job.iterations=1")
+SMALL = ("--set", "job.size=20kB", "--set", "job.iterations=1", "--set", "dilation=1")
 APPROXIMATE = """
 
 from testbed.checkers import Checker, CheckContext

@@ -20,11 +20,18 @@ from testbed.kernel.ledger import Ledger
 from testbed.kernel.namespaces import enter
 from testbed.kernel.overdue import must_answer, unshare
 from testbed.kernel.pages import does_matter, own_pages
-from testbed.kernel.processes import HOST_NICE, SWITCH_NICE, child_setup, name_process, take_precedence
+from testbed.kernel.processes import (
+    HOST_NICE,
+    SWITCH_NICE,
+    child_setup,
+    name_process,
+    take_precedence,
+    take_turns_first,
+)
 from testbed.kernel.room import lack_of
 from testbed.plan import Plan
 from testbed.worlds.emulated.control import NodeChannel, connect
-from testbed.worlds.emulated.dilation import clock_of
+from testbed.worlds.emulated.dilation import clock_of, is_exact
 from topologies import Node, Role
 from workloads.errors import ScenarioError, TestbedError
 from workloads.machine import Event
@@ -34,6 +41,8 @@ __all__ = ["CRASH_STATUS", "REFUSED_STATUS", "NodeBuilder", "NodeLoop", "NodeTas
 CRASH_STATUS = 70
 REFUSED_STATUS = 64
 _DEFAULT_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2)
+_HOST_PRIORITY, _SWITCH_PRIORITY = 1, 2
+"""of real-time scheduling, the lowest"""
 
 
 class NodeLoop(Protocol):
@@ -122,6 +131,9 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
     if origin_ns is None:
         _leave(0)
         return
+    if is_exact(task.plan):
+        # Its frames are few by then, so that it leaves the processors to others.
+        take_turns_first(_SWITCH_PRIORITY if task.node.role is Role.SWITCH else _HOST_PRIORITY)
     time.sleep(max(0, origin_ns - time.monotonic_ns()) / 1e9)
     try:
         loop.run(origin_ns)

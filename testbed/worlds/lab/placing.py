@@ -39,8 +39,8 @@ def refuse_for_lab(scenario: Scenario) -> None:
         raise refuse("other tenants are not played in a lab", "background", scenario.background[0].name, "none")
     if scenario.clocks != TRUE_CLOCKS:
         raise refuse("only the simulated world has clocks of its own", "clocks", None, "--world simulated")
-    if scenario.dilation != 1:
-        raise refuse("cards and hosts of a lab keep their own time", "dilation", str(scenario.dilation or "auto"), "1")
+    if scenario.dilation not in (None, 1):
+        raise refuse("cards and hosts of a lab keep their own time", "dilation", str(scenario.dilation), "1")
     if scenario.trace:
         raise refuse("a card does not tell every step of its tables", "trace", "true", "false")
     if scenario.link.trims or any(link.shape.trims for link in scenario.topology.links):

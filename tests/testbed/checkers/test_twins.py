@@ -42,12 +42,10 @@ def test_five_percent_of_one_twin(own: float, good: bool) -> None:
     assert (judge_twin(figures(own), twin_of(1.0)) == []) is good
 
 
-def test_the_reason_names_both_figures_and_the_limit() -> None:
-    assert judge_twin(figures(0.2), twin_of(0.1)) == [
-        "JCT: 0.200000 s, in virtual time 0.100000 s: +100.0%, the limit is 5%"
-    ]
+def test_the_reason_names_deviation_and_limit_and_no_figure() -> None:
+    assert judge_twin(figures(0.2), twin_of(0.1)) == ["JCT: +100.0% from the same run in virtual time, the limit is 5%"]
     assert judge_twin(figures(0.2), twin_of(0.1, 0.15)) == [
-        "JCT: 0.200000 s, in virtual time 0.100000 to 0.150000 s of 2 twins: +33.3%, the limit is 5%"
+        "JCT: +33.3% from the range of 2 runs in virtual time, the limit is 5%"
     ]
 
 

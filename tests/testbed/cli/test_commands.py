@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -91,16 +92,46 @@ def test_verbosity_may_stand_before_and_after_the_command(words, level):
         assert Console.of(parser.parse_args(line)).verbosity == level
 
 
-def test_demo_has_the_figures_of_the_readme_as_defaults(engine):
+@pytest.fixture
+def demo(engine, monkeypatch):
+    """The demo chooses 7, and notes how long it was told that the traffic lasts."""
+    engine.lasts = []
+    choose = lambda plan, say, traffic_s: engine.lasts.append(traffic_s) or 7  # noqa: E731
+    monkeypatch.setattr("testbed.runs.attempts.choose_for_machine", choose)
+    monkeypatch.setattr(os, "setpriority", lambda *_: None)
+    return engine
+
+
+def test_demo_chooses_the_factor_before_its_one_run_and_suggests_what_to_try(demo, capsys):
+    assert main(["demo"]) == 0
+    assert demo.asked[0].dilation == 7
+    assert demo.lasts == [pytest.approx(0.33, abs=0.05)]
+    *_, head, first, second, third = capsys.readouterr().out.splitlines()
+    assert head == "What to try next:"
+    for line in (first, second, third):
+        words = shlex.split(line.partition("  # ")[0].removeprefix("  sudo ").strip())
+        assert words[0] == "./tb"
+        if words[1] != "train":
+            assert main([*words[1:], "--help"]) == 0
+
+
+def test_demo_keeps_a_factor_of_the_users(demo):
+    assert main(["demo", "-q", "--dilation", "3"]) == 0
+    assert (demo.asked[0].dilation, demo.lasts) == (3, [])
+
+
+def test_demo_has_the_figures_of_the_readme_as_defaults(demo):
+    engine = demo
     assert main(["demo", "-q"]) == 0
     scenario = engine.asked[0]
-    assert scenario == load_scenario("demo")
+    assert scenario == replace(load_scenario("demo"), dilation=7)
     loss = scenario.faults[0]
     assert isinstance(loss, Loss)
     assert (len(scenario.topology.hosts), scenario.seed, loss.rate, len(loss.directions)) == (4, 1, 0.01, 2)
 
 
-def test_demo_takes_other_figures(engine):
+def test_demo_takes_other_figures(demo):
+    engine = demo
     assert main(["demo", "-q", "--hosts", "8", "--loss", "3%", "--seed", "7"]) == 0
     scenario = engine.asked[0]
     assert (len(scenario.topology.hosts), scenario.seed, scenario.faults[0].rate) == (8, 7, 0.03)
@@ -197,7 +228,7 @@ def test_list_shows_everything_or_one_kind(capsys):
 
 def test_validate_says_what_a_scenario_means(capsys, monkeypatch):
     monkeypatch.setattr("testbed.estimate.memory.spare_bytes", lambda: 1 << 40)  # nodes may own their pages
-    assert main(["validate", "psn-wrap"]) == 0
+    assert main(["validate", "psn-wrap", "--set", "dilation=1"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"  memory    about 511\.\d\d MB; [\d.]+ [MG]B are available here", told.pop())
     assert told == [

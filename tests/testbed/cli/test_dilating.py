@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from testbed.cli import main
 from testbed.cli.dilating import dilated, parse_dilation
+from testbed.cli.parsing import make_parser
 from testbed.scenario import load_scenario
 from workloads.errors import ScenarioError
 
@@ -32,8 +34,19 @@ def test_a_bad_factor_is_a_usage_error(command: list[str], capsys: pytest.Captur
 def test_a_shell_has_no_plan_to_choose_a_factor_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shell", "rack", "--dilation", "auto"]) == 64
     assert "allowed: a whole number from 1 to 10000" in capsys.readouterr().err
-    assert main(["shell", "rack", "--set", "dilation=auto"]) == 64
-    assert "a whole number, as --dilation 10" in " ".join(capsys.readouterr().err.split())
+
+
+def test_real_time_is_a_dilation_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("run", "demo", "shell"):
+        words = [command] if command == "demo" else [command, "rack"]
+        assert make_parser(command).parse_args([*words, "--real-time"]).dilation == 1
+        assert make_parser(command).parse_args(words).dilation is None
+        assert main([*words, "--real-time", "--dilation", "2"]) == 64
+        assert "not allowed with argument --real-time" in capsys.readouterr().err
+
+
+def test_a_scenario_that_names_no_factor_leaves_it_to_the_machine() -> None:
+    assert load_scenario("rack").dilation is load_scenario("demo").dilation is None
 
 
 def test_virtual_time_cannot_be_slowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +86,7 @@ def test_the_command_line_is_before_the_file() -> None:
 
 def test_a_card_keeps_its_own_time() -> None:
     scenario = load_scenario("rack")
-    assert dilated(scenario, None, "tb run", card=True) == scenario
+    assert dilated(scenario, None, "tb run", card=True) == replace(scenario, dilation=1)
     for wish in (2, "auto"):
         with pytest.raises(ScenarioError, match="a card keeps its own time"):
             dilated(scenario, wish, "tb run", card=True)

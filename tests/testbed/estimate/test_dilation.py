@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testbed.estimate.dilation import SHARE, Calibration, choose_dilation, cpu_share, node_loads
+from testbed.estimate.dilation import SHARE, Calibration, choose_dilation, cpu_share, least_real_s, node_loads
 from testbed.plan import make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import builtin_names, load_scenario
@@ -77,3 +77,18 @@ def test_more_processors_and_cheaper_packets_never_need_more(processors: int, ti
     assert found >= least
     assert choose_dilation(FAST, machine(times), processors + 1, least) <= found
     assert choose_dilation(FAST, machine(times * 1.5), processors, least) >= found
+
+
+@pytest.mark.parametrize(("iterations", "seconds"), [(1, 1.5), (10, 4.0), (1000, 30.0)])
+def test_each_iteration_lasts_long_enough_within_reason(iterations: int, seconds: float) -> None:
+    plan = plan_of("job.size=8kB", f"job.iterations={iterations}")
+    assert least_real_s(plan) == seconds
+    known_s = 0.2
+    assert choose_dilation(plan, MACHINE, 1000, traffic_s=known_s) == pytest.approx(seconds / known_s, abs=1)
+
+
+def test_other_tasks_leave_less_of_the_processors() -> None:
+    calm, busy = choose_dilation(FAST, MACHINE, 2), choose_dilation(FAST, MACHINE, 2, crowd=9.0)
+    assert busy > 1.5 * calm
+    assert cpu_share(node_loads(FAST), MACHINE, 2, busy) <= SHARE / 2
+    assert least_real_s(plan_of("job.iterations=10"), crowd=9.0) == 8.0

@@ -48,7 +48,7 @@ def _taken(pid: int) -> int:
 
 def _peak(words: list[str], out: Path) -> int:
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "testbed", "run", *words, "-q", "--out", str(out)],
+        [sys.executable, "-P", "-m", "testbed", "run", *words, "--set", "dilation=1", "-q", "--out", str(out)],
         cwd=_TOP, env={**os.environ, "PYTHONPATH": str(_TOP)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     peak = 0

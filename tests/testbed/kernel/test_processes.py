@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from testbed.kernel.processes import ProcessId, descendants, end_processes, identify, is_alive, send_signal
 
 
@@ -105,3 +107,22 @@ def test_descendants_are_children_and_theirs() -> None:
         finally:
             shell.kill()
     assert descendants(shell.pid) == []
+
+
+_GREEDY = """
+import os, time
+from testbed.kernel.processes import take_turns_first
+take_turns_first(1)
+began = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+while time.process_time() < 60 and os.sched_getscheduler(0) != os.SCHED_OTHER:
+    pass
+print(began == os.SCHED_RR, os.sched_getscheduler(0) == os.SCHED_OTHER)
+"""
+
+
+@pytest.mark.root
+def test_a_process_that_never_sleeps_loses_its_real_time_scheduling():
+    told = subprocess.run([sys.executable, "-c", _GREEDY], capture_output=True, text=True, check=True, timeout=120)
+    if not told.stdout.startswith("True"):
+        pytest.skip("this machine allows no real-time scheduling")
+    assert told.stdout == "True True\n"

@@ -61,7 +61,17 @@ def test_a_full_disk_under_the_run_directory(tmp_path: Path, size: str, world: s
     """A small disk of its own, in a mount namespace: it is gone with the process."""
     mount = f"mount -t tmpfs -o size={size} none {shlex.quote(str(tmp_path))}"
     done = tb(
-        "run", "rack", "--world", world, "--out", str(tmp_path / "run"), "-q", before=mount, wrap=("unshare", "-m")
+        "run",
+        "rack",
+        "--world",
+        world,
+        "--set",
+        "dilation=1",
+        "--out",
+        str(tmp_path / "run"),
+        "-q",
+        before=mount,
+        wrap=("unshare", "-m"),
     )
     assert (done.returncode, done.stdout) == (3, ""), done.stderr
     assert done.stderr.startswith(f"tb: this machine lacks room in {tmp_path / 'run'}"), done.stderr

@@ -16,7 +16,7 @@ from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
 from testbed.runs import attempts, calibration
 from testbed.runs import run as running
-from testbed.runs.attempts import exact_factor, is_settled, put_away, twice
+from testbed.runs.attempts import LONGEST_S, TakesTooLong, exact_factor, is_settled, put_away, twice
 from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
@@ -107,7 +107,8 @@ def test_a_factor_that_the_scenario_names_is_kept(tmp_path: Path) -> None:
 )
 def test_when_it_runs_again(fidelity: str, verdict: str, factor: int, following: int | None) -> None:
     scenario = replace(load_scenario("rack"), dilation=factor)
-    assert twice(scenario, {"fidelity": {"verdict": fidelity}, "verdict": verdict}) == following
+    document = {"fidelity": {"verdict": fidelity}, "verdict": verdict, "metrics": {"duration_s": 0.01}}
+    assert twice(scenario, document) == following
 
 
 @pytest.mark.parametrize(
@@ -174,6 +175,14 @@ def test_what_an_attempt_left_moves_away(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["attempts"]
 
 
+def test_no_attempt_follows_where_all_together_would_take_too_long() -> None:
+    scenario = replace(load_scenario("rack"), dilation=50)
+    document = {"fidelity": {"verdict": "unknown"}, "verdict": "pass", "metrics": {"duration_s": 1.0}}
+    assert twice(scenario, document, LONGEST_S - 100) == 100
+    assert twice(scenario, document, LONGEST_S - 99) is None
+    assert exact_factor(make_plan(load_scenario("rack", ["dilation=1"])), document, LONGEST_S - 11) is None
+
+
 def _kept(machine: str = "") -> Kept:
     alone = {"host": 50_000.0, "switch": 27_000.0}
     return Kept(machine or machine_name(), "2026-01-01 00:00", {"host": COSTS, "switch": COSTS}, alone)
@@ -195,9 +204,53 @@ def test_a_damaged_calibration_is_none(text: str, tmp_path: Path) -> None:
     assert kept_calibration(tmp_path) is None
 
 
+@pytest.fixture
+def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
+    keep_calibration(_kept())
+    monkeypatch.setattr(attempts, "crowd", lambda: 0.0)
+
+
+def test_a_factor_that_takes_too_long_is_refused_before_the_traffic(calibrated: None, tmp_path: Path) -> None:
+    slow = ["topology.link.rate=100Mbps", "job.size=1GB"]
+    plan = make_plan(load_scenario("rack", slow))
+    with pytest.raises(TakesTooLong) as refused:
+        attempts.choose_for_machine(plan, lambda text: None)
+    factor = refused.value.factor
+    assert f"at the factor {factor}, which it needs, the traffic takes about " in str(refused.value)
+    assert f"`dilation: {factor}` goes on without a limit" in str(refused.value)
+    told = refused.value.with_commands(["tb", "run", "rack", "--set", "job.size=16GB"])
+    assert told.exit_code == 3
+    assert f"to go on: `tb run rack --set job.size=16GB --dilation {factor}`" in str(told)
+    assert "`tb run rack --set job.size=16GB --real-time`" in str(told)
+    assert list(tmp_path.iterdir()) == [tmp_path / "state"]
+
+
+def test_a_busy_machine_and_a_known_time_change_the_factor(calibrated: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, said = make_plan(load_scenario("demo")), list[str]()
+    calm = attempts.choose_for_machine(plan, said.append, 0.4)
+    assert attempts.choose_for_machine(plan, said.append, 0.8) == pytest.approx(calm / 2, abs=1)
+    monkeypatch.setattr(attempts, "crowd", lambda: 9.0)
+    assert attempts.choose_for_machine(plan, said.append, 0.4) == pytest.approx(2 * calm, abs=1)
+    assert said[-1].endswith("9.0 tasks of other processes for each processor")
+
+
+def test_devices_keep_their_own_time() -> None:
+    plan = make_plan(load_scenario("rack"))
+    plan = replace(plan, scenario=replace(plan.scenario, nics=(("h1", "mlx5_0"),)))
+    assert attempts.choose_for_machine(plan, lambda text: None) == 1
+
+
+def test_what_is_no_plan_alone_keeps_real_time(tmp_path: Path) -> None:
+    world = SlowUntil(1)
+    world.has_twin = False
+    assert _run(world, tmp_path, None, []).document["dilation"]["factor"] == 1
+
+
 def test_the_first_choice_calibrates_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setattr(calibration, "calibrate", lambda tell: _kept())
+    monkeypatch.setattr(attempts, "crowd", lambda: 0.0)
     plan = make_plan(load_scenario("rack", SMALL))
     said: list[str] = []
     first = attempts.choose_for_machine(plan, said.append)

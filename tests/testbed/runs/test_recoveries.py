@@ -10,7 +10,7 @@ from testbed.checkers import CheckContext
 from testbed.figures.metrics import metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
-from testbed.runs.recoveries import Cost, cost_of
+from testbed.runs.recoveries import Cost, cost_of, virtual_jct_s
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import simulate
 
@@ -22,7 +22,8 @@ def jct_s(recovery: str) -> float:
 
 
 def test_both_are_measured_with_the_same_seed_and_faults() -> None:
-    cost = cost_of(load_scenario("irn-lossy", ["job.size=500kB"]))
+    scenario = load_scenario("irn-lossy", ["job.size=500kB"])
+    cost = cost_of(scenario, virtual_jct_s(scenario))
     assert cost == Cost(jct_s("irn"), jct_s("gbn"))
     assert cost.own_s is not None
     assert cost.other_s is not None
@@ -30,7 +31,8 @@ def test_both_are_measured_with_the_same_seed_and_faults() -> None:
 
 
 def test_a_job_that_does_not_complete_says_so() -> None:
-    cost = cost_of(replace(load_scenario("irn-lossy", ["job.size=200kB"]), time_limit_ns=1_000_000))
+    scenario = replace(load_scenario("irn-lossy", ["job.size=200kB"]), time_limit_ns=1_000_000)
+    cost = cost_of(scenario, virtual_jct_s(scenario))
     assert cost == Cost(None, None)
 
 
