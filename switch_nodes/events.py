@@ -274,5 +274,7 @@ class PlaneStatistics(Event):
     """the longest time that the loop stood still beyond its sleep: stopped, swapped out, or without a CPU"""
     stood_until_ns: int = unless_default(0)
     """when that was over, since the start of the traffic"""
+    stands: tuple[tuple[int, int], ...] = unless_default(())
+    """(how long, until when) of the longest of these times, that one first"""
     starved_ns: int = unless_default(0)
     """of a NIC: its link was idle although frames waited for it, and it could not make good for that"""

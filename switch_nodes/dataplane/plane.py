@@ -31,6 +31,7 @@ __all__ = ["DataPlane", "open_io"]
 
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
+_MOST_STANDS = 8
 _TICK_NS = 100_000_000
 """from one message of whoever controls a node to the next, in real time"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
@@ -114,7 +115,7 @@ class DataPlane:
         self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
         self._misfits = 0
-        self._stood = (0, 0)  # how long at most, and until when
+        self._stands: list[tuple[int, int]] = []  # how long and until when, the longest first
         self._control_ticks = control is not None
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._sent_lengths = self._sent.batch.lengths.data
@@ -194,8 +195,8 @@ class DataPlane:
         if timeout < 0 and not ticked:
             return
         asleep = (0 if gap > 2 * tick_ns else tick_ns) if ticked else timeout
-        if gap - asleep > self._stood[0]:
-            self._stood = gap - asleep, now
+        if gap > asleep and (len(self._stands) < _MOST_STANDS or gap - asleep > self._stands[-1][0]):
+            self._stands = sorted([*self._stands, (gap - asleep, now)], reverse=True)[:_MOST_STANDS]
 
     def _moderate(self, origin_ns: int, woke: int, timeout: int) -> int:
         """Sleep out the rest of the moderation, at most `timeout` (negative: no limit); what is left of the timeout."""
@@ -370,7 +371,7 @@ class DataPlane:
                 self._on_event(now, event)
 
     def _statistics(self, wall_ns: int, cpu_ns: int, waited_ns: int, turns: int) -> PlaneStatistics:
-        counters = self._io.counters()
+        counters, (longest_ns, until_ns) = self._io.counters(), next(iter(self._stands), (0, 0))
         return PlaneStatistics(
             frames_in=counters.frames_in,
             frames_out=counters.frames_out,
@@ -391,8 +392,9 @@ class DataPlane:
             misfits=counters.misfits + self._misfits,
             waited_ns=waited_ns,
             turns=turns,
-            stood_ns=self._stood[0],
-            stood_until_ns=self._stood[1],
+            stood_ns=longest_ns,
+            stood_until_ns=until_ns,
+            stands=tuple(self._stands),
             starved_ns=0 if self._pacer is None else self._pacer.starved_ns,
         )
 

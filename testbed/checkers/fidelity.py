@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
-from testbed.checkers.twins import Figures, Twin, deviation, judge_twin
-from testbed.faults.model import Pause, RateChange
+from testbed.checkers.lateness import shortest_timer_ns, stood_between
+from testbed.checkers.twins import TOLERANCE, Figures, Twin, deviation, judge_twin
+from testbed.faults.model import LinkDown, Pause, RateChange
 from testbed.history import Record
-from testbed.history.events import MachineMeasured, NodeStarted, ShapingMeasured
+from testbed.history.events import MachineMeasured, NodeStarted, ShapingMeasured, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import overbooked
+from testbed.scenario.own_program import is_own_program
 from topologies import DIRECTIONS, Direction
+from workloads.events import CollectiveCompleted, WorkerFinished
 
 __all__ = [
     "BUSY_LIMIT",
@@ -58,13 +61,15 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
     beside = _beside_twin(own, twin)
     reasons = [*beside]
     if beside or twin is None or twin.left_out:
-        # Beside a twin that agrees, a busy machine has done no harm.
+        # Where the reference run agrees, a busy machine has done no harm.
         reasons += _machine(context)
+        reasons += _stood_still(context, planes)
     faults = context.plan.scenario.faults
     changed = {link for fault in faults if isinstance(fault, RateChange) for link in fault.links}
     for record in planes:
         reasons += _plane(record)
         reasons += _starved(context, record, changed)
+        reasons += _lost_frames(context, record)
     if beside:
         reasons += _longest_wait(planes)
     # Where the scenario sends more than a link takes, a queue that overflows is no sign of a slow machine.
@@ -142,6 +147,39 @@ def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: se
         f"{node}: {names} was idle for {starved_ns / 1e6:.1f} ms although frames waited for it, {share:.0%} of the time"
     )
     return [f"{starved} that the host had something to send, the limit is {STARVED_LIMIT:.0%}"]
+
+
+def _stood_still(context: CheckContext, planes: list[Record[PlaneStatistics]]) -> list[str]:
+    """Nodes whose longest stand-still, inside the time of the job, is longer than the time scale of the run: a sender
+    timed out meanwhile, or the job may have waited for a good part of its time. A node that a fault pauses is meant to
+    stand still."""
+    began = min((record.t for record in context.events(TrafficStarted)), default=0)
+    ended = max((record.t for record in context.events(CollectiveCompleted, WorkerFinished)), default=None)
+    if ended is None:
+        return []
+    timer_ns = shortest_timer_ns(context.plan)
+    limits = [(TOLERANCE * (ended - began), f"{TOLERANCE:.0%} of the job's time")]
+    limits += [(float(timer_ns), "the shortest retransmission timer")] if timer_ns else []
+    limit_ns, name = min(limits)
+    paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
+    found = [(record.node, stood_between(record, began, ended)) for record in planes if record.node not in paused]
+    return [
+        f"{node}: stood still for {stood_ns / 1e6:.1f} ms, without a processor or in one long computation; the limit "
+        f"is {limit_ns / 1e6:.1f} ms, {name}"
+        for node, stood_ns in sorted(found, key=lambda item: -item[1])
+        if stood_ns > limit_ns
+    ]
+
+
+def _lost_frames(context: CheckContext, record: Record[PlaneStatistics]) -> list[str]:
+    """Frames that a node threw away and that no fault asked for."""
+    event, reasons = record.event, []
+    if event.misfits and not is_own_program(context.plan.scenario.switch.program):
+        reasons.append(f"{record.node}: dropped {event.misfits} frames that are no Ethernet frames of the link's MTU")
+    carriers = any(isinstance(fault, LinkDown) for fault in context.plan.scenario.faults)
+    if event.link_drops and not carriers:
+        reasons.append(f"{record.node}: lost {event.link_drops} frames since an interface was down or gone")
+    return reasons
 
 
 def _longest_wait(planes: list[Record[PlaneStatistics]]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Nodes that stood still for so long that the machine, and not the protocol, is why senders gave up."""
+"""Nodes that stood still: how long they may before a sender times out, and whether the machine, and not the protocol,
+is why senders gave up."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ from testbed.checkers.context import CheckContext
 from testbed.faults.model import Pause
 from testbed.history import Record
 from testbed.history.events import TimeLimitReached
+from testbed.plan import Plan
 from workloads.events import QpFailed, WorkerFailed
+from workloads.rc.recovery import rto_ns
 
-__all__ = ["machine_to_blame"]
+__all__ = ["machine_to_blame", "shortest_timer_ns", "stood_between"]
 
 _TIMEOUT_BASE_NS = 4_096
 _GAVE_UP = "RETRY_EXC"
@@ -33,7 +36,7 @@ def machine_to_blame(context: CheckContext) -> str:
     give_up_ns = timeout_ns * (transport.retry_count + 1)
     paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
     for record in context.events(PlaneStatistics):
-        overlap_ns = _overlap(record, first.t - give_up_ns, first.t)
+        overlap_ns = stood_between(record, first.t - give_up_ns, first.t)
         if record.node not in paused and overlap_ns >= give_up_ns - timeout_ns:
             stood_s, until_s = record.event.stood_ns / 1e9, record.event.stood_until_ns / 1e9
             return (
@@ -44,7 +47,16 @@ def machine_to_blame(context: CheckContext) -> str:
     return ""
 
 
-def _overlap(record: Record[PlaneStatistics], begin_ns: int, end_ns: int) -> int:
-    """Of a node's longest stand-still with a time."""
-    until, stood = record.event.stood_until_ns, record.event.stood_ns
-    return int(min(until, end_ns) - max(until - stood, begin_ns)) if stood else 0
+def shortest_timer_ns(plan: Plan) -> int | None:
+    """After how long without an answer the first sender of a plan sends again. None: none does."""
+    found = [getattr(worker, "rto_ns", 0) for worker in plan.workers]
+    for pair in {pair for worker in plan.ring_workers for pair in worker.queue_pairs}:
+        found.append(rto_ns(pair.timeout_code) or 0)
+        found.append(pair.irn.rto_low_ns if pair.speaks_irn else 0)
+    return min(filter(None, found), default=None)
+
+
+def stood_between(record: Record[PlaneStatistics], begin_ns: int, end_ns: int) -> int:
+    """The longest part of one of a node's stand-stills that was in that time; not above 0: none was."""
+    stands = record.event.stands or ((record.event.stood_ns, record.event.stood_until_ns),)
+    return max(int(min(until, end_ns) - max(until - stood, begin_ns)) for stood, until in stands)

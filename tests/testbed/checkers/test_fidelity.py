@@ -10,7 +10,7 @@ from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
 from testbed.checkers.fidelity import STARVED_LIMIT, judge_fidelity
 from testbed.checkers.twins import Figures, Twin
-from testbed.faults.model import Loss, Pause, RateChange
+from testbed.faults.model import LinkDown, Loss, Pause, RateChange
 from testbed.history.records import of_kind
 from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
@@ -184,11 +184,86 @@ def test_processors_that_others_had(good, change, found):
     assert found in judge_fidelity(context, OWN, DISAGREES).evidence[1]
 
 
+# The job of the good run lasts from 0.4 to 6.9 ms, so that 5 % of it are 0.325 ms.
+STOOD = {"stood_ns": 330_000, "stood_until_ns": 3_000_000}
+
+
+def _stood(context, node="s1", **change):
+    return changed(context, altered(context.history, "PlaneStatistics", {**STOOD, **change}, node=node))
+
+
+@pytest.mark.parametrize("node", ["s1", "h2"])
+def test_a_node_that_stood_still_where_no_reference_run_judges(good, node):
+    for twin in (None, Twin(left_out="no twin: TCP")):
+        result = judge_fidelity(_stood(good, node), OWN, twin)
+        assert result.verdict is UNKNOWN
+        (reason,) = result.evidence
+        assert reason.startswith(f"{node}: stood still for 0.3 ms, without a processor or in one long computation; ")
+        assert reason.endswith("the limit is 0.3 ms, 5% of the job's time")
+    assert judge_fidelity(_stood(good, node), OWN, AGREES).verdict is PASS
+    assert any("stood still" in text for text in judge_fidelity(_stood(good, node), OWN, DISAGREES).evidence)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"stood_ns": 320_000},
+        {"stood_ns": 5_000_000, "stood_until_ns": 400_000},
+        {"stood_ns": 5_000_000, "stood_until_ns": 12_000_000},
+    ],
+    ids=["shorter", "before the traffic", "after the job"],
+)
+def test_a_stand_still_that_harms_no_figure(good, change):
+    assert judge_fidelity(_stood(good, **change)).verdict is PASS
+
+
+def test_a_longer_stand_still_after_the_job_hides_none_within_it(good):
+    later = (5_000_000, 12_000_000)
+    stands = {"stood_ns": later[0], "stood_until_ns": later[1], "stands": (later, (330_000, 3_000_000))}
+    assert "s1: stood still for 0.3 ms" in judge_fidelity(_stood(good, **stands)).detail
+    assert judge_fidelity(_stood(good, **{**stands, "stands": (later, (320_000, 3_000_000))})).verdict is PASS
+
+
+def test_a_stand_still_that_a_fault_asked_for():
+    for node, verdict in (("h2", PASS), ("h1", UNKNOWN)):
+        assert judge_fidelity(_stood(good_context(Pause("still", node=node)), "h2")).verdict is verdict
+
+
+def test_a_stand_still_longer_than_a_timer_counts_in_a_long_job(good):
+    quick = replace(good.plan, workers=tuple(_with_timer(worker, 4) for worker in good.plan.workers))
+    context = _stood(replace(good, plan=quick), stood_ns=70_000)
+    assert judge_fidelity(context).evidence[0].endswith("the limit is 0.1 ms, the shortest retransmission timer")
+    assert judge_fidelity(_stood(good, stood_ns=70_000)).verdict is PASS
+
+
+def _with_timer(worker, code):
+    ends = {name: replace(getattr(worker, name), timeout_code=code) for name in ("to_successor", "from_predecessor")}
+    return replace(worker, **ends)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"misfits": 2}, "h2: dropped 2 frames that are no Ethernet frames of the link's MTU"),
+        ({"link_drops": 3}, "h2: lost 3 frames since an interface was down or gone"),
+    ],
+)
+def test_frames_that_a_node_threw_away(good, change, found):
+    history = altered(good.history, "PlaneStatistics", change, node="h2")
+    assert judge_fidelity(changed(good, history), OWN, AGREES).evidence == (found,)
+
+
+def test_frames_for_a_link_that_a_fault_takes_down():
+    context = good_context(LinkDown("flap", links=("h2-s1",)))
+    history = altered(context.history, "PlaneStatistics", {"link_drops": 3}, node="h2")
+    assert judge_fidelity(changed(context, history)).verdict is PASS
+
+
 def test_a_twin_that_disagrees(good):
     waited = altered(good.history, "PlaneStatistics", {"waited_ns": 10**9}, node="h3")
     result = judge_fidelity(changed(good, waited), OWN, DISAGREES)
     assert result.verdict is UNKNOWN
-    assert result.evidence[0] == "JCT: 1.000000 s, in virtual time 0.500000 s: +100.0%, the limit is 5%"
+    assert result.evidence[0] == "JCT: +100.0% from the same run in virtual time, the limit is 5%"
     assert result.evidence[-1].startswith("h3: had to wait for a CPU for ")
     assert result.detail.endswith(result.evidence[0])
 

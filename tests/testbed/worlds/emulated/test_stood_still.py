@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -21,7 +22,7 @@ from tests.support.selection import some_at_once
 
 pytestmark = needs_root
 STOPPED_S = 1.5
-SETTINGS = ["job.size=4MB", "transport.timeout=13", "time_limit=20s"]
+SETTINGS = ["job.size=4MB", "transport.timeout=13", "time_limit=20s", "dilation=1"]
 
 
 def child_called(name: str) -> int | None:
@@ -33,8 +34,8 @@ def child_called(name: str) -> int | None:
     return None
 
 
-def run_with_stopped(node: str, folder: Path) -> RunResult:
-    """The machine does not run this node's process for a while; nobody told the run."""
+def run_with_stopped(node: str, folder: Path, stopped_s: float = STOPPED_S, *, twin: bool = True) -> RunResult:
+    """The machine does not run this node's process for a while; the run does not know of it."""
     began = threading.Event()
 
     def hear(record: dict[str, Any]) -> None:
@@ -49,14 +50,15 @@ def run_with_stopped(node: str, folder: Path) -> RunResult:
         with contextlib.suppress(ProcessLookupError):
             time.sleep(0.1)
             signal.pidfd_send_signal(handle, signal.SIGSTOP)
-            time.sleep(STOPPED_S)
+            time.sleep(stopped_s)
             signal.pidfd_send_signal(handle, signal.SIGCONT)
         os.close(handle)
 
     stopping = threading.Thread(target=stop)
     stopping.start()
     try:
-        return run_scenario(load_scenario("rack", SETTINGS, 1, "emulated"), folder, observer=lambda plan: hear)
+        scenario = load_scenario("rack", SETTINGS, 1, "emulated")
+        return run_scenario(scenario, folder, observer=lambda plan: hear, twin=twin)
     finally:
         began.set()
         stopping.join()
@@ -72,5 +74,13 @@ def test_the_verdict_is_unknown_and_names_the_node(tmp_path: Path, node: str) ->
 
 
 def test_a_dead_link_stays_a_failure(tmp_path: Path) -> None:
-    document = run_scenario(load_scenario("dead-link", world="emulated"), tmp_path / "run").document
+    document = run_scenario(load_scenario("dead-link", ["dilation=1"], world="emulated"), tmp_path / "run").document
     assert document["verdict"] == "fail"
+
+
+def test_without_a_reference_run_a_short_stand_still_makes_the_figures_unknown(tmp_path: Path) -> None:
+    document = run_with_stopped("s1", tmp_path / "run", 0.2, twin=False).document
+    assert document["fidelity"]["verdict"] == "unknown"
+    found = [re.match(r"s1: stood still for ([\d.]+) ms", text) for text in document["fidelity"]["reasons"]]
+    assert max(float(match[1]) for match in found if match) > 190
+    assert (document["metrics"]["jct_s"], document["metrics"]["goodput_bps"]) == (None, None)
