@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.checkers.refused import refused_text
-from testbed.figures.timers import MUCH
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line, amount, bits_per_second, byte_size
 from testbed.report.routes import route_lines
+from testbed.report.speed import unknown_speed, waited
 from testbed.report.witnesses import exact_words, slower_code
-from testbed.scenario.names import MOST_DILATION
 from testbed.terminal.folding import joined
 from testbed.terminal.words import times
 from workloads.native.account import NATIVE
@@ -244,7 +243,7 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     bound = metrics["bound_bps"]
     several = (metrics.get("jobs") or {"each": ()})["each"]
     if metrics["unreliable"] is not None:
-        return lines + _unknown_speed(result)
+        return lines + unknown_speed(result)
     if metrics["jct_s"] is None:
         lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
     elif metrics["goodput_bps"] is None and len(several) > 1:
@@ -259,53 +258,10 @@ def _speed(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
-    lines += _waited(result)
+    lines += waited(result)
     lines += _beside(result)
     lines.append(Line(result["fidelity"]["detail"], "dim", 2))
     return lines
-
-
-def _waited(result: dict[str, Any]) -> list[Line]:
-    """That timers took much of the time, and what to change."""
-    share, seconds = (metrics := result["metrics"]).get("jct", {}).get("timers"), metrics.get("jct", {}).get("timers_s")
-    if share is None or share <= MUCH:
-        return []
-    parts = result.get("timers", [])
-    each = [(key, timer) for part in parts for key, timer in part["each"].items() if timer["ns"]]
-    named = ", ".join(f"{key} {timer['shown']}{' (auto)' if timer['auto'] else ''}" for key, timer in each)
-    fixed = [f"transport.{key}: auto" for key, timer in each if not timer["auto"]]
-    advice = [*fixed, *(["transport.recovery: irn"] if "gbn" in result["recoveries"] else [])]
-    way = (
-        f"set {' or '.join(dict.fromkeys(advice))}"
-        if advice
-        else "a longer job or fewer losses make their share smaller"
-    )
-    trips = ", ".join(f"{part['worst_round_trip_ns'] / 1e6:.3g} ms" for part in parts)
-    return [
-        Line(
-            f"timers took {share:.0%} of that ({seconds:.3g} s): hosts waited for {named}; the worst queueing round "
-            f"trip is {trips}; {way}",
-            "unknown",
-            2,
-        )
-    ]
-
-
-def _unknown_speed(result: dict[str, Any]) -> list[Line]:
-    """No figure, why there is none, and the command that may give one."""
-    lines = [Line("completion time and goodput: unknown (the checks below judge the sums all the same)", "unknown", 2)]
-    lines += [Line(reason, "unknown", 4) for reason in result["fidelity"]["reasons"][:6]]
-    command = _better_setting(result)
-    return [*lines, Line(f"to repeat it with a better setting: {command}", "", 2)] if command else lines
-
-
-def _better_setting(result: dict[str, Any]) -> str:
-    """The command that repeats an emulated run more slowly; empty where time cannot be slowed, as in a training."""
-    dilation, replay = result.get("dilation"), result["replay"]
-    if dilation is None or not replay.startswith("tb run ") or " --card " in replay:
-        return ""
-    factor = min(2 * dilation["factor"], MOST_DILATION) if dilation["tried"] else "auto"
-    return f"{replay} --dilation {factor}"
 
 
 def _time(result: dict[str, Any]) -> list[Line]:
