@@ -16,7 +16,7 @@ from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
 from workloads.errors import ScenarioError
 
-__all__ = ["ProgramFactory", "check_program_file", "create_program", "program_names", "register_program"]
+__all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program", "program_names", "register_program"]
 
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
@@ -75,8 +75,34 @@ def _unknown(name: str) -> ScenarioError:
     )
 
 
+def built_on(name: str) -> tuple[str, ...]:
+    """Of `path.py:Class`: the names of our programs that its nearest base of ours can be. Raises as
+    `check_program_file`."""
+    found, _, _ = _class_of(name)
+    kinds = program_kinds().values()
+    for base in found.__mro__:
+        near = [kind for kind in kinds if _folder(kind.create) == _folder(base.__module__)]
+        exact = [kind for kind in near if kind.create.partition(":")[2] == base.__name__]
+        if near:
+            return tuple(kind.name for kind in exact or near)
+    return ()
+
+
+def _folder(module: str) -> list[str]:
+    return module.partition(":")[0].split(".")[:2]
+
+
 def _load(name: str) -> ProgramFactory:
-    """`path.py:Class` -> the class. The file is the user's own, named in his scenario or on his command line."""
+    found, path_text, origin = _class_of(name)
+    if found.__module__.partition(".")[0] == __package__:  # only imported there: it is ours
+        factory: ProgramFactory = found
+        return factory
+    return watched(found, path_text, origin)
+
+
+def _class_of(name: str) -> tuple[Any, str, str]:
+    """`path.py:Class` -> (the class, the file as named, its path). The file is the user's own, named in his scenario or
+    on his command line."""
     path_text, _, class_name = name.rpartition(":")
     path = program_path(name)
     spec = importlib.util.spec_from_file_location(f"switch_program_{path.stem}", path)
@@ -106,7 +132,4 @@ def _load(name: str) -> ProgramFactory:
     missing = [verb for verb in _VERBS if not callable(getattr(found, verb, None))]
     if missing:
         raise ScenarioError(f"class {class_name} of {path_text} is no switch program: it lacks {', '.join(missing)}")
-    if found.__module__.partition(".")[0] == __package__:  # only imported there: it is ours
-        factory: ProgramFactory = found
-        return factory
-    return watched(found, path_text, str(spec.origin))
+    return found, path_text, str(spec.origin)

@@ -6,6 +6,8 @@ event, and checkers judge it (exit code 1).
 
 from __future__ import annotations
 
+from workloads.visible import visible
+
 __all__ = ["HostCapabilityError", "InternalError", "LabError", "ScenarioError", "TestbedError"]
 
 
@@ -54,7 +56,7 @@ class ScenarioError(TestbedError):
             text += f"; allowed: {self.allowed}"
         if self.hint is not None:
             text += f"; {self.hint}"
-        return text
+        return visible(text).replace("\n", "\\n")
 
 
 class HostCapabilityError(TestbedError):

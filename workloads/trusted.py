@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from workloads.errors import ScenarioError
+from workloads.visible import visible
 
 __all__ = [
     "allowed_folders", "distrust", "open_private", "require_trusted", "trusted_users", "write_file", "write_named",
@@ -71,18 +72,20 @@ def allowed_folders() -> str:
 
 
 def write_file(path: Path, data: bytes | str) -> None:
-    """All of it or nothing, in a folder that is there; a link that has this name is not followed. Raises ScenarioError
+    """All of it or nothing, in a folder that is there; a link that has this name is not followed. Of text, characters
+    that cannot be seen are escaped. Raises ScenarioError
     where somebody else could change the folder on the way or owns a file of this name, OSError with the file's name."""
     require_trusted(path)
+    found = visible(data).encode() if isinstance(data, str) else data
     if not hasattr(os, "geteuid"):
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        path.write_bytes(found)
         return
     scratch, folder = f".{path.name}-{os.urandom(4).hex()}", None
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         handle = os.open(scratch, _FRESH, 0o644, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            file.write(found)
         os.replace(scratch, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         if folder is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from testbed.cli.dilating import parse_dilation
 from testbed.cli.running import require_root
+from testbed.cli.values import whole
 from workloads.errors import ScenarioError
 
 __all__ = ["configure_bench", "run_bench"]
@@ -42,7 +42,7 @@ examples:
              "(default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--slower", type=_whole(100), metavar="N", default=1,
+        "--slower", type=whole(1, 100), metavar="N", default=1,
         help="grid: all rates divided by N, for machines that cannot keep up",
     )  # fmt: skip
     parser.add_argument(
@@ -53,12 +53,12 @@ examples:
     parser.add_argument("--quick", action="store_true", help="ina, loss, peers: fewer points")
     parser.add_argument(
         "--jobs",
-        type=_whole(999),
+        type=whole(1, 999),
         metavar="N",
         help="ina, loss: runs at the same time (default: one per core; --emulated: one, and no more)",
     )
     parser.add_argument(
-        "--seeds", type=_whole(999), metavar="N",
+        "--seeds", type=whole(1, 999), metavar="N",
         help="ina, loss: runs of each point (default: ina 2 or 3, --emulated: 1; loss 5, --emulated, --quick: 3); "
              "grid --plan-only scale: draws of each row "
              "(default: 10)",
@@ -72,7 +72,7 @@ examples:
         "--plot", type=Path, metavar="FILE", help="peers: where the plot is written (default: runs/bench-peers.svg)"
     )
     parser.add_argument(
-        "--repeats", type=_whole(99), metavar="N", help="ina --emulated, peers: runs of each point (default: 3)"
+        "--repeats", type=whole(1, 99), metavar="N", help="ina --emulated, peers: runs of each point (default: 3)"
     )
 
 
@@ -115,12 +115,3 @@ def _bench_plans(args: argparse.Namespace) -> int:
             "tables of plans have no such option", file="tb bench grid", key=flag, allowed="--seeds, --json"
         )
     return run_plans(args.plan_only, as_json=args.json, seeds=args.seeds)
-
-
-def _whole(most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
-            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to {most}")
-        return int(text)
-
-    return parse

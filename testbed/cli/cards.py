@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.cli.values import duration, seed, whole
 from testbed.terminal.stream import say
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
@@ -49,7 +50,7 @@ examples:
     check.add_argument("--json", action="store_true", help="as JSON")
     program = add("program", "load a bitstream, unless it is loaded, and prove that it is")
     program.add_argument("bitstream", type=Path, metavar="FILE")
-    program.add_argument("--limit", type=_duration, default=60_000_000_000, metavar="TIME", help="default: 60s")
+    program.add_argument("--limit", type=duration(), default=60_000_000_000, metavar="TIME", help="default: 60s")
     configure = add("configure", "apply a configuration in one step, prove it, and let frames pass")
     _config_option(configure, required=True)
     configure.add_argument("--no-start", action="store_true", help="frames do not pass yet")
@@ -62,7 +63,7 @@ examples:
     )
     serve.add_argument("--listen", required=True, metavar="ADDRESS", help="udp:127.0.0.1:PORT, unix:PATH")
     serve.add_argument("--serial", default="emulated-0", metavar="TEXT", help="register SERIAL, up to 16 bytes")
-    serve.add_argument("--load-time", type=_duration, default=0, metavar="TIME", help="of a bitstream (0s)")
+    serve.add_argument("--load-time", type=duration(), default=0, metavar="TIME", help="of a bitstream (0s)")
     serve.add_argument(
         "--fault",
         dest="faults",
@@ -84,12 +85,12 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
     child.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="of the scenario"
     )
-    child.add_argument("--seed", type=int, metavar="N", help="of the scenario")
+    child.add_argument("--seed", type=seed, metavar="N", help="of the scenario")
     _config_option(child, required=False)
     child.add_argument(
         "--ports",
         dest="port_count",
-        type=int,
+        type=whole(1, 64),
         metavar="N",
         help="of the switch in the file of --config (default: as many as it names)",
     )
@@ -106,12 +107,12 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
         "--fault", dest="faults", action="append", default=[], metavar="FAULT",
         help="without --card: what is wrong with the emulated card, as wrong-sum:N or wrong-psn:N",
     )  # fmt: skip
-    child.add_argument("--frames", type=int, metavar="N", help="only the first N")
+    child.add_argument("--frames", type=whole(1, 10**9), metavar="N", help="only the first N")
     child.add_argument(
-        "--patience", type=_duration, default=1_000_000_000, metavar="TIME", help="for a frame that must come out (1s)"
+        "--patience", type=duration(), default=1_000_000_000, metavar="TIME", help="for a frame that must come out (1s)"
     )
     child.add_argument(
-        "--settle", type=_duration, default=2_000_000, metavar="TIME", help="after a frame that must cause none (2ms)"
+        "--settle", type=duration(), default=2_000_000, metavar="TIME", help="after a frame that must cause none (2ms)"
     )
     child.add_argument(
         "--out",
@@ -250,12 +251,3 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ScenarioError("cannot be read", file=str(path), found=str(error.strerror)) from error
-
-
-def _duration(text: str) -> int:
-    from testbed.reading.units import UnitError, parse_duration
-
-    try:
-        return parse_duration(text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from testbed.cli.values import whole
 from testbed.scenario.names import MOST_DILATION
 from workloads.errors import ScenarioError
 
@@ -24,7 +25,7 @@ def add_dilation(parser: argparse.ArgumentParser, *, auto: bool = True) -> None:
     group = parser.add_mutually_exclusive_group()
     default = f"the scenario's; {AUTO if auto else 1} where it names none"
     group.add_argument(
-        "--dilation", type=parse_dilation if auto else _number, metavar="K|auto" if auto else "K",
+        "--dilation", type=parse_dilation if auto else whole(1, MOST_DILATION), metavar="K|auto" if auto else "K",
         help=f"emulated world: real seconds that a second of it takes, {words} (default: {default}); docs/time.md",
     )  # fmt: skip
     group.add_argument(
@@ -42,13 +43,7 @@ def add_twin(parser: argparse.ArgumentParser) -> None:
 
 def parse_dilation(text: str) -> int | str:
     """Raises argparse.ArgumentTypeError."""
-    return AUTO if text == AUTO else _number(text, f"{AUTO}, or a whole number from 1 to {MOST_DILATION}")
-
-
-def _number(text: str, allowed: str = f"a whole number from 1 to {MOST_DILATION}") -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= MOST_DILATION:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: {allowed}")
-    return int(text)
+    return AUTO if text == AUTO else whole(1, MOST_DILATION, f"{AUTO}, or ")(text)
 
 
 def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: bool = False) -> Scenario:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
+from testbed.cli.values import seed, whole
 from testbed.terminal.stream import complain, prose_columns
 
 __all__ = ["configure_hunt", "run_hunt"]
@@ -38,13 +38,13 @@ examples:
     )  # fmt: skip
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
-        "--program", metavar="NAME", default="netreduce",
-        help="what is hunted in, where no SCENARIO says it: netreduce (default), or another collective (`tb list "
-             "collectives`)",
+        "--program", metavar="NAME",
+        help="the protocol to hunt in, where no SCENARIO says it: netreduce, or another collective (`tb list "
+             "collectives`); default: the one of the class that switch.program derives from, else netreduce",
     )  # fmt: skip
-    parser.add_argument("--schedules", type=_whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
-    parser.add_argument("--seed", type=_whole(0, (1 << 63) - 1), default=1, metavar="S", help="default: 1")
-    parser.add_argument("--jobs", type=_whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
+    parser.add_argument("--schedules", type=whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
+    parser.add_argument("--seed", type=seed, default=1, metavar="S", help="default: 1")
+    parser.add_argument("--jobs", type=whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME and "
@@ -56,12 +56,14 @@ examples:
 
 def run_hunt(args: argparse.Namespace) -> int:
     from testbed.hunt.hunt import kind_of_hunt, prepare
+    from testbed.hunt.inferred import NETREDUCE, inferred_protocol
     from testbed.hunt.progress import HuntProgress
     from testbed.hunt.summary import summary_text
     from testbed.report.document import to_json
 
     console = Console.of(args)
-    kind = kind_of_hunt(args.program, fabric=args.fabric)
+    program = args.program or (NETREDUCE if args.scenario else inferred_protocol(args.overrides))
+    kind = kind_of_hunt(program, fabric=args.fabric)
     hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, kind)
     progress = HuntProgress(args.schedules, str(hunt.folder), console.stream, no_color=not console.color)
     try:
@@ -78,14 +80,3 @@ def run_hunt(args: argparse.Namespace) -> int:
     if args.json:
         print(to_json(end.document), end="")
     return end.exit_code
-
-
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        digits = text.removeprefix("-")
-        value = int(text) if digits.isascii() and digits.isdigit() and len(digits) < 25 else None
-        if value is None or not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from {low} to {high}")
-        return value
-
-    return parse

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.values import seed, whole
 
 if TYPE_CHECKING:
     from testbed.interop.judging import CaseOutcome
@@ -32,11 +33,11 @@ Root is needed only to install missing Debian packages, and for the default stat
         "--cases", action="append", default=[], metavar="PATTERN", help="as 'loss/*'; may be repeated (default: all)"
     )
     parser.add_argument(
-        "--repeat", type=_count, default=1, metavar="N", help="all of them N times in one guest, other seeds"
+        "--repeat", type=whole(1, 1000), default=1, metavar="N", help="all of them N times in one guest, other seeds"
     )
-    parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the first round (default: 1)")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first round (default: 1)")
     parser.add_argument(
-        "--guests", type=_count, metavar="N", help="guests side by side (default: one per processor, at most 4)"
+        "--guests", type=whole(1, 1000), metavar="N", help="guests side by side (default: one per processor, at most 4)"
     )
     parser.add_argument(
         "--where",
@@ -113,15 +114,3 @@ def _line(outcome: CaseOutcome) -> str:
     sent = f"{traffic.data_packets:6d} packets, {traffic.retransmissions:5d} again" if traffic else " " * 28
     text = f"{outcome.verdict!s:7} {outcome.case:32} {outcome.strikes:5d} strikes {sent} {outcome.seconds:6.2f} s"
     return f"{text}  {outcome.detail}" if outcome.detail else text
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 1000:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 1000")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    from testbed.cli.running import _seed as parse
-
-    return parse(text)

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.console import Console
+from testbed.cli.values import duration, whole
 from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step, read_bitstream
 from testbed.terminal.stream import complain, say
+from topologies import MAX_HOSTS
 from workloads.errors import LabError, ScenarioError
 from workloads.trusted import require_trusted
 
@@ -62,7 +64,9 @@ examples:
     parser.add_argument("--dry-run", action="store_true", help="print what would run where, and touch nothing")
     parser.add_argument("--json", action="store_true", help="steps as JSON lines on stdout")
     parser.add_argument("--emulated", action="store_true", help="up: a lab of namespaces, with an sshd each")
-    parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)")
+    parser.add_argument(
+        "--hosts", type=whole(1, MAX_HOSTS), default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)"
+    )
     parser.add_argument("--no-card", action="store_true", help="up: without an emulated card")
     parser.add_argument(
         "--tunnels", action="store_true", help="up: no workers, the card's N ports are VXLAN tunnels (tb run --card)"
@@ -75,7 +79,13 @@ examples:
         help="up: what is wrong with the card, as agent-dies:10",
     )
     parser.add_argument("--name", default="emulated", metavar="NAME", help="up, down: of the lab (default: emulated)")
-    parser.add_argument("--time", default="60min", metavar="TIME", help="lease: how long (default: 60min)")
+    parser.add_argument(
+        "--time",
+        type=duration(least_ns=10**9),
+        default="60min",
+        metavar="TIME",
+        help="lease: how long (default: 60min)",
+    )
     parser.add_argument("--break", dest="break_", action="store_true", help="release: whoever has them; says who")
     parser.add_argument(
         "--bitstream", type=Path, metavar="FILE", help="program: what to load (default: as the inventory says)"
@@ -274,7 +284,7 @@ def _options_of(step: Step, args: argparse.Namespace, card: CardDriver | None = 
     """What the command line says of the step's parameters."""
     match step.name:
         case "lease":
-            return {"seconds": _seconds(args.time)}
+            return {"seconds": args.time / 1e9}
         case "program":
             assert card is not None, "of a card"
             bitstream = read_bitstream(card.card, args.bitstream)
@@ -293,17 +303,6 @@ def _options_of(step: Step, args: argparse.Namespace, card: CardDriver | None = 
             return {}
 
 
-def _seconds(text: str) -> float:
-    from testbed.reading.units import UnitError, parse_duration
-
-    try:
-        return parse_duration(text) / 1e9
-    except UnitError as error:
-        raise ScenarioError(
-            error.problem, file="tb lab", key="--time", found=repr(text), allowed=error.allowed
-        ) from None
-
-
 def _console(lab: Lab, args: argparse.Namespace) -> int:
     from testbed.lab.terminal import interact
 
@@ -311,9 +310,3 @@ def _console(lab: Lab, args: argparse.Namespace) -> int:
         raise ScenarioError("which host is meant", file="tb lab console", allowed="one host")
     (host,) = lab.inventory.select(args.names)
     return interact(lab.shell(host))
-
-
-def _hosts(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 32:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 32")
-    return int(text)

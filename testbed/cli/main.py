@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
 from testbed.kernel.overdue import named_code
 from testbed.kernel.room import lack_of, require_memory
+from testbed.terminal.standard import open_standard, silence
 from testbed.terminal.stream import complain
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
@@ -55,21 +55,18 @@ def entry() -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Never raises but for SystemExit of --help and usage errors' siblings, which it turns into
     codes."""
+    if argv is None:
+        open_standard()
     words = list(sys.argv[1:] if argv is None else argv)
     began = time.time()
     try:
-        args = _parse(words)
-        args.words = words
-        require_memory(_command(words))
-        return int(args.run(args))
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
+        return _run(words)
     except KeyboardInterrupt:
         complain("tb: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; nothing can be told any more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout.fileno())
         return _PIPE_CLOSED
     except InternalError as error:
         return _crashed(error, words, began)
@@ -78,6 +75,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         lack = _lack_of(error, words)
         return _crashed(error, words, began) if lack is None else _explain(lack)
+
+
+def _run(words: list[str]) -> int:
+    try:
+        args = _parse(words)
+        args.words = words
+        require_memory(_command(words))
+        code = int(args.run(args))
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
+    sys.stdout.flush()  # at exit, what cannot be written would have no exit code of ours
+    return code
 
 
 def _parse(words: list[str]) -> argparse.Namespace:

@@ -21,8 +21,8 @@ from switch_nodes.program import LetsJobsGo, SwitchProgram, TakesRings
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
+from testbed.cli.values import duration
 from testbed.plan.nodeconfig import parse_node_config, place_errors, read_node_config
-from testbed.reading.units import UnitError, parse_duration
 from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
@@ -209,15 +209,8 @@ endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and ke
         help="with --port: what the interface sends and gets, as pcapng (200 MB at most)",
     )
     parser.add_argument(
-        "--linger", type=_linger, default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
+        "--linger", type=duration(), default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )
-
-
-def _linger(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None
 
 
 def run_worker(args: argparse.Namespace) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from testbed import __version__
 from testbed.cli.commands import COMMANDS
+from testbed.reading.problems import closest
 from testbed.terminal.folding import fold, paragraphs
 from testbed.terminal.stream import complain, prose_columns
 
@@ -49,6 +49,34 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, allow_abbrev=False, **options)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What no option takes, the chosen command refuses, which knows its own."""
+        found, extra = self.parse_known_args(args, namespace)
+        if extra:
+            getattr(found, "parser", self).refuse(extra)
+        return found
+
+    def refuse(self, extra: Sequence[str]) -> NoReturn:
+        option = next((word.partition("=")[0] for word in extra if word.startswith("-")), None)
+        if option is None:
+            self.error(f"unrecognized arguments: {' '.join(extra)}")
+        hint = closest(option, self.options())
+        self.error(f"there is no option {option}" + (f"; {hint}" if hint else ""))
+
+    def options(self) -> Iterator[str]:
+        """Also those of its actions (`tb card check`)."""
+        for action in self._actions:
+            yield from action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                for child in action.choices.values():
+                    yield from child.options()
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = closest(value, map(str, action.choices))
+            allowed = ", ".join(map(str, action.choices))
+            raise argparse.ArgumentError(action, f"found {value!r}; allowed: {allowed}" + (f"; {hint}" if hint else ""))
+
     def error(self, message: str) -> NoReturn:
         complain(f"{self.prog}: {message}", f"`{self.prog} --help` shows how it is used")
         raise SystemExit(USAGE)
@@ -86,8 +114,8 @@ def make_parser(chosen: str | None, *, everything: bool = False) -> Parser:
     parser.add_argument("--version", action="version", version=f"ina-testbed {__version__}")
     add_global_options(parser, top=True)
     if chosen is not None and chosen not in COMMANDS:
-        near = difflib.get_close_matches(chosen, COMMANDS, n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
+        near = closest(chosen, COMMANDS)
+        hint = f"; {near}" if near else ""
         parser.error(f"there is no command {chosen!r}{hint}\ncommands: {', '.join(COMMANDS)}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name, command in COMMANDS.items():
@@ -95,7 +123,7 @@ def make_parser(chosen: str | None, *, everything: bool = False) -> Parser:
         if name == chosen or everything:
             configure, run = command.load(name)
             configure(child)
-            child.set_defaults(run=run)
+            child.set_defaults(run=run, parser=child)
             add_global_options(child, top=False)
     return parser
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from testbed.cli.values import seed
 from testbed.scenario.names import PLANNERS
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import columns, complain
@@ -42,7 +43,7 @@ examples:
         "--switch-capacity", dest="capacities", action="append", default=[], metavar="[SWITCH=]RATE",
         help="what switches can aggregate, as 90Mbps for all or s1=60Mbps for one; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, metavar="N", help="for planners that draw (default: the scenario's)")
+    parser.add_argument("--seed", type=seed, metavar="N", help="for planners that draw (default: the scenario's)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )

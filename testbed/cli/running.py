@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
+from testbed.cli.values import refused, seed, whole
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
+from topologies import MAX_HOSTS
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ examples:
     parser.add_argument(
         "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
     )
-    parser.add_argument("--seed", type=_seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
+    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
@@ -244,9 +246,11 @@ Before the traffic starts, the demo runs the same job in virtual time, which rep
 measures the load of this machine. From both it chooses the dilation. At its end it reports what go-back-N would have
 cost instead of IRN (not with --quiet or --no-twin), and suggests three commands.
 """
-    parser.add_argument("--hosts", type=_hosts, default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
+    parser.add_argument(
+        "--hosts", type=whole(2, MAX_HOSTS), default=4, metavar="N", help="workers, 2 to 32 (default: 4)"
+    )
     parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
-    parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: 1")
     add_dilation(parser)
     add_twin(parser)
     _add_output_options(parser)
@@ -344,26 +348,10 @@ def run_replay(args: argparse.Namespace) -> int:
     return comparison.exit_code
 
 
-def _seed(text: str) -> int:
-    try:
-        seed = int(text, 0)
-    except ValueError:
-        seed = -1
-    if not 0 <= seed < 1 << 63:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 0 to 2^63-1")
-    return seed
-
-
-def _hosts(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 2 <= int(text[:9]) <= 32:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 2 to 32")
-    return int(text)
-
-
 def _loss(text: str) -> float:
     from testbed.reading.units import UnitError, parse_probability
 
     try:
         return parse_probability(text)
     except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None
+        raise refused(text, error.allowed) from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.cli.dilating import add_dilation, dilated
 from testbed.cli.running import require_root
+from testbed.cli.values import duration
 from testbed.kernel.scratch import scratch
 from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
@@ -53,13 +54,19 @@ but what you start on them. When you leave, everything is removed.
         help="run this and leave; may be repeated. Else commands come from the terminal, or as lines of stdin",
     )  # fmt: skip
     add_dilation(parser, auto=False)
-    parser.add_argument("--limit", default="60min", metavar="TIME", help="leave after so long (default: 60min)")
+    parser.add_argument(
+        "--limit",
+        type=duration(least_ns=1),
+        default="60min",
+        metavar="TIME",
+        help="leave after so long (default: 60min)",
+    )
 
 
 def run_shell(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
-    limit_s = _limit(args.limit)
+    limit_s = args.limit / 1e9
     scenario = load_scenario(args.scenario, args.overrides, world="emulated")
     # What the user starts here keeps its own time: without a factor of the user's, so does the network.
     dilation = args.dilation or scenario.dilation or 1
@@ -84,18 +91,6 @@ def run_shell(args: argparse.Namespace) -> int:
         except _Over as over:
             complain(f"tb: {over}")
             return _FAILED
-
-
-def _limit(text: str) -> float:
-    from testbed.reading.units import UnitError, parse_duration
-
-    try:
-        limit_ns = parse_duration(text)
-    except UnitError as error:
-        raise ScenarioError("not a duration", file="--limit", found=repr(text), allowed="as 10min or 90s") from error
-    if not limit_ns:
-        raise ScenarioError("is no time at all", file="--limit", found=repr(text), allowed="more than 0")
-    return limit_ns / 1e9
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from switch_nodes.grid.routes import flow_rules
 from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.plan.commodity import commodity_switches
+from testbed.reading.problems import closest
 from testbed.runs.kepthistory import load_history
 from testbed.scenario import load_scenario
 from testbed.steering.entries import make_table
@@ -99,7 +100,10 @@ def _port(word: str, ports: dict[str, int]) -> tuple[str, int]:
     name, _, number = word.partition(":")
     if name not in ports or not number.isdecimal() or int(number) >= ports[name]:
         allowed = ", ".join(f"{node}:0 .. {node}:{count - 1}" for node, count in ports.items())
-        raise ScenarioError("no such port of a commodity switch", file="--down", found=repr(word), allowed=allowed)
+        hint = closest(name, ports) if name not in ports else None
+        raise ScenarioError(
+            "no such port of a commodity switch", file="--down", found=repr(word), allowed=allowed, hint=hint
+        )
     return name, int(number)
 
 

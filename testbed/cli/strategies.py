@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.values import whole
+from testbed.reading.problems import closest
 from testbed.scenario.known import names_where
 from testbed.scenario.names import STAGES
 from testbed.terminal.folding import fold_lines
@@ -40,7 +42,7 @@ examples:
         "chain", metavar="MODEL", help="alexnet, vgg16, resnet50, or a YAML file with operators (docs/strategies.md)"
     )
     parser.add_argument(
-        "--devices", type=_whole(2, 512), metavar="P", help="that share the model (with --scenario: default all hosts)"
+        "--devices", type=whole(2, 512), metavar="P", help="that share the model (with --scenario: default all hosts)"
     )
     parser.add_argument(
         "--bandwidth", metavar="RATE",
@@ -49,9 +51,9 @@ examples:
     parser.add_argument(
         "--collective", choices=[*STAGES, *_LAYERED], default="ring", help="how vectors are summed (default: ring)"
     )
-    parser.add_argument("--batch", type=_whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
+    parser.add_argument("--batch", type=whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
     parser.add_argument(
-        "--device-gflops", type=_whole(1, 10**9), metavar="N",
+        "--device-gflops", type=whole(1, 10**9), metavar="N",
         help="10^9 floating-point operations per second of a device (default: 10000)",
     )  # fmt: skip
     parser.add_argument(
@@ -66,7 +68,7 @@ examples:
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )
     parser.add_argument(
-        "--divide", type=_whole(1, 10**9), metavar="N",
+        "--divide", type=whole(1, 10**9), metavar="N",
         help="with --scenario: vectors are smaller by N, which stands for links N times as fast (default: 1000)",
     )  # fmt: skip
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw memory against time (SVG)")
@@ -105,7 +107,7 @@ def _chain(args: argparse.Namespace) -> Chain:
     if not args.chain.endswith((".yaml", ".yml")):
         raise ScenarioError(
             "no such model", file="tb strategies", found=f"'{args.chain}'",
-            allowed=f"{', '.join(CHAIN_NAMES)}, or a file (*.yaml)",
+            allowed=f"{', '.join(CHAIN_NAMES)}, or a file (*.yaml)", hint=closest(args.chain, CHAIN_NAMES),
         )  # fmt: skip
     for flag, given in (("--batch", args.batch), ("--device-gflops", args.device_gflops)):
         if given is not None:
@@ -188,12 +190,3 @@ def _write(path: Path, flag: str, write: Callable[[Path], object]) -> None:
         write(path)
     except OSError as error:
         raise ScenarioError(f"cannot be written: {error.strerror or error}", file=flag, found=str(path)) from error
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not least <= int(text[:10]) <= most:
-            raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from {least} to {most}")
-        return int(text)
-
-    return parse

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
+from testbed.cli.values import refused, seed, whole
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.statusline import StatusLine
 from testbed.terminal.stream import columns, complain, shown_path
@@ -73,7 +74,7 @@ examples:
     parser.add_argument(
         "--model", help="of a sweep of models: formula, flow, message or packet (default: as the file says)"
     )
-    parser.add_argument("--jobs", type=_jobs, metavar="J", help="processes (default: one per processor)")
+    parser.add_argument("--jobs", type=whole(1, 1024), metavar="J", help="processes (default: one per processor)")
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask scheduler, whose workers compute (needs the extra `dask`)"
     )
@@ -200,23 +201,16 @@ def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callab
     return lambda done, total, reused: bar.show(done / max(1, total), left(done, total, reused)), bar.close
 
 
-def _jobs(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= 1024:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 1 to 1024")
-    return int(text)
-
-
 def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: names with commas between them")
+        raise refused(text, "names with commas between them")
     return names
 
 
 def _seeds(text: str) -> int | tuple[int, ...]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise argparse.ArgumentTypeError(
-            f"found {text!r}; allowed: how many, as 10, or seeds with commas between them, as 3,5,7"
-        )
-    return int(words[0]) if len(words) == 1 else tuple(map(int, words))
+    try:
+        numbers = [seed(word.strip()) for word in text.split(",")]
+    except argparse.ArgumentTypeError:
+        raise refused(text, "how many, as 10, or seeds with commas between them, as 3,5,7") from None
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from testbed.cli.values import duration, whole
 from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
@@ -25,11 +26,11 @@ every step of queue pairs and slots is there if the run had them told: sudo ./tb
     parser.add_argument("--format", choices=("text", "svg"), default="text", help="default: text")
     parser.add_argument("--out", metavar="FILE", type=Path, help="default: the terminal")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--qp", type=_number, metavar="N", help="only this queue pair, as 0x621f")
+    which.add_argument("--qp", type=whole(0, (1 << 32) - 1), metavar="N", help="only this queue pair, as 0x621f")
     which.add_argument("--host", metavar="NAME", help="only the queue pairs of this host; over datagrams its lane")
-    parser.add_argument("--slot", type=_number, metavar="N", help="only this slot of the switches")
-    parser.add_argument("--from", dest="start", type=_time, metavar="TIME", help="since the start, as 50ms")
-    parser.add_argument("--to", dest="stop", type=_time, metavar="TIME", help="as 60ms")
+    parser.add_argument("--slot", type=whole(0, (1 << 32) - 1), metavar="N", help="only this slot of the switches")
+    parser.add_argument("--from", dest="start", type=duration(), metavar="TIME", help="since the start, as 50ms")
+    parser.add_argument("--to", dest="stop", type=duration(), metavar="TIME", help="as 60ms")
 
 
 def run_timeline(args: argparse.Namespace) -> int:
@@ -54,22 +55,3 @@ def run_timeline(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
     return 0
-
-
-def _number(text: str) -> int:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: a whole number from 0, as 12 or 0x621f")
-    return number
-
-
-def _time(text: str) -> int:
-    from testbed.reading.units import UnitError, parse_duration
-
-    try:
-        return parse_duration(text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

@@ -4,11 +4,10 @@ that come by themselves."""
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from testbed.cli.console import Console
-from workloads.errors import ScenarioError
+from testbed.cli.values import duration, seed, size
 
 __all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run_train", "run_up"]
 
@@ -30,42 +29,34 @@ examples:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    from testbed.cli.running import _add_output_options, _seed
+    from testbed.cli.running import _add_output_options
 
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="simulated or emulated (default: as the scenario says)")
-    parser.add_argument("--seed", type=_seed, metavar="N", help="decides PSNs and which packets are struck")
+    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs and which packets are struck")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as topology.hosts=8; may be repeated",
     )  # fmt: skip
     parser.add_argument(
-        "--piece", type=_size, metavar="SIZE",
+        "--piece", type=size(4, 1 << 32), metavar="SIZE",
         help="what the network sums at once, at most (default: 4MB; hierarchical, dlcp: the first all-reduce)",
     )  # fmt: skip
     parser.add_argument(
-        "--memory", type=_memory, default=256 << 20, metavar="SIZE",
+        "--memory", type=size(_LEAST_MEMORY_BYTES, 1 << 40), default=256 << 20, metavar="SIZE",
         help="of each rank, for gradients on their way (default: 256 MiB)",
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="TIME",
+        "--timeout", type=duration(least_ns=1), default=60 * 10**9, metavar="TIME",
         help="that a rank waits for another, or for the network (default: 60s)",
     )  # fmt: skip
     _add_output_options(parser)
 
 
 def run_train(args: argparse.Namespace) -> int:
-    command = list(args.rank_command)
-    if not command:
-        raise ScenarioError(
-            "says not what the ranks run",
-            file="tb train",
-            key="COMMAND",
-            allowed="as: tb train rack -- python train.py",
-        )
-    if command[0].endswith(".py"):
-        command = [sys.executable, *command]
-    return _train(args, "train", command, None)
+    from testbed.train.command import checked_command
+
+    return _train(args, "train", checked_command(args.rank_command), None)
 
 
 def configure_up(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +114,12 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
     source = TrainingSource(args.scenario, tuple(args.overrides), args.seed, args.world, args.pcap)
     scenario = source.load()
     options = TrainingOptions(
-        source, tuple(command), place, piece_bytes=args.piece, memory_bytes=args.memory, timeout_s=args.timeout
+        source,
+        tuple(command),
+        place,
+        piece_bytes=args.piece,
+        memory_bytes=args.memory - args.memory % _LEAST_MEMORY_BYTES,
+        timeout_s=args.timeout / 1e9,
     )
     console = Console.of(args)
     world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))
@@ -133,28 +129,3 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
     result = run_scenario(scenario, args.out, args.pcap, world=world)
     _show(result, console, args.json)
     return result.exit_code
-
-
-def _size(text: str) -> int:
-    from testbed.reading.units import UnitError, parse_size
-
-    try:
-        return parse_size(text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None
-
-
-def _memory(text: str) -> int:
-    size = _size(text)
-    if size < _LEAST_MEMORY_BYTES:
-        raise argparse.ArgumentTypeError(f"found {text!r}; allowed: at least {_LEAST_MEMORY_BYTES:,} bytes")
-    return size - size % _LEAST_MEMORY_BYTES
-
-
-def _seconds(text: str) -> float:
-    from testbed.reading.units import UnitError, parse_duration
-
-    try:
-        return parse_duration(text) / 1e9
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

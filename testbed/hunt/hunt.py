@@ -13,6 +13,7 @@ from switch_nodes.kinds import sums
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.inferred import NETREDUCE
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.plans import with_timers
 from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
@@ -39,7 +40,6 @@ from workloads.rc.recovery import rto_ns
 
 __all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
 
-_NETREDUCE = "netreduce"
 _RECOVERY_KEY = "transport.recovery"
 
 
@@ -125,9 +125,9 @@ def prepare(
         drawn, kind = _without_collective(overrides, kind)
         drawn, recovery = _without_recovery(drawn, kind)
         hunted = hunted_of(kind)
-        program, base = _program_of(drawn, _NETREDUCE if hunted is None else hunted.program), None
+        program, base = _program_of(drawn, NETREDUCE if hunted is None else hunted.program), None
         kept = (
-            f"{_NETREDUCE} {kind} {recovery}".strip()
+            f"{NETREDUCE} {kind} {recovery}".strip()
             if hunted is None
             else _own_name(kind)
             if is_own_code(kind)
@@ -175,12 +175,12 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
     if program not in PROTOCOLS:
         raise ScenarioError(
             "nothing is drawn for that program", file="--program", found=repr(program),
-            allowed=", ".join((_NETREDUCE, *PROTOCOLS)),
+            allowed=", ".join((NETREDUCE, *PROTOCOLS)),
         )  # fmt: skip
     if fabric:
         raise ScenarioError(
             "draws fabrics for NetReduce", file="--fabric", found=f"--program {program}",
-            allowed=f"without --program, or --program {_NETREDUCE}",
+            allowed=f"without --program, or --program {NETREDUCE}",
         )  # fmt: skip
     return program
 
@@ -256,9 +256,9 @@ def _check_base(base: Scenario) -> None:
     if hunted is None and not _is_hunted_in_rings(traits_of(base.job.collective)):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
-            ", ".join((_NETREDUCE, *PROTOCOLS)),
+            ", ".join((NETREDUCE, *PROTOCOLS)),
         )  # fmt: skip
-    needed = _NETREDUCE if hunted is None else hunted.program
+    needed = NETREDUCE if hunted is None else hunted.program
     if sums(needed) and not sums(base.switch.program):
         allowed = "a program that aggregates"
         raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testbed.reading.problems import closest
 from workloads.errors import ScenarioError
 
 __all__ = ["Card", "Host", "Interface", "Inventory", "KeyReference", "Power", "Tunnel"]
@@ -140,8 +141,9 @@ class Inventory:
             members = self.groups.get(name, (name,) if name in self.hosts else ())
             if not members:
                 raise ScenarioError(
-                    "no such host or group", file=self.file, found=repr(name), allowed=", ".join(self.words())
-                )
+                    "no such host or group", file=self.file, found=repr(name), allowed=", ".join(self.words()),
+                    hint=closest(name, self.words()),
+                )  # fmt: skip
             chosen |= {member: self.hosts[member] for member in members}
         return tuple(chosen.values())
 
@@ -155,6 +157,7 @@ class Inventory:
                 file=self.file,
                 found=repr(name) if name else None,
                 allowed=", ".join(self.cards) or "this lab has no card",
+                hint=closest(name, self.cards) if name else None,
             )
         return self.cards[name]
 

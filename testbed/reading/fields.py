@@ -24,6 +24,7 @@ from testbed.reading.quantities import (
     SpanKey,
 )
 from topologies import DIRECTIONS, Direction
+from workloads.visible import visible
 
 __all__ = [
     "AggregationKey",
@@ -232,7 +233,7 @@ _NAME_LIST = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniq
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise refuse("not text", "text", "quote it" if isinstance(value, (int, float)) else None)
-    return value
+    return visible(value)
 
 
 def _host_name(value: object) -> object:

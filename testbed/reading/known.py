@@ -39,6 +39,17 @@ class Section:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in type(self).__dataclass_fields__:
+            # Python asks here for a property, too, that read a key that is not known.
+            if name in type(self).__dataclass_fields__ or (hasattr(type(self), name) and not _is_whole(self)):
                 raise NotKnown(name)
             raise AttributeError(f"{type(self).__name__} has no {name}")
+
+
+def _is_whole(section: Section) -> bool:
+    """Whether every field has a value."""
+    try:
+        for name in type(section).__dataclass_fields__:  # type: ignore[attr-defined]
+            object.__getattribute__(section, name)
+    except AttributeError:
+        return False
+    return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,9 +71,21 @@ def show(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
+_LONG_NAME = re.compile(r"([a-z])[a-z_]*[ _]?0*([0-9]+)")
+
+
+def _short(name: str) -> tuple[str, ...]:
+    """Of a node or a link as this project calls it: `host02` and `H2` are h2, `switch1-host2` is h2-s1."""
+    return tuple(sorted(_LONG_NAME.sub(r"\1\2", name.lower()).split("-")))
+
+
 def closest(value: object, known: Iterable[str]) -> str | None:
     """`did you mean 'rate'?`, or None when nothing is near."""
     words = list(known)
+    short = _short(str(value))
+    for word in words:
+        if _short(word) == short:
+            return f"did you mean '{word}'?"
     near = difflib.get_close_matches(str(value).lower(), [word.lower() for word in words], n=1, cutoff=0.6)
     for word in words:
         if near and word.lower() == near[0]:

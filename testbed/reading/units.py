@@ -22,6 +22,7 @@ __all__ = [
     "parse_probability",
     "parse_rate",
     "parse_size",
+    "parse_whole",
 ]
 
 _RATE_UNITS = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
@@ -32,6 +33,10 @@ _SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB
 _NUMBER = re.compile(
     r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*(\S*)\Z", re.ASCII
 )
+
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", re.ASCII)
+_MOST_WHOLE = 10**30
 
 
 class UnitError(ValueError):
@@ -69,6 +74,12 @@ def _quantity(value: object, units: dict[str, int], what: str, allowed: str, bas
     if result.denominator != 1:
         raise UnitError(f"{what} is not a whole number of {base}", allowed)
     return int(result)
+
+
+def parse_whole(text: str) -> int | None:
+    """A whole number however it is written: `1000`, `1e3`, `1000.0`. None: it is none, or has more than 30 digits."""
+    number = Fraction(text) if _WHOLE.match(text) else None
+    return None if number is None or number.denominator != 1 or abs(number) >= _MOST_WHOLE else int(number)
 
 
 def parse_rate(value: object) -> int:

@@ -16,6 +16,7 @@ from yaml.events import AliasEvent, ScalarEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from testbed.reading.problems import KeyPath, Place, format_path
+from testbed.reading.units import parse_whole
 from workloads.errors import ScenarioError
 
 __all__ = ["MAX_BYTES", "parse_yaml", "read_text"]
@@ -23,9 +24,9 @@ __all__ = ["MAX_BYTES", "parse_yaml", "read_text"]
 MAX_BYTES = 1 << 20
 _MAX_DEPTH = 16
 
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,29})\Z", re.ASCII)
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,24}\Z", re.ASCII)
 _FLOAT = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", re.ASCII)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SURPRISES = (
     (re.compile(r"(?i:yes|no|on|off)\Z"), "YAML 1.1 reads it as true or false", "write true or false, or quote it"),
     (
@@ -90,6 +91,10 @@ class _Loader(yaml.SafeLoader):
             for pattern, problem, hint in _SURPRISES:
                 if pattern.match(event.value):
                     raise _Refused(problem, line, found=event.value, hint=hint)
+        if isinstance(event, ScalarEvent) and (found := _SURROGATE.search(event.value)):
+            raise _Refused(
+                "half of a surrogate pair", line, found=f"\\u{ord(found[0]):04x}", allowed="characters of Unicode"
+            )
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise _Refused("nested too deeply", line, allowed=f"at most {_MAX_DEPTH} levels")
@@ -173,8 +178,9 @@ def _scalar(node: ScalarNode) -> str | int | float | bool | None:
         return text == "true"
     if text in ("", "~", "null"):
         return None
-    if _INT.match(text):
-        return int(text)
     if _HEX.match(text):
         return int(text, 16)
-    return float(text) if _FLOAT.match(text) else text
+    if not _FLOAT.match(text):
+        return text
+    whole = parse_whole(text)
+    return float(text) if whole is None else whole

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from switch_nodes.own_program import deepest_place, in_one_line, is_interrupt
 from testbed.kernel.overdue import must_answer
+from testbed.reading.problems import closest
 from workloads.errors import ScenarioError, TestbedError
 from workloads.hosts import OWN_MODULES
 from workloads.livelock import Livelock
@@ -50,7 +51,7 @@ def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: st
         kind = "" if found is None else f", which is {type(found).__name__}"
         raise ScenarioError(
             f"the {what} file {path_text} has no such {what}", file=file, key=key, found=f"{wanted_name!r}{kind}",
-            allowed=", ".join(names) or f"a {what} of that file, which has none",
+            allowed=", ".join(names) or f"a {what} of that file, which has none", hint=closest(wanted_name, names),
         )  # fmt: skip
     return found
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from testbed.reading.problems import InvalidScenario
+from testbed.comparison.known_figures import unknown_figure
+from testbed.reading.problems import InvalidScenario, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.runs.changes import as_overrides
 from testbed.scenario import dump_scenario
@@ -28,13 +29,26 @@ _AS_IT_IS = Variant("")
 
 def make_points(sweep: ScenarioSweep) -> list[Point]:
     """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why.
-    Raises ScenarioError when no point is valid, and when a scenario cannot be read."""
+    Raises ScenarioError when no point is valid, when a scenario cannot be read, and for a figure
+    that no run can have."""
     points, errors = list[Point](), list[ScenarioError]()
     for name in sweep.scenarios:
         points += _of_scenario(sweep, name, errors)
     if len(errors) == len(points):
         raise errors[0]
+    _check_figures(sweep, dict.fromkeys(name for point in points for name in point.faults))
     return points
+
+
+def _check_figures(sweep: ScenarioSweep, faults: Collection[str]) -> None:
+    for figure in sweep.figures:
+        unknown = unknown_figure(figure, faults)
+        if unknown is not None:
+            allowed, hint = unknown
+            raise ScenarioError(
+                "no run can have this figure", file=sweep.source, key="figures", found=show(figure), allowed=allowed,
+                hint=hint,
+            )  # fmt: skip
 
 
 def _of_scenario(sweep: ScenarioSweep, name: str, errors: list[ScenarioError]) -> Iterator[Point]:
@@ -93,7 +107,8 @@ def _valid(
         raise InvalidScenario(map(_without_line, error.problems)) from None
     program = scenario.switch.program if is_own_program(scenario.switch.program) else ""
     text = dump_scenario(with_stock_code(scenario))
-    return Point(labels, scenario.seed, scenario.world, text, program, expect=scenario.expect)
+    faults = tuple(fault.name for fault in scenario.faults)
+    return Point(labels, scenario.seed, scenario.world, text, program, expect=scenario.expect, faults=faults)
 
 
 def _apply(changed: dict[str, Any], override: str, where: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.comparison.known_figures import unknown_figure
 from testbed.reading.problems import KeyPath, Place, Problems, closest, show
 from testbed.runs.run import world_names
 from testbed.scenario.builtin import builtin_names
@@ -120,7 +121,7 @@ class _Build:
             problems.add(("description",), "not text", found=show(text), allowed="text")
         scenarios, variants, axes = self._scenarios(), self._variants(), self._axes()
         seeds, worlds = self._seeds(), self._worlds()
-        figures, changes = self._words("figures"), self._changes()
+        figures, changes = self._figures(), self._changes()
         counts = [len(scenarios), len(variants), len(seeds), len(worlds), *(len(values) for _, values in axes)]
         total = math.prod(max(1, count) for count in counts)
         if total > MAX_POINTS:
@@ -169,6 +170,17 @@ class _Build:
             if words.index(word) != index:
                 self.problems.add((key, index), "named twice", found=show(word), allowed="each once")
         return tuple(words)
+
+    def _figures(self) -> tuple[str, ...]:
+        figures = self._words("figures")
+        for index, name in enumerate(figures):
+            unknown = unknown_figure(name)
+            if unknown is not None:
+                allowed, hint = unknown
+                self.problems.add(
+                    ("figures", index), "no run can have this figure", found=show(name), allowed=allowed, hint=hint
+                )
+        return figures
 
     def _scenarios(self) -> tuple[str, ...]:
         if self.data.get("scenarios") is None:

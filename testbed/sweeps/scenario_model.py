@@ -82,6 +82,8 @@ class Point:
     problem: str = ""
     """why it is invalid"""
     expect: str = "pass"
+    faults: tuple[str, ...] = ()
+    """names of its faults"""
 
     @property
     def values(self) -> dict[str, Any]:

@@ -19,6 +19,9 @@ AXIS_FILE = "--axis"
 MOST_VALUES = 10_000
 """of one key"""
 _FORM = "KEY=VALUE,VALUE,... or KEY={from: A, to: B, points: N}, as faults.loss.rate=0,1%,5%"
+_RANGES = "values with commas, as 0,1,2; or {from: 0, to: 2, step: 1}; or points or factor in place of step"
+_COLONS = re.compile(r"[-+0-9][^\[\]{},\s]*(?::|\.\.)[^\[\]{},\s]+(?:(?::|\.\.)[^\[\]{},\s]+)?\Z")
+"""a range as other programs write it"""
 _HOW = ("factor", "points", "step")
 _RANGE_KEYS = ("from", "to", *_HOW)
 _QUANTITY = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-z%]*)\Z", re.ASCII)
@@ -35,6 +38,8 @@ def split_axis(text: str) -> tuple[str, Any]:
 
 def parse_axis(text: str) -> Any:
     """`1%,2%`, `[1%, 2%]` or `{from: 1%, to: 5%, step: 1%}` as data. Raises ScenarioError."""
+    if _COLONS.match(text):
+        raise ScenarioError("not a list of values or a range", file=AXIS_FILE, found=show(text), allowed=_RANGES)
     inner = text if text[:1] in ("[", "{") else f"[{text}]"
     data, _ = parse_yaml(inner, AXIS_FILE)
     return data[0] if isinstance(data, list) and len(data) == 1 else data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from testbed.reading.problems import closest
 from testbed.report.timeline.model import Lane, Timeline
 from testbed.report.timeline.scale import show_time
 from workloads.errors import ScenarioError
@@ -77,6 +78,7 @@ def _queue_pairs(timeline: Timeline, wanted: Selection) -> list[Lane]:
                 key="--host",
                 found=repr(wanted.host),
                 allowed=", ".join(timeline.hosts) or "none",
+                hint=closest(wanted.host, timeline.hosts),
             )
         lanes = [lane for lane in lanes if lane.node == wanted.host]
     if wanted.qpn is not None:

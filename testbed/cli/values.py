@@ -1,0 +1,64 @@
+"""Values of options as argparse reads them: a number or a quantity with its limits, in one form everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+
+from testbed.reading.units import UnitError, format_duration, format_size, parse_duration, parse_size, parse_whole
+
+__all__ = ["MOST_SEED", "duration", "refused", "seed", "size", "whole"]
+
+MOST_SEED = (1 << 63) - 1
+_HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z", re.ASCII)
+_DAY_NS = 86_400 * 10**9
+
+
+def refused(text: str, allowed: str) -> argparse.ArgumentTypeError:
+    """Argparse puts the name of the option before it."""
+    shown = text if len(text) <= 60 else f"{text[:57]}..."
+    return argparse.ArgumentTypeError(f"found {shown!r}; allowed: {allowed}")
+
+
+def whole(low: int, high: int, more: str = "") -> Callable[[str], int]:
+    """A whole number from `low` to `high`: `12`, `1e3`, `0x621f`. `more`: what else is allowed, for messages."""
+
+    def parse(text: str) -> int:
+        number = int(text, 16) if _HEX.match(text) else parse_whole(text)
+        if number is None or not low <= number <= high:
+            raise refused(text, f"{more}a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+seed = whole(0, MOST_SEED)
+
+
+def duration(least_ns: int = 0, most_ns: int = _DAY_NS) -> Callable[[str], int]:
+    """A duration with its unit, in nanoseconds."""
+    return _quantity(parse_duration, format_duration, least_ns, most_ns)
+
+
+def size(least: int, most: int) -> Callable[[str], int]:
+    """A size in bytes."""
+    return _quantity(parse_size, format_size, least, most)
+
+
+def _quantity(
+    parse: Callable[[object], int], show: Callable[[int], str], least: int, most: int
+) -> Callable[[str], int]:
+    bounds = f"{show(least)} to {show(most)}"
+
+    def read(text: str) -> int:
+        try:
+            number = parse(text)
+        except UnitError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            raise refused(text, f"{error.allowed}; {bounds}{hint}") from None
+        if not least <= number <= most:
+            raise refused(text, bounds)
+        return number
+
+    return read
