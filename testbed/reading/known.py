@@ -39,17 +39,10 @@ class Section:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            # Python asks here for a property, too, that read a key that is not known.
-            if name in type(self).__dataclass_fields__ or (hasattr(type(self), name) and not _is_whole(self)):
+            if name in type(self).__dataclass_fields__:
                 raise NotKnown(name)
+            own = getattr(type(self), name, None)
+            if isinstance(own, property) and own.fget is not None:
+                return own.fget(self)  # raises what Python took for a missing attribute: NotKnown, of a section inside
             raise AttributeError(f"{type(self).__name__} has no {name}")
 
-
-def _is_whole(section: Section) -> bool:
-    """Whether every field has a value."""
-    try:
-        for name in type(section).__dataclass_fields__:  # type: ignore[attr-defined]
-            object.__getattribute__(section, name)
-    except AttributeError:
-        return False
-    return True

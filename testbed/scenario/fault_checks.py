@@ -11,8 +11,9 @@ Rules for two faults (windows that touch in no instant never conflict):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from bisect import bisect_right, insort
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from testbed.faults.base import Fault, LinkFault, Match, NodeFault, PacketFault, Window
 from testbed.faults.kinds import record_of
@@ -40,11 +41,6 @@ def _span(fault: Fault) -> tuple[int, int]:
     if isinstance(fault, LinkDown) and fault.count > 1:
         stop += (fault.count - 1) * fault.period_ns
     return window.start_ns, stop
-
-
-def _overlap(a: Fault, b: Fault) -> bool:
-    (a_start, a_stop), (b_start, b_stop) = _span(a), _span(b)
-    return a_start < b_stop and b_start < a_stop
 
 
 def check_window(problems: Problems, path: KeyPath, fault: Fault, time_limit_ns: int) -> None:
@@ -171,41 +167,54 @@ def _position_fits(opcode: int, packet: int) -> bool:
 
 
 def check_conflicts(problems: Problems, placed: Sequence[Placed], topology: Topology) -> None:
-    """Told at the later of the two."""
-    for one, other in combinations(placed, 2):
+    """Told at the later of the two, and there once."""
+    apart: dict[Hashable, list[tuple[int, int, Placed]]] = {}
+    for item in placed:
         with as_far_as_known():
-            _check_pair(problems, one, other)
-    kills = [fault for _, _, fault in placed if isinstance(fault, Kill)]
+            _check_apart(problems, item, apart)
+    kills: dict[str, list[tuple[int, int, Kill]]] = {}
+    for _, _, fault in placed:
+        with as_far_as_known():
+            if isinstance(fault, Kill):
+                insort(kills.setdefault(fault.node, []), (*_span(fault), fault), key=itemgetter(0))
     for path, _, fault in placed:
         if isinstance(fault, LinkFault):
             with as_far_as_known():
                 _check_dead_ends(problems, path, fault, kills, topology)
 
 
-def _check_pair(problems: Problems, one: Placed, other: Placed) -> None:
-    (_, kind, a), (path, other_kind, b) = one, other
-    where = _shared(a, b)
-    if where is not None and _overlap(a, b):
-        problems.add(
-            path,
-            f"contradicts fault '{a.name}' ({where}, windows overlap)",
-            found=f"{_describe(kind, a)} and {_describe(other_kind, b)}",
-            allowed="one of them, or windows apart",
-        )
+def _check_apart(problems: Problems, item: Placed, apart: dict[Hashable, list[tuple[int, int, Placed]]]) -> None:
+    """`apart`: by what they set, the faults so far whose windows do not overlap, by time."""
+    path, kind, fault = item
+    start, stop = _span(fault)
+    free: list[tuple[list[tuple[int, int, Placed]], int]] = []
+    for key, where in _sets(fault):
+        others = apart.setdefault(key, [])
+        at = bisect_right(others, start, key=itemgetter(0))
+        near = [other for other in others[max(0, at - 1) : at + 1] if other[0] < stop and start < other[1]]
+        if near:
+            _, other_kind, other = near[0][2]
+            problems.add(
+                path,
+                f"contradicts fault '{other.name}' ({where}, windows overlap)",
+                found=f"{_describe(other_kind, other)} and {_describe(kind, fault)}",
+                allowed="one of them, or windows apart",
+            )
+            return
+        free.append((others, at))
+    for others, at in free:
+        others.insert(at, (start, stop, item))
 
 
-def _shared(a: Fault, b: Fault) -> str | None:
-    """What both set, or None when they compose."""
-    if isinstance(a, NodeFault) and isinstance(b, NodeFault):
-        return f"node {a.node}" if a.node == b.node else None
-    if not isinstance(a, LinkFault) or type(a) is not type(b) or not record_of(a).one_figure:
-        return None
-    assert isinstance(b, LinkFault)
-    if isinstance(a, PacketFault) and isinstance(b, PacketFault) and a.match != b.match:
-        return None
-    links = [link for link in a.links if link in b.links]
-    directions = [str(direction) for direction in a.directions if direction in b.directions]
-    return f"link {links[0]} {directions[0]}" if links and directions else None
+def _sets(fault: Fault) -> Iterator[tuple[Hashable, str]]:
+    """(key, in words) of each thing that a fault sets: no other may set it at the same time."""
+    if isinstance(fault, NodeFault):
+        yield fault.node, f"node {fault.node}"
+    elif isinstance(fault, LinkFault) and record_of(fault).one_figure:
+        match = fault.match if isinstance(fault, PacketFault) else None
+        for link in fault.links:
+            for direction in fault.directions:
+                yield (type(fault), match, link, direction), f"link {link} {direction}"
 
 
 def _describe(kind: str, fault: Fault) -> str:
@@ -213,16 +222,22 @@ def _describe(kind: str, fault: Fault) -> str:
 
 
 def _check_dead_ends(
-    problems: Problems, path: KeyPath, fault: LinkFault, kills: Iterable[Kill], topology: Topology
+    problems: Problems,
+    path: KeyPath,
+    fault: LinkFault,
+    kills: Mapping[str, Sequence[tuple[int, int, Kill]]],
+    topology: Topology,
 ) -> None:
+    if not kills:
+        return
     start, stop = _span(fault)
-    for kill in kills:
-        dead_from, dead_until = _span(kill)
-        ends = [link.name for link in map(topology.link, fault.links) if kill.node in (link.a, link.b)]
-        if ends == list(fault.links) and dead_from <= start and stop <= dead_until:
+    for node in set.intersection(*({link.a, link.b} for link in map(topology.link, fault.links))) & set(kills):
+        dead = kills[node]
+        at = bisect_right(dead, start, key=itemgetter(0)) - 1
+        if at >= 0 and stop <= dead[at][1]:
             problems.add(
                 path,
-                f"the fault can never strike: fault '{kill.name}' has killed {kill.node} by then",
-                found=f"{format_duration(start)} on {', '.join(ends)}",
-                allowed=f"before {format_duration(dead_from)}",
+                f"the fault can never strike: fault '{dead[at][2].name}' has killed {node} by then",
+                found=f"{format_duration(start)} on {', '.join(fault.links)}",
+                allowed=f"before {format_duration(dead[at][0])}",
             )
