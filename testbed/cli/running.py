@@ -354,4 +354,4 @@ def _loss(text: str) -> float:
     try:
         return parse_probability(text)
     except UnitError as error:
-        raise refused(text, error.allowed) from None
+        raise argparse.ArgumentTypeError(f"found {text!r}; {error}") from None

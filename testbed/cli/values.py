@@ -27,7 +27,8 @@ def whole(low: int, high: int, more: str = "") -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = int(text, 16) if _HEX.match(text) else parse_whole(text)
         if number is None or not low <= number <= high:
-            raise refused(text, f"{more}a whole number from {low} to {high}")
+            most = "2^63-1" if high == MOST_SEED else high
+            raise refused(text, f"{more}a whole number from {low} to {most}")
         return number
 
     return parse
