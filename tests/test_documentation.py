@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import yaml
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.registry import create_program
+from testbed.bench import registry
 from testbed.checkers import checkers
 from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import make_parser
@@ -41,6 +43,7 @@ from tests.support.keytables import TABLES, with_tables
 from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
 from workloads.server import ServerConfig
+from workloads.wire.aggregation import DatagramKind
 
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
@@ -122,6 +125,35 @@ def test_keys_of_datagrams_name_every_collective_that_takes_them(key):
 def test_every_event_of_switches_and_servers_is_explained():
     text = "".join(page.read_text(encoding="utf-8") for page in _PAGES)
     assert [name for name in blocks.__all__ if f"`{name}`" not in text] == []
+
+
+def test_every_kind_of_packet_is_explained():
+    text = (_TOP / "docs" / "programs.md").read_text(encoding="utf-8")
+    rows = text.split("\n## Packets\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `([A-Z_]+)` \|", rows, re.MULTILINE) == [kind.name for kind in DatagramKind]
+
+
+def test_the_fields_of_memory_at_end_are_in_the_order_of_the_code():
+    text = (_TOP / "docs" / "programs.md").read_text(encoding="utf-8")
+    row = re.search(r"^\| `MemoryAtEnd` \|([^|]*)\|", text, re.MULTILINE).group(1)
+    assert re.findall(r"`(\w+)`", row) == [field.name for field in dataclasses.fields(blocks.MemoryAtEnd)]
+
+
+def test_every_page_is_linked_from_the_readme_or_another_page():
+    pages = {page.name for page in _PAGES[1:]}
+    linked = {
+        name
+        for page in _PAGES
+        for name in re.findall(r"\((?:docs/)?([a-z0-9-]+\.md)", page.read_text(encoding="utf-8"))
+        if name != page.name
+    }
+    assert not pages - linked
+
+
+def test_the_help_of_bench_names_every_bench():
+    commands = next(iter(make_parser("bench")._subparsers._group_actions)).choices
+    words = re.search(r"^  NAME +(.*?)\n\n", commands["bench"].format_help(), re.DOTALL | re.MULTILINE).group(1)
+    assert re.findall(r"\w+", words) == list(registry._BENCHES)
 
 
 def test_every_figure_of_jobs_is_explained():

@@ -16,11 +16,11 @@ __all__ = [
 ]
 
 MAX_HOSTS = 32
-"""what a rack holds here when its hosts work on one job"""
+"""of a rack with an accelerator"""
 MAX_RACK_HOSTS = 512
 """what a rack holds when they work on several"""
 MAX_RANKS = 64
-"""hosts of a whole fabric: a NetReduce header counts at most 64 ranks"""
+"""hosts of one job, and of a fabric: a slot of NetReduce has a bit for each of 64 ranks"""
 MAX_PORTS = 64
 """of one switch"""
 MAX_SWITCHES = 64

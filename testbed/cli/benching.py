@@ -31,7 +31,9 @@ examples:
   ./tb bench grid --plan-only sensitivity
   ./tb bench grid --plan-only scale,growth --seeds 10
 """
-    parser.add_argument("name", metavar="NAME", help="allreduce, fabric, grid, hierarchical, ina, loss, peers")
+    parser.add_argument(
+        "name", metavar="NAME", help="allreduce, evolution, fabric, grid, hierarchical, ina, loss, peers"
+    )
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
     parser.add_argument(
         "--emulated", dest="world", action="store_const", const="emulated", help="the same as --world emulated"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
-from testbed.cli.values import refused, seed, whole
+from testbed.cli.values import seed, whole
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
 from topologies import MAX_HOSTS

@@ -45,4 +45,3 @@ class Section:
             if isinstance(own, property) and own.fget is not None:
                 return own.fget(self)  # raises what Python took for a missing attribute: NotKnown, of a section inside
             raise AttributeError(f"{type(self).__name__} has no {name}")
-

@@ -9,7 +9,7 @@ from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.names import MOST_JOBS
-from topologies import MAX_HOSTS, MAX_PORTS, Topology
+from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
 __all__ = ["check_arrivals", "check_entries", "check_layers", "check_rack", "check_stages"]
@@ -25,12 +25,12 @@ def check_rack(problems: Problems, topology: Topology, job: Job, world: str | No
             found=str(hosts),
             allowed=f"at most {MAX_PORTS}, the ports of a switch; or world: simulated",
         )
-    if topology.kind == "rack" and hosts > MAX_HOSTS and not traits_of(job.collective).several_jobs:
+    if topology.kind == "rack" and hosts > MAX_RANKS and not traits_of(job.collective).several_jobs:
         problems.add(
             ("topology", "hosts"),
             f"too many hosts for collective {job.collective}",
             found=str(hosts),
-            allowed=f"at most {MAX_HOSTS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and "
+            allowed=f"at most {MAX_RANKS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and "
             "several jobs",
         )
 

@@ -111,11 +111,11 @@ class JobsType(KeyType):
 def load_jobs(at: At, entries: Sequence[Any], base: Job, topology: Topology | None) -> tuple[Job | None, ...]:
     """`jobs`, each in its place, with `base` for what an entry does not say, and with hosts as far as they are known.
     None: no mapping."""
+    before = len(at.problems)
     jobs = [_load_entry(at / index, entry, base, index) for index, entry in enumerate(entries)]
     if any(job is None for job in jobs):
         return _unplaced(jobs)
     known = [job for job in jobs if job is not None]
-    before = len(at.problems)
     with as_far_as_known():
         check_entries(at.problems, known, base, topology)
     if len(at.problems) > before or topology is None:

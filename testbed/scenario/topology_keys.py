@@ -89,8 +89,8 @@ class Rack(Section):
     """hosts `h1` .. `hN` around one switch `s1`; links `h1-s1` .. `hN-s1`"""
 
     hosts: Annotated[int, whole(2, MAX_RACK_HOSTS)]
-    """2 to 32; in a `rack` up to 64 with a collective that runs several jobs, in the simulated world up to 512. Host
-    `hK` has rank K-1, here and in all kinds but `custom`"""
+    """2 to 64, with an accelerator 2 to 32; more only for several jobs ([limits](commands.md#limits)). Host `hK` has
+    rank K-1, here and in all kinds but `custom`"""
     link: AllLinks = LinkShape()
     links: SingleLinks = field(default_factory=dict)
 
