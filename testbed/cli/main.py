@@ -68,11 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output went away; nothing can be told any more, not even at exit.
         silence(sys.stdout.fileno())
         return _PIPE_CLOSED
-    except InternalError as error:
-        return _crashed(error, words, began)
-    except TestbedError as error:
-        return _explain(error)
     except Exception as error:
+        if isinstance(error, TestbedError) and not isinstance(error, InternalError):
+            return _explain(error)
         lack = _lack_of(error, words)
         return _crashed(error, words, began) if lack is None else _explain(lack)
 

@@ -17,17 +17,18 @@ _LEAST_BYTES = 400 << 20
 _ELSEWHERE = "name another folder: --out DIR"
 _FULL_BYTES = 1 << 20
 """a file system with less is the one that refused a write"""
+_NO_FILES = (errno.EMFILE, errno.ENFILE)
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
 def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostCapabilityError | None:
     """What this machine lacks where that is why a write below `folder`, or `what`, failed: room on the disk (or in a
-    quota, or in a limit of sizes), or memory. None: the error says nothing of the kind."""
+    quota, or in a limit of sizes), memory, or files to open. None: the error says nothing of the kind."""
     if _is_of_memory(error):
         return _no_memory(error, what)
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return _no_room(folder, error)
-    return None
+    return _no_files(what) if _is_of_files(error) else None
 
 
 def require_memory(what: str) -> None:
@@ -39,6 +40,26 @@ def require_memory(what: str) -> None:
             f"enough memory for {what} (limited to {limit:,} bytes by ulimit -v)",
             f"{_LEAST_BYTES:,} bytes are the least; try: ulimit -v unlimited",
         )
+
+
+def _is_of_files(error: BaseException | None) -> bool:
+    """That no more files could be opened: here, or in a process that reported it in words."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _NO_FILES:
+            return True
+        if any(os.strerror(number) in str(error) for number in _NO_FILES):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _no_files(what: str) -> HostCapabilityError:
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return HostCapabilityError(
+        f"enough open files for {what} (limited to {limit:,} by ulimit -n)", "try: ulimit -n 4096"
+    )
 
 
 def _is_of_memory(error: BaseException | None) -> bool:

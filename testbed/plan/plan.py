@@ -13,6 +13,7 @@ from testbed.plan.side_by_side import side_by_side
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
 
 __all__ = ["Plan", "make_plan", "plan_as", "with_workers"]
 
@@ -40,7 +41,13 @@ def make_plan(scenario: Scenario) -> Plan:
 
 
 def _plan_part(part: Scenario) -> Plan:
-    plan: Plan = protocol_of(part.job.collective).plan(part)
+    """Raises ScenarioError where a protocol of the user's own plans no workers, or nothing."""
+    plan: object = protocol_of(part.job.collective).plan(part)
+    if not isinstance(plan, Plan) or not plan.workers:
+        raise ScenarioError(
+            "the protocol's plan has no workers", file=part.source, key="job.collective",
+            found=f"{part.job.collective}: {type(plan).__name__}", allowed="a Plan with one worker or more",
+        )  # fmt: skip
     return plan
 
 

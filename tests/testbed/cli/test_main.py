@@ -222,3 +222,12 @@ def test_a_missing_module_of_ours_is_our_own_fault(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "testbed.cli.catalogue", None)
     assert main(["list"]) == 70
     assert "internal error: ModuleNotFoundError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(24, "Too many open files"), InternalError("node h4: [Errno 24] Too many open files")]
+)
+def test_a_limit_of_open_files_is_this_machines_lack(error, monkeypatch, capsys, as_root):
+    _run_raises(monkeypatch, error)
+    assert main(["run", "rack"]) == 3
+    assert "enough open files for tb run" in capsys.readouterr().err

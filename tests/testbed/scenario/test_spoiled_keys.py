@@ -36,8 +36,8 @@ _BAD = (
 _REMOVED = "removed"
 _MARK = "@@"
 _MOST_S = 20.0
-_EVERY = 40
-"""one of so many cases is tried in a run of the tests; all of them with `-m minutes`"""
+_EVERY = 150
+"""one of so many cases is tried in a run of the tests"""
 
 Path_ = tuple[str | int, ...]
 
@@ -100,7 +100,9 @@ def _cases(share: int) -> Iterator[tuple[str, Path_, str]]:
         held = list(_paths(_data(name)))
         fresh = [path for path in held if _shape(name, path) not in seen]
         seen |= {_shape(name, path) for path in fresh}
-        sections = [path for path in ((), *fresh) if isinstance(_at(_data(name), path), dict) and _drawn(name, path, 4)]
+        sections = [
+            path for path in ((), *fresh) if isinstance(_at(_data(name), path), dict) and _drawn(name, path, 12)
+        ]
         for path in (*fresh, *((*section, key) for section in sections for key in _unheld(name, section))):
             for bad in (_REMOVED, *_BAD) if path in held else _BAD:
                 if _drawn(name, (*path, bad), share):
@@ -147,9 +149,10 @@ def _check_text(error: ScenarioError, case: object) -> None:
 
 
 def test_keys_removed_or_spoiled_are_named():
-    assert _check(_EVERY) > 500
+    assert _check(_EVERY) > 150
 
 
 @pytest.mark.minutes
-def test_all_keys_removed_or_spoiled_are_named():
-    assert _check(1) > 20_000
+@pytest.mark.timeout(3600)
+def test_more_keys_removed_or_spoiled_are_named():
+    assert _check(5) > 4_000
