@@ -49,8 +49,9 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, allow_abbrev=False, **options)
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]
         """What no option takes, the chosen command refuses, which knows its own."""
+        found: argparse.Namespace
         found, extra = self.parse_known_args(args, namespace)
         if extra:
             getattr(found, "parser", self).refuse(extra)
