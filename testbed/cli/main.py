@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import time
@@ -38,6 +39,7 @@ _INTERNAL, _PIPE_CLOSED = 70, 141
 def entry() -> int:
     """The command of this process. One that names code of the user's own runs in a child: this process decides the exit
     code, and runs none of that code."""
+    open_standard()
     words = sys.argv[1:]
     code = named_code(words)
     index = command_index(words)
@@ -55,8 +57,6 @@ def entry() -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command. Never raises but for SystemExit of --help and usage errors' siblings, which it turns into
     codes."""
-    if argv is None:
-        open_standard()
     words = list(sys.argv[1:] if argv is None else argv)
     began = time.time()
     try:
