@@ -18,7 +18,7 @@ FOR_OTHERS = {
     "register_priority", "register_program", "assigned_plan", "plan_as",
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "draw_many",
-    "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "result_schema", "SLOT_RULES", "AGGREGATOR_RULES",
+    "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "SLOT_RULES", "AGGREGATOR_RULES",
     "ENDPOINT_RULES", "GRID_RULES",
     # a fixture for others' tests (docs/python.md)
     "ina_run",
