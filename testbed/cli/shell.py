@@ -17,7 +17,6 @@ from testbed.cli.running import require_root
 from testbed.cli.values import duration
 from testbed.kernel.scratch import scratch
 from testbed.terminal.stream import complain
-from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
     from testbed.worlds.emulated.session import Session
