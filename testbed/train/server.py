@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import secrets
 import selectors
 import socket
 import time
@@ -17,14 +18,16 @@ import numpy as np
 
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
 from testbed.train.network import Gradient, Network
-from testbed.train.session import Answer, Carry, Fail, Session
+from testbed.train.session import Agree, Answer, Carry, Fail, Session
 from workloads.errors import InternalError
 from workloads.machine import Event
 from workloads.ranks.wire import (
     VERSION,
+    Destroy,
     Done,
     Down,
     Failed,
+    Group,
     Join,
     Leave,
     LineReader,
@@ -80,7 +83,7 @@ class RankServer:
     ) -> None:
         self._path, self._size, self._options = path, size, options
         self._make_network, self._tell = make_network, tell
-        self.session = Session(size, round(options.timeout_s * 1e9))
+        self.session = self._new_session()
         self.network: Network | None = None
         self.asked_down = False
         self.steps = [0] * size
@@ -116,7 +119,7 @@ class RankServer:
             raise InternalError("a training is not over")
         self._over_store_before += self.session.over_store
         self._base += max(self.collectives, default=0)
-        self.session = Session(self._size, round(self._options.timeout_s * 1e9))
+        self.session = self._new_session()
         self.steps, self.collectives = [0] * self._size, [0] * self._size
 
     @property
@@ -220,6 +223,10 @@ class RankServer:
                     self.session.fail(f"rank {rank} posted {problem}")
                 self.collectives[rank] += 1
                 self.session.post(rank, message, now)
+            case Group() if rank is not None:
+                self.session.make(rank, message, now)
+            case Destroy() if rank is not None:
+                self.session.destroy(rank, message)
             case Step(number=number) if rank is not None:
                 before = min(self.steps)
                 self.steps[rank] = number
@@ -227,7 +234,8 @@ class RankServer:
                     self._tell(RankStepped(min(self.steps)))
             case Leave(error=error) if rank is not None:
                 self._leave(rank, error)
-                self._forget(connection)
+                if error:
+                    self._forget(connection)
             case _:
                 self._refuse(connection, f"nobody expects a {type(message).__name__.lower()} here")
 
@@ -299,15 +307,24 @@ class RankServer:
     def _act(self) -> None:
         while (action := self.session.next_action()) is not None:
             match action:
-                case Carry(posts):
-                    self._carry(posts)
-                case Answer(number, network_ns):
-                    self._say_all(Done(number, network_ns))
+                case Carry(number, posts):
+                    self._carry(number, posts)
+                case Answer(numbers, network_ns):
+                    for rank, number in enumerate(numbers):
+                        self._say_to(rank, Done(number, network_ns))
+                case Agree(rank, agreed):
+                    self._say_to(rank, agreed)
                 case Fail(reason):
                     self._tell(TrainingFailed(reason))
-                    self._say_all(Failed(reason))
+                    for rank in list(self._ranks):
+                        self._say_to(rank, Failed(reason))
+        if self.session.is_over:
+            # Ranks that left stay, because one of them may hold the store of the others.
+            for rank in self.session.left:
+                if rank in self._ranks:
+                    self._forget(self._ranks[rank])
 
-    def _carry(self, posts: tuple[Post, ...]) -> None:
+    def _carry(self, number: int, posts: tuple[Post, ...]) -> None:
         size = 4 * posts[0].elements
         if self.network is None:
             self.make_network(size)
@@ -319,11 +336,15 @@ class RankServer:
             ]
             for start in (0, self._options.memory_bytes // 4)
         )
-        self.network.carry(self._base + posts[0].number, gradients, totals)
+        self.network.carry(self._base + number, gradients, totals)
 
-    def _say_all(self, message: Message) -> None:
-        for connection in list(self._ranks.values()):
-            self._say(connection, message)
+    def _say_to(self, rank: int, message: Message) -> None:
+        if rank in self._ranks:
+            self._say(self._ranks[rank], message)
+
+    def _new_session(self) -> Session:
+        name = secrets.token_hex(4)  # a store may outlive this server
+        return Session(self._size, round(self._options.timeout_s * 1e9), f"{name}.")
 
     @staticmethod
     def _say(connection: _Connection, message: Message) -> None:

@@ -2,30 +2,41 @@
 go on.
 
 Rules of this file
-- All ranks post the same collectives in the same order. Collective k is matched when every rank has posted its k-th
-  one; a matched one for the network is carried, one over the store is only counted.
+- All ranks of a process group post the same collectives in the same order. A collective is matched when every rank of
+  its group has posted it; a matched one for the network is carried, of one over the store the ranks hear that they
+  agree. Nobody moves data before that.
+- A send and a recv are matched when they name each other and the same tag.
+- Every group that is made gets a name that no other group of any training has: what ranks leave in a store under it
+  belongs to that group alone.
 - A rank may be ahead of others by as much as it likes. It is behind when others have posted what it has not.
 - Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone
-  or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does whoever posts
-  later.
-- Somebody waits only while a timer is set, but for a network that is not up: whoever brings that up ends.
+  or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does every rank
+  that posts later.
+- A rank waits only while a timer is set, except for a network that is not up: the world that brings it up ends.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias, cast
 
-from workloads.ranks.wire import Post
+from testbed.train.agreement import Line, Mail, Wait
+from testbed.train.words import describe, difference, ranks_of, wait_for
+from workloads.ranks.wire import Agreed, Destroy, Group, Post
 
-__all__ = ["Action", "Answer", "Carry", "Fail", "Session", "describe"]
+__all__ = ["Action", "Agree", "Answer", "Carry", "Fail", "Session"]
+
+_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Carry:
     """Sum what the ranks have posted."""
 
+    number: int
+    """among all collectives of the training"""
     posts: tuple[Post, ...]
     """by rank"""
 
@@ -34,8 +45,17 @@ class Carry:
 class Answer:
     """Tell every rank that the sum of a collective is there."""
 
-    number: int
+    numbers: tuple[int, ...]
+    """of each rank's post"""
     network_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agree:
+    """Tell a rank that the others posted the same."""
+
+    rank: int
+    agreed: Agreed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +65,23 @@ class Fail:
     reason: str
 
 
-Action: TypeAlias = Carry | Answer | Fail
+Action: TypeAlias = Carry | Answer | Agree | Fail
 
 
-def describe(post: Post) -> str:
-    """For a person: `all_reduce of 1,000 float32 (sum)`."""
-    elements = "" if post.elements < 0 else f"{post.elements:,} "
-    of = f" of {elements}{post.dtype}" if post.dtype else ""
-    return f"{post.what}{of}" + (f" ({post.op})" if post.op else "")
+class _Group:
+    """A process group. `name`: its own alone."""
+
+    def __init__(self, name: str, ranks: tuple[int, ...]) -> None:
+        self.name, self.line, self.mail, self.turns = name, Line(ranks), Mail(), 0
+        self.destroyed: dict[int, int] = {}
+        """by rank that posts nothing more in it: the number with which it said so"""
 
 
 class Session:
-    """Of one training of `size` ranks; times in ns of any clock."""
+    """Of one training of `size` ranks; times in ns of any clock. `name`: no other training has it."""
 
-    def __init__(self, size: int, timeout_ns: int) -> None:
-        self.size, self._timeout_ns = size, timeout_ns
+    def __init__(self, size: int, timeout_ns: int, name: str = "") -> None:
+        self.size, self._timeout_ns, self._name = size, timeout_ns, name
         self.joined: set[int] = set()
         self.left: dict[int, str] = {}
         """by rank: the error with which it ended; empty: in order"""
@@ -72,14 +94,19 @@ class Session:
         """it failed because no sum came in time"""
         self.summed = 0
         """all-reduces whose sum is there"""
-        self._posts: list[deque[Post]] = [deque() for _ in range(size)]
-        """by rank: what is not matched"""
+        self._groups = {"": _Group(name, tuple(range(size)))}
+        self._making: dict[tuple[str, tuple[int, ...]], Line] = {}
+        """groups of which not all ranks are there, by name and ranks"""
+        self._made = 0
+        self._numbers = [0] * size
+        """by rank: what it posts next"""
         self._posted = [0] * size
+        """by rank: collectives"""
         self._matched = 0
-        self._carried: deque[int] = deque()
-        """numbers of those in the network"""
-        self._since: int | None = None
-        """when somebody began to wait for what others have not posted, or for a rank that has not joined"""
+        self._carried: deque[tuple[int, tuple[Post, ...]]] = deque()
+        """those in the network: number, posts by rank"""
+        self._joining_since: int | None = None
+        """when some ranks began to wait for one that has not joined"""
         self._carried_since: int | None = None
         self._actions: deque[Action] = deque()
 
@@ -97,19 +124,49 @@ class Session:
         if rank in self.joined:
             return f"rank {rank} is there already: one training at a time, and one process for each rank"
         self.joined.add(rank)
-        self._watch(now)
+        self._joining_since = (self._joining_since or now) if len(self.joined) < self.size else None
         return None
+
+    def make(self, rank: int, group: Group, now: int) -> None:
+        """A rank that joined wants a process group."""
+        problem = "" if rank in group.ranks and set(group.ranks) <= set(range(self.size)) else "which cannot be"
+        if self._is_next(rank, group, problem and f"group of {ranks_of(group.ranks)}, {problem}"):
+            line = self._making.setdefault((group.name, group.ranks), Line(group.ranks))
+            line.add(rank, group, now)
+            if (posts := line.match(now)) is not None:
+                del self._making[group.name, group.ranks]
+                self._made += 1
+                made = _Group(f"{self._name}{self._made}", group.ranks)
+                self._groups[made.name] = made
+                self._agree(made, {member: post.number for member, post in posts.items()})
+            self._miss_those_gone()
+
+    def destroy(self, rank: int, destroy: Destroy) -> None:
+        """A rank posts nothing more in a group."""
+        group = self._groups.get(destroy.group)
+        known = group is not None and group.name != self._name and rank in group.line.ranks
+        if not self._is_next(rank, destroy, "" if known else "the end of a group that it is not in"):
+            return
+        assert group is not None
+        group.destroyed[rank] = destroy.number
+        if len(group.destroyed) == len(group.line.ranks):
+            del self._groups[group.name]
+            self._agree(group, group.destroyed)
+        self._miss_those_gone()
 
     def post(self, rank: int, post: Post, now: int) -> None:
         """The next collective of a rank that joined."""
-        if self.failure is not None:
+        group = self._groups.get(post.group)
+        known = group is not None and rank in group.line.ranks
+        if not self._is_next(rank, post, "" if known else f"{post.what} in a group that it is not in"):
             return
-        if post.number != self._posted[rank]:
-            self.fail(f"rank {rank} posted collective {post.number} where number {self._posted[rank]} was due")
-            return
+        assert group is not None
         self._posted[rank] += 1
-        self._posts[rank].append(post)
-        self._match(now)
+        if post.what in ("send", "recv"):
+            self._match_mail(group, rank, post, now)
+        else:
+            group.line.add(rank, post, now)
+            self._match(group, now)
         self._miss_those_gone()
 
     def leave(self, rank: int, error: str, now: int) -> None:
@@ -119,17 +176,16 @@ class Session:
         self.left[rank] = error
         if error:
             self.fail(f"rank {rank} ended: {error}")
-        self._watch(now)
         self._miss_those_gone()
 
     def done(self, number: int, network_ns: int, now: int) -> None:
         """The network left the sums of a collective, the oldest that it carries."""
         if self.failure is not None:
             return
-        self._carried.popleft()
+        _, posts = self._carried.popleft()
         self._carried_since = now if self._carried else None
         self.summed += 1
-        self._actions.append(Answer(number, network_ns))
+        self._actions.append(Answer(tuple(post.number for post in posts), network_ns))
 
     def await_network(self) -> None:
         """What is to be summed waits until the network is there, for as long as that takes."""
@@ -142,23 +198,23 @@ class Session:
     def fail(self, reason: str) -> None:
         if self.failure is None:
             self.failure = reason
-            self._since = self._carried_since = None
+            self._joining_since = self._carried_since = None
             self._actions.append(Fail(reason))
 
     def get_timer(self) -> int | None:
-        times = [since for since in (self._since, self._network_since) if since is not None]
-        return min(times) + self._timeout_ns if times else None
+        return min((wait.due(self._timeout_ns) for wait in self._waits()), default=None)
 
     def handle_timer(self, now: int) -> None:
-        due = self.get_timer()
-        if due is None or due > now:
+        waits = sorted(self._waits(), key=lambda wait: wait.due(self._timeout_ns))
+        if not waits or waits[0].due(self._timeout_ns) > now:
             return
-        seconds = f"{self._timeout_ns / 1e9:g} s"
-        if self._network_since is not None and self._network_since + self._timeout_ns <= now:
-            self.network_is_late = True
-            self.fail(f"the network did not bring the sum of collective {self._carried[0]} within {seconds}")
-        else:
-            self.fail(f"within {seconds} {self._missing()}")
+        first, *others = waits
+        since = self._network_since
+        self.network_is_late = since is not None and since + self._timeout_ns <= now
+        limit = first.limit_ns(self._timeout_ns)
+        whose = " (the time limit of the process group or the call)" if limit < self._timeout_ns else ""
+        also = [f"; {wait.text}" for wait in others[:_SHOWN]]
+        self.fail(f"within {limit / 1e9:g} s{whose} {first.text}{''.join(also)}")
 
     @property
     def _network_since(self) -> int | None:
@@ -168,73 +224,103 @@ class Session:
     def next_action(self) -> Action | None:
         return self._actions.popleft() if self._actions else None
 
-    def _match(self, now: int) -> None:
-        while self.failure is None and all(self._posts):
-            posts = tuple(waiting.popleft() for waiting in self._posts)
-            different = _difference(posts)
+    def _is_next(self, rank: int, message: Post | Group | Destroy, problem: str) -> bool:
+        if self.failure is not None:
+            return False
+        due = self._numbers[rank]
+        if message.number != due:
+            problem = f"number {message.number} where number {due} was expected"
+        if problem:
+            self.fail(f"rank {rank} posted {problem}")
+            return False
+        self._numbers[rank] += 1
+        return True
+
+    def _match(self, group: _Group, now: int) -> None:
+        while self.failure is None and (matched := group.line.match(now)) is not None:
+            posts = cast(dict[int, Post], matched)
+            different = difference(posts)
             if different:
                 self.fail(f"collective {self._matched} differs: {different}")
                 return
-            if posts[0].in_network:
-                self._carried.append(self._matched)
+            first = next(iter(posts.values()))
+            if first.in_network and len(posts) < self.size:
+                self.fail(f"{ranks_of(list(posts))} posted an all-reduce of a part of the ranks for the network")
+                return
+            if first.in_network:
+                ordered = tuple(posts[rank] for rank in range(self.size))
+                self._carried.append((self._matched, ordered))
                 self._carried_since = now if self._carried_since is None else self._carried_since
-                self._actions.append(Carry(posts))
+                self._actions.append(Carry(self._matched, ordered))
             else:
-                self.over_store[posts[0].what] += 1
+                self.over_store[first.what] += 1
+                self._agree(group, {rank: post.number for rank, post in posts.items()})
             self._matched += 1
-            self._since = None
-        self._watch(now)
 
-    def _watch(self, now: int) -> None:
-        """Set the timer where somebody waits for a rank."""
-        waits = any(self._posts) or 0 < len(self.joined) < self.size
-        if self.failure is not None or not waits:
-            self._since = None
-        elif self._since is None:
-            self._since = now
+    def _match_mail(self, group: _Group, rank: int, post: Post, now: int) -> None:
+        pair = group.mail.add(rank, post, now)
+        if pair is None:
+            return
+        if pair.difference:
+            self.fail(f"a send and its recv differ: {pair.difference}")
+            return
+        self.over_store["send"] += 1
+        agreed = Agreed(0, group.name, group.turns, pair.source)
+        group.turns += 1
+        for member, theirs in ((pair.source, pair.send), (pair.target, pair.recv)):
+            self._actions.append(Agree(member, replace(agreed, number=theirs.number)))
+
+    def _agree(self, group: _Group, numbers: dict[int, int]) -> None:
+        for rank, number in numbers.items():
+            self._actions.append(Agree(rank, Agreed(number, group.name, group.turns, -1)))
+        group.turns += 1
 
     def _miss_those_gone(self) -> None:
-        """Who waits for one that left waits in vain."""
+        """A rank that waits for one that left waits for ever."""
         if self.failure is not None:
             return
-        gone = [rank for rank in self.left if not self._posts[rank]]
-        waiting = [rank for rank in range(self.size) if self._posts[rank]]
-        if gone and waiting:
-            self.fail(
-                f"rank {gone[0]} ended after {_amount(self._posted[gone[0]])}, and {_ranks(waiting)} "
-                f"{'waits' if len(waiting) == 1 else 'wait'} for it in {self._next_one(waiting[0])}"
-            )
+        for line in self._making.values():
+            self._miss_in(line, self.left)
+        for group in self._groups.values():
+            gone = {**group.destroyed, **self.left}
+            self._miss_in(group.line, gone)
+            for rank, post in group.mail:
+                others = [post.peer] if post.peer >= 0 else [other for other in group.line.ranks if other != rank]
+                if others and all(other in gone for other in others):
+                    self.fail(f"{self._ended(others[0])}, and {wait_for([rank])} for it in {describe(post)}")
 
-    def _next_one(self, rank: int) -> str:
-        return f"collective {self._matched}, {describe(self._posts[rank][0])}"
+    def _miss_in(self, line: Line, gone: Container[int]) -> None:
+        missed = [rank for rank in line.behind if rank in gone]
+        if missed:
+            what = line.next_one(self._matched, self.size)
+            self.fail(f"{self._ended(missed[0])}, and {wait_for(line.waiting)} for it in {what}")
 
-    def _missing(self) -> str:
-        absent = [rank for rank in range(self.size) if rank not in self.joined]
-        waiting = [rank for rank in range(self.size) if self._posts[rank]]
-        if absent:
-            there = f"{_ranks(sorted(self.joined))} did" if self.joined else "none did"
-            return f"{_ranks(absent)} did not join; {there}"
-        behind = [rank for rank in range(self.size) if not self._posts[rank]]
-        return (
-            f"{_ranks(behind)} did not post {self._next_one(waiting[0])}, for which {_ranks(waiting)} "
-            f"{'waits' if len(waiting) == 1 else 'wait'}; the last of {_ranks(behind[:1])}: "
-            f"{_amount(self._posted[behind[0]])}"
-        )
+    def _ended(self, rank: int) -> str:
+        did = "ended" if rank in self.left else "destroyed its process group"
+        return f"rank {rank} {did} after {_amount(self._posted[rank])}"
 
+    def _lines(self) -> Iterator[Line]:
+        yield from self._making.values()
+        yield from (group.line for group in self._groups.values())
 
-def _difference(posts: tuple[Post, ...]) -> str:
-    """In what the ranks' posts differ; empty: in nothing that matters."""
-    kinds: dict[tuple[object, ...], list[int]] = {}
-    for rank, post in enumerate(posts):
-        kinds.setdefault((post.what, post.dtype, post.op, post.elements, post.in_network), []).append(rank)
-    if len(kinds) == 1:
-        return ""
-    return "; ".join(f"{_ranks(ranks)} posted {describe(posts[ranks[0]])}" for ranks in kinds.values())
-
-
-def _ranks(ranks: list[int]) -> str:
-    names = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} more" if len(ranks) > 8 else "")
-    return f"rank{'' if len(ranks) == 1 else 's'} {names}"
+    def _waits(self) -> Iterator[Wait]:
+        """All that ranks wait for."""
+        if self.failure is not None:
+            return
+        if self._joining_since is not None:
+            absent = [rank for rank in range(self.size) if rank not in self.joined]
+            there = f"{ranks_of(sorted(self.joined))} did"
+            yield Wait(self._joining_since, 0.0, f"{ranks_of(absent)} did not join; {there}")
+        if self._network_since is not None:
+            number = self._carried[0][0]
+            yield Wait(self._network_since, 0.0, f"the network did not bring the sum of collective {number}")
+        for line in self._lines():
+            for wait in line.waits(self._matched, self.size):
+                behind = line.behind[0]
+                last = f"; the last of {ranks_of([behind])}: {_amount(self._posted[behind])}"
+                yield replace(wait, text=wait.text + last)
+        for group in self._groups.values():
+            yield from group.mail.waits()
 
 
 def _amount(collectives: int) -> str:

@@ -11,12 +11,17 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from workloads.ranks.room import Room
 from workloads.ranks.wire import (
     VERSION,
+    Agreed,
+    Destroy,
     Done,
     Failed,
+    Group,
     Join,
     Leave,
     LineReader,
@@ -55,7 +60,7 @@ def default_socket() -> str:
 
 
 @dataclass(slots=True)
-class _Pending:
+class _Sum:
     offset: int
     take: Callable[[memoryview, int], None]
     """(the sum's bytes, ns in the network)"""
@@ -63,12 +68,22 @@ class _Pending:
     bytes: int
 
 
+@dataclass(slots=True)
+class _Question:
+    """Whether the other ranks post the same."""
+
+    agreed: Callable[[Agreed], None]
+    refuse: Callable[[str], None]
+
+
 class RankClient:
-    """Connects at once. `post_sum` may be called from any thread; what it is given is called from a thread of its own.
+    """Connects at once. Its methods may be called from any thread; what they are given is called from a thread of its
+    own, and must not wait for the network there. What raises there fails its own collective alone.
 
     Raises NetworkFailed when nobody listens at `path`, or when the network does not want this rank."""
 
     def __init__(self, path: str, rank: int, size: int) -> None:
+        self._rank = rank
         self._socket, self._lines = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), LineReader()
         try:
             self._socket.settimeout(_JOIN_S)
@@ -91,7 +106,7 @@ class RankClient:
         os.close(memory)
         self._room = Room(self.welcome.memory_bytes)
         self._changed = threading.Condition()
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, _Sum | _Question] = {}
         self._next = 0
         self.failure: str | None = None
         """why nothing will be summed any more"""
@@ -107,24 +122,58 @@ class RankClient:
         op: str,
         take: Callable[[memoryview, int], None],
         refuse: Callable[[str], None],
+        **more: Any,
     ) -> None:
         """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is
-        called, once. Blocks only while the memory is full of gradients on their way. Raises NetworkFailed."""
+        called, once. `more`: fields of its Post. Blocks only while the memory is full of gradients on their way. Raises
+        NetworkFailed, and what `fill` raises."""
         size = 4 * elements
         with self._changed:
             offset = self._await_room(size)
-            fill(self._memory[offset : offset + size])
-            number = self._next
-            self._pending[number] = _Pending(offset, take, refuse, size)
-            self._post(Post(number, "all_reduce", "float32", op, elements, True, offset))
+            try:
+                fill(self._memory[offset : offset + size])
+            except BaseException:
+                self._room.give_back(offset)
+                raise
+            post = Post(self._next, "all_reduce", "float32", op, elements, True, offset, **more)
+            self._post(post, _Sum(offset, take, refuse, size))
 
-    def announce(self, what: str, dtype: str = "", op: str = "", elements: int = -1) -> int:
-        """A collective that the ranks do among themselves: its number. Raises NetworkFailed."""
+    def announce(
+        self,
+        what: str,
+        dtype: str = "",
+        op: str = "",
+        elements: int = -1,
+        *,
+        agreed: Callable[[Agreed], None] | None = None,
+        refuse: Callable[[str], None] | None = None,
+        **more: Any,
+    ) -> None:
+        """A collective that the ranks do among themselves. Either `agreed` or `refuse` is called, once. `more`: fields
+        of its Post. Raises NetworkFailed."""
         with self._changed:
             self.check()
-            number = self._next
-            self._post(Post(number, what, dtype, op, elements, False, 0))
-            return number
+            post = Post(self._next, what, dtype, op, elements, False, 0, **more)
+            self._post(post, None if agreed is None or refuse is None else _Question(agreed, refuse))
+
+    def make_group(
+        self,
+        name: str,
+        ranks: tuple[int, ...],
+        timeout_s: float,
+        agreed: Callable[[Agreed], None],
+        refuse: Callable[[str], None],
+    ) -> None:
+        """With all of these ranks, which make it, too. As `announce`."""
+        with self._changed:
+            self.check()
+            self._post(Group(self._next, name, ranks, timeout_s), _Question(agreed, refuse))
+
+    def destroy_group(self, group: str, agreed: Callable[[Agreed], None], refuse: Callable[[str], None]) -> None:
+        """Nothing more comes from this rank in that group. `agreed`: nor from any other. As `announce`."""
+        with self._changed:
+            self.check()
+            self._post(Destroy(self._next, group), _Question(agreed, refuse))
 
     def step(self, number: int) -> None:
         """The optimizer stepped, so often so far."""
@@ -132,8 +181,9 @@ class RankClient:
             if self.failure is None and not self._left:
                 self._send(Step(number))
 
-    def leave(self, error: str = "") -> None:
-        """Nothing more comes from this rank. Waits for what is on its way unless `error` ended the program."""
+    def leave(self, error: str = "", *, linger: bool = False) -> None:
+        """Nothing more comes from this rank. Waits for what is on its way unless `error` ended the program. `linger`:
+        also until all other ranks have left, or failed."""
         with self._changed:
             if self._left:
                 return
@@ -141,6 +191,8 @@ class RankClient:
                 self._changed.wait()
             self._left = True
             self._send(Leave(error))
+        if linger and not error:
+            self._reader.join()
         with contextlib.suppress(OSError):  # the network went first
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -166,7 +218,9 @@ class RankClient:
                 return offset
             self._changed.wait()
 
-    def _post(self, message: Post) -> None:
+    def _post(self, message: Post | Group | Destroy, pending: _Sum | _Question | None) -> None:
+        if pending is not None:
+            self._pending[message.number] = pending
         self._next += 1
         self._send(message)
         self.check()
@@ -197,15 +251,17 @@ class RankClient:
 
     def _read(self, messages: list[Message]) -> None:
         while True:
-            for message in messages:
-                self._hear(message)
             try:
+                for message in messages:
+                    self._hear(message)
                 data = self._socket.recv(1 << 16)
                 messages = self._lines.feed(data)
+                reason = "it closed the connection"
             except (OSError, WireProblem) as error:
                 data, reason = b"", str(error)
-            else:
-                reason = "it closed the connection"
+            except BaseException as error:
+                # Whatever it is: nobody may wait for a reader that is no more.
+                data, reason = b"", f"the reader of rank {self._rank} ended: {_text(error)}"
             if not data:
                 with self._changed:
                     if not self._left:
@@ -214,22 +270,45 @@ class RankClient:
 
     def _hear(self, message: Message) -> None:
         self.heard_at = time.monotonic()
-        if isinstance(message, Failed):
-            with self._changed:
-                self._fail(message.reason)
-        elif isinstance(message, Done):
-            pending = self._pending[message.number]
-            start = self.welcome.memory_bytes + pending.offset
-            pending.take(self._memory[start : start + pending.bytes], message.network_ns)
-            with self._changed:
-                del self._pending[message.number]
-                self._room.give_back(pending.offset)
-                self._changed.notify_all()
+        match message:
+            case Failed(reason):
+                with self._changed:
+                    self._fail(reason)
+            case Done(number, network_ns):
+                pending = self._pending.get(number)
+                if isinstance(pending, _Sum):
+                    start = self.welcome.memory_bytes + pending.offset
+                    total = self._memory[start : start + pending.bytes]
+                    self._call(partial(pending.take, total, network_ns), pending)
+                    self._settle(number, pending.offset)
+            case Agreed(number):
+                pending = self._pending.get(number)
+                if isinstance(pending, _Question):
+                    self._call(partial(pending.agreed, message), pending)
+                    self._settle(number, None)
+
+    def _call(self, callback: Callable[[], None], pending: _Sum | _Question) -> None:
+        """What it raises fails that collective. Raises what `refuse` raises."""
+        try:
+            callback()
+        except BaseException as error:
+            pending.refuse(f"rank {self._rank} could not use what came back: {_text(error)}")
+
+    def _settle(self, number: int, offset: int | None) -> None:
+        with self._changed:
+            if self._pending.pop(number, None) is not None and offset is not None:
+                self._room.give_back(offset)
+            self._changed.notify_all()
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:
             self.failure = reason
             for pending in self._pending.values():
-                pending.refuse(reason)
+                with contextlib.suppress(Exception):  # the others hear it all the same
+                    pending.refuse(reason)
             self._pending.clear()
             self._changed.notify_all()
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -3,31 +3,37 @@
 | from | message | means |
 |---|---|---|
 | rank | `join` | who it is; the first message |
+| rank | `group` | it makes a process group with other ranks, which make the same one |
+| rank | `destroy` | it posts nothing more in a process group |
 | rank | `post` | its next collective, in the order of its program; the gradient of one for the network is in its memory |
 | rank | `step` | its optimizer stepped |
 | rank | `leave` | it takes part in nothing more |
 | anybody | `down` | end the network |
 | network | `welcome` | with the file descriptor of the rank's memory |
+| network | `agreed` | all ranks of its group posted the same: they may move the data; or the group is made, or destroyed |
 | network | `done` | the sum is where the gradient is, in the second half of the memory |
 | network | `failed` | nothing will be summed any more, and why |
 
-Every collective has a number, counted from 0 over the life of the rank; all ranks must post the same ones in the same
-order.
+Every `group`, `destroy` and `post` of a rank has a number, counted from 0 over the life of the rank. The ranks of a group must post
+the same collectives in the same order. A send and a recv of the same ranks and tag belong together.
 """  # noqa: E501
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
-from workloads.codec import Codec, Misfit
+from workloads.codec import Codec, Misfit, unless_default
 
 __all__ = [
     "VERSION",
+    "Agreed",
+    "Destroy",
     "Done",
     "Down",
     "Failed",
+    "Group",
     "Join",
     "Leave",
     "LineReader",
@@ -40,7 +46,7 @@ __all__ = [
     "encode",
 ]
 
-VERSION = 1
+VERSION = 2
 _LONGEST_LINE = 1 << 20
 
 
@@ -58,10 +64,27 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    number: int
+    name: str
+    """of torch: the same one may be made again when it was destroyed"""
+    ranks: tuple[int, ...]
+    """of the whole training"""
+    timeout_s: float
+    """0: that of the network alone"""
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    number: int
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
 class Post:
     number: int
     what: str
-    """all_reduce, broadcast, barrier, ..."""
+    """all_reduce, broadcast, barrier, send, recv, ..."""
     dtype: str
     """of its elements; empty: it has none"""
     op: str
@@ -72,6 +95,22 @@ class Post:
     """false: the ranks do it among themselves, through the store of their rendezvous"""
     offset: int
     """in the rank's memory, bytes; of one in the network"""
+    group: str = unless_default("")
+    """that it belongs to, as `agreed` named it; empty: all ranks, without a `group` message"""
+    shape: str = unless_default("")
+    """of its tensors, for a person and to be compared; empty: nothing but `elements`"""
+    root: int = unless_default(-1)
+    """rank of the whole training that gives or takes alone; -1: none does"""
+    peer: int = unless_default(-1)
+    """rank of the whole training that a send or recv names; -1: any"""
+    tag: int = unless_default(0)
+    """of a send or recv"""
+    gives: tuple[int, ...] = unless_default(())
+    """elements for each rank of the group; empty: alike for all"""
+    takes: tuple[int, ...] = unless_default(())
+    """elements from each rank of the group"""
+    timeout_s: float = unless_default(0.0)
+    """that the rank waits for the others; 0: as long as the network does"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +142,18 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreed:
+    number: int
+    """of the rank that this is for"""
+    group: str
+    """name of the group: no other one of any training ever has the same"""
+    turn: int
+    """which of the group's agreements this is: the same at all ranks"""
+    peer: int
+    """of a recv: the rank that sends; else -1"""
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     number: int
     network_ns: int
@@ -113,10 +164,8 @@ class Failed:
     reason: str
 
 
-Message: TypeAlias = Join | Post | Step | Leave | Down | Welcome | Done | Failed
-_KINDS: dict[str, type[Message]] = {
-    kind.__name__.lower(): kind for kind in (Join, Post, Step, Leave, Down, Welcome, Done, Failed)
-}
+Message: TypeAlias = Join | Group | Destroy | Post | Step | Leave | Down | Welcome | Agreed | Done | Failed
+_KINDS: dict[str, type[Message]] = {kind.__name__.lower(): kind for kind in get_args(Message)}
 _CODEC = Codec(knows_all=True)
 """both sides are of one version"""
 

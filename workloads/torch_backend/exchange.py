@@ -1,115 +1,115 @@
-"""Collectives through the store of the rendezvous: every rank leaves what it has, and reads what the others left."""
+"""Values through the store of the rendezvous: one rank leaves them, others take them, and the last one removes them.
+
+The name of the process group is part of every key, and no two groups of any training have the same
+(`testbed.train.session`): what another group left in the same store, cannot be read."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 
-__all__ = ["StoreExchange", "combine"]
+from workloads.torch_backend.tensors import contents
+
+__all__ = ["StoreExchange", "StoreProblem"]
 
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
 """between two looks into the store, and whether the network failed meanwhile"""
-
-
 _REASON_S = 5.0
 """that the network may take to learn why the store is gone: it lives in one of the ranks"""
+_CLOSE_S = 5.0
+"""that others may take to read what a rank left that destroys its group"""
 _T = TypeVar("_T")
 
 
+class StoreProblem(RuntimeError):
+    """The store does not hold what it must; the text names the key and the cause."""
+
+
 class StoreExchange:
-    """Of one process group. `check` raises when the training cannot go on, however long somebody waits for a rank."""
+    """Of one process group, for any number of threads. `check` raises when the training cannot go on."""
 
-    def __init__(self, store: Any, rank: int, size: int, timeout: timedelta, check: Callable[[], None]) -> None:
-        self._store, self._rank, self._size, self._timeout, self._check = store, rank, size, timeout, check
-        self._turn = 0
-        self._sent: dict[tuple[int, int], int] = {}
-        self._received: dict[tuple[int, int], int] = {}
+    def __init__(self, store: Any, group: str, check: Callable[[], None]) -> None:
+        self._store, self._prefix, self._check = store, f"ina/{group}", check
+        self._left: deque[str] = deque()
+        """keys that this rank wrote and others have perhaps not read"""
+        self._lock = threading.Lock()
 
-    def gather(self, value: Any) -> list[Any]:
-        """What each rank gave, by rank: tensors, and lists of them. All ranks call it alike. Raises TimeoutError."""
-        turn, self._turn = self._turn, self._turn + 1
-        self._put(f"ina/{turn}/{self._rank}", value)
-        found = [self._get(f"ina/{turn}/{rank}") for rank in range(self._size)]
-        # Who is here has read all of the turn before.
-        self._drop(f"ina/{turn - 1}/{self._rank}")
-        return found
+    def put(self, place: str, tensors: list[torch.Tensor], readers: int) -> None:
+        """For so many ranks. Raises StoreProblem, and what `check` raises."""
+        if not readers:
+            return
+        key, data = f"{self._prefix}/{place}", io.BytesIO()
+        torch.save([contents(tensor) for tensor in tensors], data)
+        with self._lock:
+            while self._left and not self._has(self._left[0]):
+                self._left.popleft()
+            self._left.append(key)
+        self._asked(key, lambda: self._store.set(key, data.getvalue()))
 
-    def send(self, target: int, tag: int, tensor: torch.Tensor) -> None:
-        number = self._sent[target, tag] = self._sent.get((target, tag), -1) + 1
-        self._put(f"ina/to/{target}/{self._rank}/{tag}/{number}", tensor)
-
-    def receive(self, source: int, tag: int) -> torch.Tensor:
-        number = self._received[source, tag] = self._received.get((source, tag), -1) + 1
-        key = f"ina/to/{self._rank}/{source}/{tag}/{number}"
-        tensor: torch.Tensor = self._get(key)
-        self._drop(key)
-        return tensor
-
-    def _put(self, key: str, value: Any) -> None:
-        data = io.BytesIO()
-        torch.save(value, data)
-        self._asked(lambda: self._store.set(key, data.getvalue()))
-
-    def _get(self, key: str) -> Any:
-        deadline, pause = time.monotonic() + self._timeout.total_seconds(), _LEAST_PAUSE_S
+    def get(self, place: str, readers: int, limit_s: float, whose: int) -> list[torch.Tensor]:
+        """What rank `whose` put there for so many ranks. Raises StoreProblem, and what `check` raises."""
+        key = f"{self._prefix}/{place}"
+        deadline, pause = time.monotonic() + limit_s, _LEAST_PAUSE_S
         # Not `wait`: each of its short timeouts would print a warning.
-        while not self._asked(lambda: self._store.check([key])):
+        while not self._has(key):
             self._check()
             if time.monotonic() >= deadline:
-                raise TimeoutError(
-                    f"rank {self._rank} waited {self._timeout.total_seconds():g} s for another rank ({key})"
-                )
+                raise StoreProblem(f"rank {whose} left nothing at {key} within {limit_s:g} s")
             time.sleep(pause)
             pause = min(2 * pause, _MOST_PAUSE_S)
-        return torch.load(io.BytesIO(self._asked(lambda: self._store.get(key))), weights_only=True)
+        data = self._asked(key, lambda: self._store.get(key))
+        try:
+            found = torch.load(io.BytesIO(data), weights_only=True)
+        except Exception as error:
+            cause = (str(error).splitlines() or [""])[0]
+            raise StoreProblem(
+                f"what rank {whose} left at {key} cannot be loaded: {type(error).__name__}: {cause}"
+            ) from error
+        if not isinstance(found, list) or not all(isinstance(item, torch.Tensor) for item in found):
+            raise StoreProblem(f"what rank {whose} left at {key} is no list of tensors: {type(found).__name__}")
+        if readers == 1 or self._asked(key, lambda: self._store.add(f"{key}/read", 1)) >= readers:
+            self._drop(key)
+        return found
 
-    def _asked(self, question: Callable[[], _T]) -> _T:
-        """What the store says. Raises NetworkFailed with the reason of a rank's end, where that is why it says
-        nothing, else what the store raises."""
+    def close(self) -> None:
+        """Nothing of this rank is left in the store: others have read it, or will not."""
+        deadline = time.monotonic() + _CLOSE_S
+        with contextlib.suppress(Exception):  # the store is gone with all it held, or nothing can be summed any more
+            for key in self._left:
+                while time.monotonic() < deadline and self._store.check([key]):
+                    self._check()
+                    time.sleep(_LEAST_PAUSE_S)
+        for key in self._left:
+            self._drop(key)
+        self._left.clear()
+
+    def release(self) -> None:
+        """No rank needs the store of this group any more, which may be served by this process."""
+        self._store = None
+
+    def _has(self, key: str) -> bool:
+        return bool(self._asked(key, lambda: self._store.check([key])))
+
+    def _asked(self, key: str, question: Callable[[], _T]) -> _T:
+        """What the store answers. Raises the reason of a rank's end, where that is why it says nothing, else
+        StoreProblem."""
         try:
             return question()
-        except RuntimeError:
+        except Exception as error:
             deadline = time.monotonic() + _REASON_S
             while time.monotonic() < deadline:
                 self._check()
                 time.sleep(_MOST_PAUSE_S)
-            raise
+            raise StoreProblem(f"the store failed at {key}: {type(error).__name__}: {error}") from error
 
     def _drop(self, key: str) -> None:
-        with contextlib.suppress(RuntimeError, NotImplementedError):  # of a store that keeps everything
-            self._store.delete_key(key)
-
-
-def combine(op: str, values: list[torch.Tensor]) -> torch.Tensor:
-    """Folded in rank order. Raises ValueError for an operation that is none of torch's plain ones."""
-    total = values[0].clone()
-    for value in values[1:]:
-        total = _combined(op, total, value)
-    if op == "avg":
-        total = total / len(values) if total.is_floating_point() else total // len(values)
-    return total
-
-
-def _combined(op: str, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    match op:
-        case "sum" | "avg":
-            return left + right
-        case "product":
-            return left * right
-        case "min":
-            return torch.minimum(left, right)
-        case "max":
-            return torch.maximum(left, right)
-        case "band":
-            return torch.bitwise_and(left, right)
-        case "bor":
-            return torch.bitwise_or(left, right)
-        case "bxor":
-            return torch.bitwise_xor(left, right)
-    raise ValueError(f"the backend ina has no reduction {op!r}; it has sum, avg, product, min, max, band, bor, bxor")
+        for name in (key, f"{key}/read"):
+            with contextlib.suppress(RuntimeError, AttributeError):  # of a store that keeps everything
+                self._store.delete_key(name)

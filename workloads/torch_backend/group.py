@@ -1,4 +1,4 @@
-"""The process group of the backend `ina`."""
+"""The process group of the backend `ina`: the collectives of torch, in terms of a membership."""
 
 from __future__ import annotations
 
@@ -9,188 +9,201 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from workloads.ranks.client import NetworkFailed
-from workloads.torch_backend.exchange import StoreExchange, combine
-from workloads.torch_backend.rank import Rank, this_rank
-from workloads.torch_backend.work import NetworkWork, done_work
+from workloads.torch_backend.membership import Membership, Turn
+from workloads.torch_backend.rank import this_rank
+from workloads.torch_backend.reduction import combine, name_of
+from workloads.torch_backend.tensors import blocks, dtype_of, only, readable, writable, write
+from workloads.torch_backend.work import InaWork
 
 __all__ = ["InaGroup", "make_group"]
 
-_OPS = {
-    "sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT, "min": dist.ReduceOp.MIN,
-    "max": dist.ReduceOp.MAX, "band": dist.ReduceOp.BAND, "bor": dist.ReduceOp.BOR, "bxor": dist.ReduceOp.BXOR,
-}  # fmt: skip
 Tensors = Sequence[torch.Tensor]
+Lists = Sequence[Sequence[torch.Tensor]]
 
 
-def make_group(store: Any, rank: int, size: int, timeout: timedelta) -> InaGroup:
-    """As `register_backend` wants it. Raises NetworkFailed when there is no network to join."""
-    return InaGroup(store, rank, size, timeout, this_rank(rank, size))
+def make_group(options: Any, _: Any = None) -> InaGroup:
+    """As `register_backend` wants it, with its extended interface. All ranks of the group make it. Raises NetworkFailed
+    when there is no network to join, or when a rank does not make the group."""
+    ranks = tuple(options.global_ranks_in_group)
+    if ranks:
+        member = this_rank(dist.get_rank(), dist.get_world_size())
+    else:
+        ranks, member = tuple(range(options.group_size)), this_rank(options.group_rank, options.group_size)
+    timeout_s = options.timeout.total_seconds()
+    return InaGroup(Membership(options.store, str(options.group_id), ranks, timeout_s, member))
 
 
 class InaGroup(dist.ProcessGroup):
-    """`member`: this process in the network; None: a group of a part of the ranks, which has the store alone.
+    """All collectives are asynchronous. float32 all-reduces of all ranks with SUM and AVG go through the network, all
+    others through the store."""
 
-    float32 all-reduces with SUM and AVG are asynchronous; all others are complete when they return."""
+    def __init__(self, here: Membership) -> None:
+        super().__init__(here.place, len(here.ranks))
+        self._here, self._place, self._size = here, here.place, len(here.ranks)
+        self._names = {"name": "", "description": "undefined"}
 
-    def __init__(self, store: Any, rank: int, size: int, timeout: timedelta, member: Rank | None) -> None:
-        super().__init__(rank, size)
-        self._rank, self._size, self._member = rank, size, member
-        self._exchange = StoreExchange(store, rank, size, timeout, self._check)
+    # What torch asks of every group.
 
     def getBackendName(self) -> str:
         return "ina"
 
-    # What the network does.
+    def getGroupName(self) -> str:
+        return self._names["name"]
 
-    def allreduce(self, tensors: Tensors, opts: Any = None) -> NetworkWork:
-        tensor, op = _only(tensors, "all_reduce"), _name(opts, "all_reduce")
-        member = self._member
-        if member is None or op not in ("sum", "avg") or tensor.dtype != torch.float32 or not tensor.numel():
-            return self._reduce_over_store("all_reduce", [tensor], op)
-        flat = tensor if tensor.is_contiguous() else tensor.contiguous()
-        target, source = tensor.detach(), flat.detach().view(-1)
-        # A gradient that takes more than half of the memory would never go beside another.
-        longest = max(1, member.client.welcome.memory_bytes // 8)
-        starts = range(0, len(source), longest)
-        work = NetworkWork([tensor], len(starts))
-        for start in starts:
-            self._post_part(work, op, target, source[start : start + longest], start)
-        return work
+    def setGroupName(self, name: str) -> None:
+        self._names["name"] = name
 
-    def _post_part(self, work: NetworkWork, op: str, target: torch.Tensor, part: torch.Tensor, start: int) -> None:
-        assert self._member is not None
-        size = self._size
+    def getGroupDesc(self) -> str:
+        return self._names["description"]
 
-        def fill(memory: memoryview) -> None:
-            torch.frombuffer(memory, dtype=torch.float32).copy_(part)
+    def setGroupDesc(self, description: str) -> None:
+        self._names["description"] = description
 
-        def take(memory: memoryview, network_ns: int) -> None:
-            total = torch.frombuffer(memory, dtype=torch.float32)
-            if op == "avg":
-                total.div_(size)
-            if target.is_contiguous():
-                target.view(-1)[start : start + len(total)].copy_(total)
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._here.timeout_s = timeout.total_seconds()
+
+    setTimeout = set_timeout
+
+    def shutdown(self) -> None:
+        self._here.shutdown()
+
+    abort = shutdown
+
+    # Reductions.
+
+    def allreduce(self, tensors: Tensors, opts: Any = None) -> InaWork:
+        return self._all_reduce("all_reduce", [only(tensors, "all_reduce")], opts)
+
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> InaWork:
+        return self._all_reduce("all_reduce", list(tensors), opts)
+
+    def reduce(self, tensors: Tensors, opts: Any) -> InaWork:
+        tensor, root = only(tensors, "reduce"), opts.rootRank
+        is_root = root == self._place
+        (writable if is_root else readable)([tensor], "reduce")
+        op = name_of(opts, "reduce", [tensor])
+
+        def run(turn: Turn) -> None:
+            parts = turn.collect([tensor], root)
+            if is_root:
+                write(tensor, combine(op, [part[0] for part in parts]))
+
+        return self._here.start("reduce", [tensor], run, op=op, root=root, timeout_s=_limit(opts))
+
+    def reduce_scatter(self, outputs: Tensors, inputs: Lists, opts: Any = None) -> InaWork:
+        parts = self._one_each(_only_list(inputs, "reduce_scatter"), "reduce_scatter")
+        return self._reduce_scatter([only(outputs, "reduce_scatter")], [[part] for part in parts], parts, opts)
+
+    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> InaWork:
+        return self.reduce_scatter_single_coalesced([output], [tensor], opts)
+
+    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> InaWork:
+        readable(inputs, "reduce_scatter")
+        rows = [blocks(tensor, self._size, "reduce_scatter") for tensor in inputs]
+        return self._reduce_scatter(
+            list(outputs), [list(parts) for parts in zip(*rows, strict=True)], list(inputs), opts
+        )
+
+    # What moves as it is.
+
+    def broadcast(self, tensors: Tensors, opts: Any) -> InaWork:
+        tensor, root = only(tensors, "broadcast"), opts.rootRank
+        (readable if root == self._place else writable)([tensor], "broadcast")
+
+        def run(turn: Turn) -> None:
+            if root == self._place:
+                turn.put("all", [tensor], self._size - 1)
             else:
-                part.copy_(total)  # of a copy of ours, which the last part puts back
-                if start + len(total) == target.numel():
-                    target.copy_(_whole(part).view(target.shape))
-            work.part_done()
+                write(tensor, turn.get("all", self._size - 1, root)[0])
 
-        try:
-            self._member.client.post_sum(fill, len(part), op, take, work.fail)
-        except NetworkFailed as error:
-            work.fail(str(error))
+        return self._here.start("broadcast", [tensor], run, root=root, timeout_s=_limit(opts))
 
-    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> NetworkWork:
-        works = [self.allreduce([tensor], opts) for tensor in tensors]
-        for work in works:
-            work.wait()
-        return done_work(list(tensors))
+    def allgather(self, outputs: Lists, inputs: Tensors, opts: Any = None) -> InaWork:
+        tensor = only(inputs, "all_gather")
+        targets = self._one_each(_only_list(outputs, "all_gather"), "all_gather")
+        alike = all(target.shape == tensor.shape for target in targets)
+        return self._all_gather([[target] for target in targets], [tensor], [tensor] if alike else targets, opts)
 
-    # What goes through the store.
+    def allgather_coalesced(self, outputs: Lists, inputs: Tensors, opts: Any = None) -> InaWork:
+        return self._all_gather(self._one_each(outputs, "all_gather"), list(inputs), list(inputs), opts)
 
-    def broadcast(self, tensors: Tensors, opts: Any) -> NetworkWork:
-        tensor = _only(tensors, "broadcast")
-        self._announce("broadcast", tensor)
-        found = self._exchange.gather(tensor if self._rank == opts.rootRank else None)
-        tensor.detach().copy_(found[opts.rootRank])
-        return done_work([tensor])
+    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> InaWork:
+        return self.all_gather_single_coalesced([output], [tensor], opts)
 
-    def allgather(self, outputs: Sequence[list[torch.Tensor]], inputs: Tensors, opts: Any = None) -> NetworkWork:
-        tensor = _only(inputs, "all_gather")
-        self._announce("all_gather", tensor)
-        for target, found in zip(outputs[0], self._exchange.gather(tensor), strict=True):
-            target.copy_(found)
-        return done_work(list(outputs[0]))
+    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> InaWork:
+        writable(outputs, "all_gather")
+        rows = [blocks(output, self._size, "all_gather") for output in outputs]
+        return self._all_gather([list(parts) for parts in zip(*rows, strict=True)], list(inputs), list(inputs), opts)
 
-    def all_gather_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
-        self._announce("all_gather", tensor)
-        found = self._exchange.gather(tensor)
-        output.copy_(torch.cat([item.reshape(-1) for item in found]).view(output.shape))
-        return done_work([output])
+    def gather(self, outputs: Lists, inputs: Tensors, opts: Any) -> InaWork:
+        tensor, root = only(inputs, "gather"), opts.rootRank
+        readable([tensor], "gather")
+        targets: list[torch.Tensor] = []
+        if root == self._place:
+            targets = writable(self._one_each(_only_list(outputs, "gather"), "gather"), "gather")
+            _fit(targets, [tensor] * self._size, "gather")
 
-    def allgather_coalesced(
-        self, outputs: Sequence[list[torch.Tensor]], inputs: Tensors, opts: Any = None
-    ) -> NetworkWork:
-        for rank, tensors in enumerate(self._gather("all_gather", list(inputs))):
-            for target, found in zip(outputs[rank], tensors, strict=True):
-                target.copy_(found)
-        return done_work([tensor for output in outputs for tensor in output])
+        def run(turn: Turn) -> None:
+            for target, part in zip(targets, turn.collect([tensor], root), strict=True):
+                write(target, part[0])
 
-    def all_gather_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
-        for output, tensor in zip(outputs, inputs, strict=True):
-            self.all_gather_single(output, tensor)
-        return done_work(list(outputs))
+        return self._here.start("gather", targets, run, like=[tensor], root=root, timeout_s=_limit(opts))
 
-    def reduce(self, tensors: Tensors, opts: Any) -> NetworkWork:
-        tensor, op = _only(tensors, "reduce"), _name(opts, "reduce")
-        self._announce("reduce", tensor, op)
-        found = self._exchange.gather(tensor)
-        if self._rank == opts.rootRank:
-            tensor.copy_(combine(op, found))
-        return done_work([tensor])
+    def scatter(self, outputs: Tensors, inputs: Lists, opts: Any) -> InaWork:
+        output, root = only(outputs, "scatter"), opts.rootRank
+        writable([output], "scatter")
+        parts: list[torch.Tensor] = []
+        if root == self._place:
+            parts = readable(self._one_each(_only_list(inputs, "scatter"), "scatter"), "scatter")
+            _fit([output] * self._size, parts, "scatter")
 
-    def gather(self, outputs: Sequence[list[torch.Tensor]], inputs: Tensors, opts: Any) -> NetworkWork:
-        found = self._gather("gather", _only(inputs, "gather"))
-        if self._rank == opts.rootRank:
-            for target, item in zip(outputs[0], found, strict=True):
-                target.copy_(item)
-        return done_work(list(outputs[0]) if outputs else [])
+        def run(turn: Turn) -> None:
+            write(output, turn.spread([[part] for part in parts], root)[0])
 
-    def scatter(self, outputs: Tensors, inputs: Sequence[list[torch.Tensor]], opts: Any) -> NetworkWork:
-        output = _only(outputs, "scatter")
-        found = self._gather("scatter", list(inputs[0]) if self._rank == opts.rootRank else None)
-        output.copy_(found[opts.rootRank][self._rank])
-        return done_work([output])
+        return self._here.start("scatter", [output], run, root=root, timeout_s=_limit(opts))
 
-    def reduce_scatter(self, outputs: Tensors, inputs: Sequence[list[torch.Tensor]], opts: Any = None) -> NetworkWork:
-        output, op = _only(outputs, "reduce_scatter"), _name(opts, "reduce_scatter")
-        found = self._gather("reduce_scatter", list(inputs[0]))
-        output.copy_(combine(op, [parts[self._rank] for parts in found]))
-        return done_work([output])
-
-    def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> NetworkWork:
-        op = _name(opts, "reduce_scatter")
-        self._announce("reduce_scatter", tensor, op)
-        found = [item.reshape(self._size, -1)[self._rank] for item in self._exchange.gather(tensor)]
-        output.copy_(combine(op, found).view(output.shape))
-        return done_work([output])
-
-    def reduce_scatter_single_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
-        for output, tensor in zip(outputs, inputs, strict=True):
-            self.reduce_scatter_single(output, tensor, opts)
-        return done_work(list(outputs))
-
-    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> NetworkWork:
-        for target, parts in zip(outputs, self._gather("all_to_all", list(inputs)), strict=True):
-            target.copy_(parts[self._rank])
-        return done_work(list(outputs))
+    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> InaWork:
+        readable(inputs, "all_to_all")
+        writable(outputs, "all_to_all")
+        return self._all_to_all(
+            self._one_each(outputs, "all_to_all"), self._one_each(inputs, "all_to_all"), list(outputs), opts
+        )
 
     def all_to_all_single(
         self, output: torch.Tensor, tensor: torch.Tensor, output_sizes: list[int], input_sizes: list[int],
         opts: Any = None,
-    ) -> NetworkWork:  # fmt: skip
-        even = [len(tensor) // self._size] * self._size
-        parts = list(tensor.split(input_sizes or even))
-        found = self._gather("all_to_all", parts)
-        output.copy_(torch.cat([item[self._rank] for item in found]))
-        return done_work([output])
+    ) -> InaWork:  # fmt: skip
+        writable([output], "all_to_all")
+        readable([tensor], "all_to_all")
+        takes = _rows(output.detach(), output_sizes, self._size)
+        gives = _rows(tensor.detach(), input_sizes, self._size)
+        return self._all_to_all(takes, gives, [output], opts)
 
-    def barrier(self, opts: Any = None) -> NetworkWork:
-        self._gather("barrier", None)
-        return done_work([])
+    def barrier(self, opts: Any = None) -> InaWork:
+        return self._here.start("barrier", [], lambda turn: None, timeout_s=_limit(opts))
 
-    def send(self, tensors: Tensors, target: int, tag: int = 0) -> NetworkWork:
-        self._exchange.send(target, tag, _only(tensors, "send"))
-        return done_work(list(tensors))
+    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+        """Raises NetworkFailed at all ranks, with the ranks that are missing, whether it waits for all or not."""
+        limit_s = 0.0 if timeout is None else timeout.total_seconds()
+        self._here.start("monitored_barrier", [], lambda turn: None, timeout_s=limit_s).wait()
 
-    def recv(self, tensors: Tensors, source: int, tag: int = 0) -> NetworkWork:
-        _only(tensors, "recv").copy_(self._exchange.receive(source, tag))
-        return done_work(list(tensors))
+    # Between two ranks.
 
-    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> NetworkWork:
-        raise NotImplementedError("the backend ina receives from a rank that is named: give recv a src")
+    def send(self, tensors: Tensors, target: int, tag: int = 0) -> InaWork:
+        """Complete when the target has posted its recv."""
+        tensor = only(readable(tensors, "send"), "send")
+        return self._here.start("send", [tensor], lambda turn: turn.put("mail", [tensor], 1), peer=target, tag=tag)
+
+    def recv(self, tensors: Tensors, source: int, tag: int = 0) -> InaWork:
+        tensor = only(writable(tensors, "recv"), "recv")
+
+        def run(turn: Turn) -> None:
+            write(tensor, turn.get("mail", 1, turn.source)[0])
+
+        return self._here.start("recv", [tensor], run, peer=source, tag=tag)
+
+    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> InaWork:
+        return self.recv(tensors, -1, tag)
 
     # What other versions of torch call them.
 
@@ -198,51 +211,114 @@ class InaGroup(dist.ProcessGroup):
     _reduce_scatter_base, reduce_scatter_tensor_coalesced = reduce_scatter_single, reduce_scatter_single_coalesced
     alltoall_base = all_to_all_single
 
-    def _reduce_over_store(self, what: str, tensors: list[torch.Tensor], op: str) -> NetworkWork:
-        tensor = tensors[0]
-        self._announce(what, tensor, op)
-        tensor.detach().copy_(combine(op, self._exchange.gather(tensor.detach())))
-        return done_work(tensors)
-
-    def _gather(self, what: str, value: Any) -> list[Any]:
-        """Of collectives whose tensors may differ from rank to rank."""
-        if self._member is not None:
-            self._member.client.announce(what)
-        return self._exchange.gather(value)
-
-    def _announce(self, what: str, tensor: torch.Tensor, op: str = "") -> None:
-        if self._member is not None:
-            dtype = str(tensor.dtype).removeprefix("torch.")
-            self._member.client.announce(what, dtype, op, tensor.numel())
-
-    def _check(self) -> None:
-        if self._member is not None:
-            self._member.client.check()
-
-
-def _only(tensors: Tensors, what: str) -> torch.Tensor:
-    """Raises ValueError for anything but one dense tensor in the processor's memory."""
-    if len(tensors) != 1:
-        raise ValueError(f"the backend ina does {what} on one tensor at a time, and was given {len(tensors)}")
-    tensor = tensors[0]
-    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-        raise ValueError(
-            f"the backend ina does {what} on dense tensors in the processor's memory, and was given one on "
-            f"{tensor.device} with layout {tensor.layout}: move it with .cpu() or .to_dense()"
+    def _all_reduce(self, what: str, tensors: list[torch.Tensor], opts: Any) -> InaWork:
+        writable(tensors, what)
+        op, here, limit_s = name_of(opts, what, tensors), self._here, _limit(opts)
+        summed = [
+            here.has_network and op in ("sum", "avg") and tensor.dtype == torch.float32 and tensor.numel() > 0
+            for tensor in tensors
+        ]
+        parts = sum(
+            here.parts_of(tensor) if is_summed else 1 for tensor, is_summed in zip(tensors, summed, strict=True)
         )
-    return tensor
+        work = here.new_work(what, tensors, parts)
+        for tensor, is_summed in zip(tensors, summed, strict=True):
+            if is_summed:
+                here.sum(tensor, op, work, limit_s)
+            else:
+                self._reduce_over_store(what, tensor, op, work, limit_s)
+        return work
+
+    def _reduce_over_store(self, what: str, tensor: torch.Tensor, op: str, work: InaWork, limit_s: float) -> None:
+        def run(turn: Turn) -> None:
+            write(tensor, combine(op, [part[0] for part in turn.gather([tensor])]))
+
+        self._here.start(what, [tensor], run, work=work, op=op, timeout_s=limit_s)
+
+    def _reduce_scatter(
+        self, outputs: list[torch.Tensor], parts: list[list[torch.Tensor]], like: list[torch.Tensor], opts: Any
+    ) -> InaWork:
+        """`parts`: by rank, what is reduced for its outputs."""
+        what = "reduce_scatter"
+        writable(outputs, what)
+        for each in parts:
+            readable(each, what)
+        op = name_of(opts, what, outputs)
+        _fit(outputs, parts[self._place], what)
+
+        def run(turn: Turn) -> None:
+            for output, values in zip(outputs, zip(*turn.exchange(parts), strict=True), strict=True):
+                write(output, combine(op, list(values)))
+
+        return self._here.start(what, outputs, run, like=like, op=op, timeout_s=_limit(opts))
+
+    def _all_gather(
+        self, outputs: Sequence[Sequence[torch.Tensor]], inputs: list[torch.Tensor], like: list[torch.Tensor], opts: Any
+    ) -> InaWork:
+        """`outputs`: by rank, where its inputs go."""
+        readable(inputs, "all_gather")
+        flat = [target for targets in outputs for target in writable(targets, "all_gather")]
+        _fit(outputs[self._place], inputs, "all_gather")
+
+        def run(turn: Turn) -> None:
+            for targets, values in zip(outputs, turn.gather(inputs), strict=True):
+                for target, value in zip(targets, values, strict=True):
+                    write(target, value)
+
+        return self._here.start("all_gather", flat, run, like=like, timeout_s=_limit(opts))
+
+    def _all_to_all(self, outputs: Tensors, inputs: Tensors, results: list[torch.Tensor], opts: Any) -> InaWork:
+        """`outputs`, `inputs`: by rank. Sizes may differ; the ranks compare who gives and takes how much."""
+        _fit([outputs[self._place]], [inputs[self._place]], "all_to_all")
+
+        def run(turn: Turn) -> None:
+            for target, values in zip(outputs, turn.exchange([[part] for part in inputs]), strict=True):
+                write(target, values[0])
+
+        return self._here.start(
+            "all_to_all", results, run, like=[inputs[0]], timeout_s=_limit(opts), shape="", elements=-1,
+            gives=tuple(part.numel() for part in inputs), takes=tuple(part.numel() for part in outputs),
+        )  # fmt: skip
+
+    def _one_each(self, items: Sequence[Any], what: str) -> list[Any]:
+        """Raises ValueError for other than one item for each rank of the group."""
+        if len(items) != self._size:
+            raise ValueError(f"{what} wants one tensor for each of {self._size} ranks, and was given {len(items)}")
+        return list(items)
 
 
-def _name(opts: Any, what: str) -> str:
-    """Of the reduction. Raises ValueError for one that the backend does not have."""
-    wanted = dist.ReduceOp.SUM if opts is None else opts.reduceOp
-    for name, op in _OPS.items():
-        if wanted == op:
-            return name
-    raise ValueError(f"the backend ina does {what} with {', '.join(_OPS)}, and was asked for {wanted}")
+def _only_list(lists: Lists, what: str) -> Sequence[torch.Tensor]:
+    """Raises ValueError for other than one list."""
+    if len(lists) != 1:
+        raise ValueError(f"the backend ina does {what} on one list of tensors, and was given {len(lists)}")
+    return lists[0]
 
 
-def _whole(part: torch.Tensor) -> torch.Tensor:
-    """The flat tensor that `part` is the end of."""
-    base = part._base
-    return part if base is None else base.view(-1)
+def _fit(targets: Sequence[torch.Tensor], values: Sequence[torch.Tensor], what: str) -> None:
+    """Raises ValueError where a value does not fit the tensor that it is for."""
+    if len(targets) != len(values):
+        raise ValueError(f"{what} was given {len(values)} tensors for {len(targets)}")
+    for target, value in zip(targets, values, strict=True):
+        if (target.dtype, target.numel()) != (value.dtype, value.numel()):
+            raise ValueError(
+                f"{what} cannot put {value.numel()} elements of {dtype_of([value])} into a tensor of "
+                f"{target.numel()} elements of {dtype_of([target])}"
+            )
+
+
+def _rows(tensor: torch.Tensor, sizes: Sequence[int], count: int) -> list[torch.Tensor]:
+    """Views of a tensor, cut along its first dimension. Raises ValueError where that cannot be."""
+    rows = len(tensor) if tensor.dim() else 0
+    if not sizes:
+        if not tensor.dim() or rows % count:
+            raise ValueError(f"all_to_all cannot divide a tensor of shape {list(tensor.shape)} among {count} ranks")
+        sizes = [rows // count] * count
+    if len(sizes) != count or sum(sizes) != rows or min(sizes) < 0:
+        raise ValueError(f"all_to_all cannot cut {rows} rows into {list(sizes)} for {count} ranks")
+    return list(tensor.split(list(sizes)))
+
+
+def _limit(opts: Any) -> float:
+    """Of the call, in seconds; 0: that of the group."""
+    timeout = getattr(opts, "timeout", None)
+    return max(0.0, timeout.total_seconds()) if isinstance(timeout, timedelta) else 0.0

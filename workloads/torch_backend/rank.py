@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
+from multiprocessing.util import Finalize
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from workloads.ranks.client import SOCKET_VARIABLE, RankClient, default_socket
+from workloads.torch_backend.runner import Runner
 
 __all__ = ["Rank", "this_rank"]
+
+
+class _Member(Protocol):
+    """A process group that this rank is in."""
+
+    def shutdown(self, wait_s: float) -> None:
+        """Wait for its collectives, and for so long for other ranks to do the same."""
+        ...
 
 
 class Rank:
@@ -22,29 +31,44 @@ class Rank:
     def __init__(self, rank: int, size: int) -> None:
         self.number, self.size = rank, size
         self.client = RankClient(os.environ.get(SOCKET_VARIABLE) or default_socket(), rank, size)
+        self.runner = Runner()
+        self.groups: list[_Member] = []
+        """all that were made: other ranks may still read what their stores hold, which may live in this process"""
         self._process, self._steps, self._error = os.getpid(), 0, ""
         register_optimizer_step_post_hook(self._stepped)
         self._before, sys.excepthook = sys.excepthook, self._note
-        atexit.register(self._leave)
+        Finalize(None, self._leave, exitpriority=10)  # also at the end of a process of multiprocessing
 
     def _stepped(self, *_: Any) -> None:
         self._steps += 1
         self.client.step(self._steps)
 
     def _note(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        self._error = f"{kind.__name__}: {error}".splitlines()[0][:500]
-        self._before(kind, error, trace)
+        self._error = kind.__name__
+        try:
+            self._error = f"{kind.__name__}: {error}".splitlines()[0][:500]
+        finally:
+            self._before(kind, error, trace)
 
     def _leave(self) -> None:
-        if os.getpid() == self._process:  # a fork is no rank
-            self.client.leave(self._error)
+        if os.getpid() != self._process:  # a fork is no rank
+            return
+        if not self._error:
+            for group in list(self.groups):
+                group.shutdown(0.0)
+        self.client.leave(self._error, linger=True)
 
 
 _here: list[Rank] = []
 
 
-def this_rank(rank: int, size: int) -> Rank | None:
-    """The rank of this process, joined with its first group; None: a group of fewer ranks than that has no network."""
+def this_rank(rank: int, size: int) -> Rank:
+    """The rank of this process, joined with its first group. Raises NetworkFailed, or ValueError for another rank."""
     if not _here:
         _here.append(Rank(rank, size))
-    return _here[0] if (_here[0].number, _here[0].size) == (rank, size) else None
+    if (_here[0].number, _here[0].size) != (rank, size):
+        raise ValueError(
+            f"this process joined the network as rank {_here[0].number} of {_here[0].size}, and cannot be rank {rank} "
+            f"of {size} as well"
+        )
+    return _here[0]

@@ -1,0 +1,66 @@
+"""Reductions of what the ranks left in the store: one fold, in rank order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from workloads.torch_backend.tensors import dtype_of
+
+__all__ = ["combine", "name_of"]
+
+_OPS = {
+    "sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT, "min": dist.ReduceOp.MIN,
+    "max": dist.ReduceOp.MAX, "band": dist.ReduceOp.BAND, "bor": dist.ReduceOp.BOR, "bxor": dist.ReduceOp.BXOR,
+}  # fmt: skip
+
+
+def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
+    """Of the reduction. Raises ValueError for one that the backend does not have, or not for that dtype."""
+    wanted = dist.ReduceOp.SUM if opts is None else opts.reduceOp
+    name = next((name for name, op in _OPS.items() if wanted == op), None)
+    if name is None:
+        raise ValueError(f"the backend ina does {what} with {', '.join(_OPS)}, and was asked for {wanted}")
+    for tensor in tensors:
+        try:
+            combine(name, [tensor.detach().new_ones(1)] * 2)
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(
+                f"the backend ina cannot do {what} ({name}) of {dtype_of([tensor])}: {str(error).splitlines()[0]}"
+            ) from error
+    return name
+
+
+def combine(op: str, values: list[torch.Tensor]) -> torch.Tensor:
+    """Folded in rank order, in the dtype of the values. The mean of integers is their sum, which wraps as that of any
+    integers, divided and cut towards zero. Raises ValueError or RuntimeError for what has no such reduction."""
+    if op == "avg" and values[0].dtype == torch.bool:
+        raise ValueError("truth values have no mean; take max or min, or make floats of them")
+    total = values[0].clone()
+    for value in values[1:]:
+        total = _combined(op, total, value)
+    if op == "avg":
+        whole = not (total.is_floating_point() or total.is_complex())
+        total = torch.div(total, len(values), rounding_mode="trunc" if whole else None)
+    return total
+
+
+def _combined(op: str, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    match op:
+        case "sum" | "avg":
+            return left + right
+        case "product":
+            return left * right
+        case "min":
+            return torch.minimum(left, right)
+        case "max":
+            return torch.maximum(left, right)
+        case "band":
+            return torch.bitwise_and(left, right)
+        case "bor":
+            return torch.bitwise_or(left, right)
+        case "bxor":
+            return torch.bitwise_xor(left, right)
+    raise ValueError(f"no reduction is named {op!r}")
