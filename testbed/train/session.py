@@ -124,7 +124,10 @@ class Session:
         if rank in self.joined:
             return f"rank {rank} is there already: one training at a time, and one process for each rank"
         self.joined.add(rank)
-        self._joining_since = (self._joining_since or now) if len(self.joined) < self.size else None
+        if len(self.joined) == self.size:
+            self._joining_since = None
+        elif self._joining_since is None:
+            self._joining_since = now
         return None
 
     def make(self, rank: int, group: Group, now: int) -> None:

@@ -29,7 +29,7 @@ def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
         except (RuntimeError, ValueError) as error:
             raise ValueError(
                 f"the backend ina cannot do {what} ({name}) of {dtype_of([tensor])}: {str(error).splitlines()[0]}"
-            ) from error
+            ) from None
     return name
 
 

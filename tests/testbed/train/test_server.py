@@ -7,42 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from testbed.train.planning import TrainingSource, training_plan
 from testbed.train.server import RankServer, ServerOptions
-from testbed.train.simulated import SimulatedNetwork
+from tests.testbed.train.fabric import MEMORY, SIZE, Fabric
 from workloads.ranks.client import NetworkFailed, RankClient
-
-MEMORY = 1 << 20
-SIZE = 4
-
-
-class Fabric:
-    """A server in a thread of its own, for four ranks."""
-
-    def __init__(self, folder, *, timeout_s=20.0, memory=MEMORY):
-        self.path, self.events, self._stop = folder / "s", [], threading.Event()
-        options = ServerOptions(memory, timeout_s, "rack, simulated")
-        self.server = RankServer(self.path, SIZE, options, self._make, self.events.append)
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _make(self, first_bytes):
-        return SimulatedNetwork(
-            training_plan(TrainingSource("rack").sized(max(4096, first_bytes))), lambda record: None
-        )
-
-    def _run(self):
-        while not self._stop.is_set():
-            self.server.poll(0.02)
-
-    def rank(self, number, size=SIZE):
-        return RankClient(str(self.path), number, size)
-
-    def close(self):
-        self._stop.set()
-        self._thread.join()
-        self.server.close()
-
 
 @pytest.fixture
 def fabric(tmp_path):
