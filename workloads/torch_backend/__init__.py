@@ -4,9 +4,6 @@ the store of the rendezvous (docs/training.md). `import torch` loads it, by an e
 
 from __future__ import annotations
 
-import functools
-from typing import Any
-
 __all__ = ["register"]
 
 
@@ -16,20 +13,8 @@ def register() -> None:
 
     if not dist.is_available() or hasattr(dist.Backend, "INA"):
         return
-    from torch.distributed import distributed_c10d
-
-    from workloads.torch_backend.group import InaGroup, make_group
+    from workloads.torch_backend.calls import wrap_calls
+    from workloads.torch_backend.group import make_group
 
     dist.Backend.register_backend("ina", make_group, extended_api=True, devices=["cpu"])
-    of_torch = distributed_c10d.monitored_barrier
-
-    @functools.wraps(of_torch)
-    def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-        found = dist.group.WORLD if group is None else group
-        if isinstance(found, InaGroup):
-            found.monitored_barrier(timeout, wait_all_ranks)
-        else:
-            of_torch(group, timeout, wait_all_ranks)
-
-    # That of torch refuses every backend but gloo.
-    dist.monitored_barrier = distributed_c10d.monitored_barrier = monitored_barrier
+    wrap_calls()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import threading
 import time
 from collections import deque
@@ -90,9 +91,15 @@ class StoreExchange:
             self._drop(key)
         self._left.clear()
 
-    def release(self) -> None:
-        """No rank needs the store of this group any more, which may be served by this process."""
-        self._store = None
+    def release(self) -> Any:
+        """No rank needs the store of this group any more. Returns it where torch made it: a rank that makes a new group
+        at once may connect to the server of the old one, and all must meet at the same."""
+        store, self._store = self._store, None
+        inner = store
+        while hasattr(inner, "underlying_store"):
+            inner = inner.underlying_store
+        port = getattr(inner, "port", None)
+        return store if port is not None and str(port) == os.environ.get("MASTER_PORT") else None
 
     def _has(self, key: str) -> bool:
         return bool(self._asked(key, lambda: self._store.check([key])))

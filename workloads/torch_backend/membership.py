@@ -98,7 +98,7 @@ class Membership:
 
         member.client.make_group(name, ranks, timeout_s, agreed, work.fail)
         work.wait()
-        self._group = made[0].group
+        self._group, member.kept_store = made[0].group, None
         self.exchange = StoreExchange(store, self._group, member.client.check)
         member.groups.append(self)
 
@@ -203,7 +203,7 @@ class Membership:
         self.exchange.close()
 
         def release(_: Any) -> None:
-            self.exchange.release()
+            self._member.kept_store = self.exchange.release() or self._member.kept_store
             self._member.groups.remove(self)
             gone.set()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from multiprocessing.util import Finalize
 from types import TracebackType
 from typing import Any, Protocol
 
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from workloads.ranks.client import SOCKET_VARIABLE, RankClient, default_socket
+from workloads.ranks.client import SOCKET_VARIABLE, NetworkFailed, RankClient, default_socket
 from workloads.torch_backend.runner import Runner
 
 __all__ = ["Rank", "this_rank"]
@@ -34,10 +35,26 @@ class Rank:
         self.runner = Runner()
         self.groups: list[_Member] = []
         """all that were made: other ranks may still read what their stores hold, which may live in this process"""
+        self.kept_store: Any = None
+        """of the last group that was destroyed, until the next one is made"""
         self._process, self._steps, self._error = os.getpid(), 0, ""
         register_optimizer_step_post_hook(self._stepped)
         self._before, sys.excepthook = sys.excepthook, self._note
         Finalize(None, self._leave, exitpriority=10)  # also at the end of a process of multiprocessing
+
+    def meet(self, timeout_s: float) -> None:
+        """Wait until all ranks of the training call this. Raises NetworkFailed when one of them does not."""
+        over, problems = threading.Event(), list[str]()
+
+        def refuse(reason: str) -> None:
+            problems.append(reason)
+            over.set()
+
+        ranks = tuple(range(self.size))
+        self.client.make_group("init_process_group", ranks, timeout_s, lambda _: over.set(), refuse)
+        over.wait()
+        if problems:
+            raise NetworkFailed(problems[0])
 
     def _stepped(self, *_: Any) -> None:
         self._steps += 1

@@ -11,6 +11,7 @@ from testbed.train.server import RankServer, ServerOptions
 from tests.testbed.train.fabric import MEMORY, SIZE, Fabric
 from workloads.ranks.client import NetworkFailed, RankClient
 
+
 @pytest.fixture
 def fabric(tmp_path):
     made = Fabric(tmp_path)

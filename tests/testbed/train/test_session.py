@@ -315,8 +315,8 @@ def test_a_rank_that_does_not_make_the_group_is_named():
     assert session.get_timer() == 6 * SECOND
     session.handle_timer(6 * SECOND)
     assert failure(session) == (
-        "within 5 s (the time limit of the process group or the call) ranks 1, 2 did not make process group '1' of ranks "
-        "0, 1, 2, for which rank 0 waits; the last of rank 1: 0 collectives"
+        "within 5 s (the time limit of the process group or the call) ranks 1, 2 did not make process group '1' of "
+        "ranks 0, 1, 2, for which rank 0 waits; the last of rank 1: 0 collectives"
     )
 
 
@@ -335,8 +335,8 @@ def test_what_a_rank_posts_in_a_group_that_another_one_destroyed_is_missed_at_on
     session.destroy(0, Destroy(1, name))
     session.post(2, Post(1, "barrier", "", "", -1, False, 0, name), 0)
     assert failure(session) == (
-        "rank 0 destroyed its process group after 0 collectives, and rank 2 waits for it in collective 0, barrier in the "
-        "group of ranks 0, 2"
+        "rank 0 destroyed its process group after 0 collectives, and rank 2 waits for it in collective 0, barrier in "
+        "the group of ranks 0, 2"
     )
 
 

@@ -1,7 +1,5 @@
 """Ranks of the backend in one process: a thread for each, a store that they share, a simulated network."""
 
-import itertools
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
@@ -30,7 +28,9 @@ class Members:
     def __init__(self, folder, *, timeout_s=20.0):
         self.fabric = Fabric(folder, timeout_s=timeout_s)
         self.ranks = [
-            SimpleNamespace(number=rank, size=SIZE, client=self.fabric.rank(rank), runner=Runner(), groups=[])
+            SimpleNamespace(
+                number=rank, size=SIZE, client=self.fabric.rank(rank), runner=Runner(), groups=[], kept_store=None
+            )
             for rank in range(SIZE)
         ]
         self.store = dist.HashStore()

@@ -1,0 +1,47 @@
+"""What the scripts of this folder share: their model, their data, and reports that another backend must repeat."""
+
+import hashlib
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def begin(**more):
+    """(rank, size). `BE`: the backend."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    dist.init_process_group(os.environ.get("BE", "ina"), **more)
+    return dist.get_rank(), dist.get_world_size()
+
+
+def model(inputs=8, hidden=16, outputs=4):
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Linear(inputs, hidden), torch.nn.Tanh(), torch.nn.Linear(hidden, outputs))
+
+
+def batches(rank, steps=4, inputs=8, outputs=4):
+    draw = torch.Generator().manual_seed(100 + rank)
+    for _ in range(steps):
+        yield torch.randn(6, inputs, generator=draw), torch.randint(0, outputs, (6,), generator=draw)
+
+
+def train(network, optimizer, rank, steps=4):
+    for inputs, labels in batches(rank, steps):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(network(inputs), labels).backward()
+        optimizer.step()
+
+
+def digest(tensors):
+    return hashlib.sha256(
+        b"".join(t.detach().clone().view(torch.uint8).numpy().tobytes() for t in tensors)
+    ).hexdigest()[:16]
+
+
+def report(name, value):
+    print("result", dist.get_rank(), name, value, flush=True)
+
+
+def end():
+    dist.destroy_process_group()
