@@ -152,9 +152,7 @@ class Session:
             return
         assert group is not None
         group.destroyed[rank] = destroy.number
-        if len(group.destroyed) == len(group.line.ranks):
-            del self._groups[group.name]
-            self._agree(group, group.destroyed)
+        self._dissolve(group)
         self._miss_those_gone()
 
     def post(self, rank: int, post: Post, now: int) -> None:
@@ -179,6 +177,8 @@ class Session:
         self.left[rank] = error
         if error:
             self.fail(f"rank {rank} ended: {error}")
+        for group in list(self._groups.values()):
+            self._dissolve(group)
         self._miss_those_gone()
 
     def done(self, number: int, network_ns: int, now: int) -> None:
@@ -277,6 +277,12 @@ class Session:
         for rank, number in numbers.items():
             self._actions.append(Agree(rank, Agreed(number, group.name, group.turns, -1)))
         group.turns += 1
+
+    def _dissolve(self, group: _Group) -> None:
+        """Answer the ranks that destroyed a group when no other one can post in it."""
+        if group.destroyed and all(rank in group.destroyed or rank in self.left for rank in group.line.ranks):
+            del self._groups[group.name]
+            self._agree(group, {rank: number for rank, number in group.destroyed.items() if rank not in self.left})
 
     def _miss_those_gone(self) -> None:
         """A rank that waits for one that left waits for ever."""

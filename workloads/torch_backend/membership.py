@@ -192,15 +192,18 @@ class Membership:
         self._works.add(work)
         return work
 
-    def shutdown(self, wait_s: float = _CLOSE_S) -> None:
-        """Wait for what is on its way, and for so long for the others to destroy the group, too; leave nothing in the
-        store."""
-        if self._destroyed:
-            return
-        self._destroyed, gone = True, threading.Event()
+    def finish(self) -> None:
+        """Wait for what is on its way, and leave nothing in the store."""
         for work in list(self._works):
             work.join()
         self.exchange.close()
+
+    def shutdown(self) -> None:
+        """As `finish`, and wait for the others to destroy the group, too, but not for long."""
+        if self._destroyed:
+            return
+        self._destroyed, gone = True, threading.Event()
+        self.finish()
 
         def release(_: Any) -> None:
             self._member.kept_store = self.exchange.release() or self._member.kept_store
@@ -211,7 +214,7 @@ class Membership:
             self._member.client.destroy_group(self._group, release, release)
         except NetworkFailed:
             return
-        gone.wait(wait_s)
+        gone.wait(_CLOSE_S)
 
     def _run(self, work: InaWork, what: str, run: Callable[[Turn], None], turn: Turn) -> None:
         try:

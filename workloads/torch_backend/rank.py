@@ -20,8 +20,8 @@ __all__ = ["Rank", "this_rank"]
 class _Member(Protocol):
     """A process group that this rank is in."""
 
-    def shutdown(self, wait_s: float) -> None:
-        """Wait for its collectives, and for so long for other ranks to do the same."""
+    def finish(self) -> None:
+        """Wait for its collectives, and leave nothing in its store."""
         ...
 
 
@@ -72,7 +72,7 @@ class Rank:
             return
         if not self._error:
             for group in list(self.groups):
-                group.shutdown(0.0)
+                group.finish()
         self.client.leave(self._error, linger=True)
 
 

@@ -340,6 +340,18 @@ def test_what_a_rank_posts_in_a_group_that_another_one_destroyed_is_missed_at_on
     )
 
 
+@pytest.mark.parametrize("first", ["leave", "destroy"])
+def test_a_rank_that_left_is_not_awaited_to_destroy_its_group(first):
+    session, name = in_group(0, 2)
+    for what in (first, "leave" if first == "destroy" else "destroy"):
+        assert actions(session) == []
+        if what == "leave":
+            session.leave(2, "", 0)
+        else:
+            session.destroy(0, Destroy(1, name))
+    assert [action.rank for action in actions(session)] == [0]
+
+
 @pytest.mark.parametrize("message", ["stranger", "nothing", "end"])
 def test_a_rank_that_is_in_no_such_group_is_refused(message):
     session, name = in_group(0, 2)
