@@ -132,9 +132,8 @@ class Membership:
         def agreed(agreement: Agreed) -> None:
             sender = self.ranks.index(agreement.peer) if agreement.peer >= 0 else -1
             turn = Turn(self, agreement.turn, sender)
-            # A recv must not wait for collectives of other ranks.
-            submit = self._member.runner.submit if sender >= 0 else self._in_order.submit
-            submit(lambda: self._run(found, what, run, turn))
+            # All ranks hear of agreements in the same order: no two wait for each other.
+            self._in_order.submit(lambda: self._run(found, what, run, turn))
 
         try:
             self._member.client.announce(

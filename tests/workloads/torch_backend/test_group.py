@@ -81,9 +81,23 @@ def test_two_trainings_over_one_store_share_no_key(members, tmp_path):
     """A server that was killed leaves its values: the next one has other keys for the same group."""
     (tmp_path / "other").mkdir()
     other = Members(tmp_path / "other")
-    names = {made.group(store=members.store)[0]._here._group for made in (members, other)}
+    places = {made.group(store=members.store)[0]._here.exchange._prefix for made in (members, other)}
     other.close()
-    assert len(names) == 2
+    assert len(places) == 2
+
+
+def test_what_a_group_left_unread_is_no_value_of_the_next_one(members):
+    """The old group never ended in order."""
+    old = members.group()
+    members.each(lambda rank: old[rank]._here.exchange.put("1/all", [torch.tensor([-1.0])], SIZE))
+    groups = members.group()
+
+    def use(rank):
+        if rank == 1:
+            time.sleep(0.2)  # the others read first
+        return broadcast(groups[rank], rank)
+
+    assert members.each(use) == dict.fromkeys(range(SIZE), 1.0)
 
 
 def test_groups_of_the_same_name_and_of_other_ranks_do_not_meet(members):
