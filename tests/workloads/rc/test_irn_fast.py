@@ -200,3 +200,29 @@ def test_structs_are_those_of_the_c_part(monkeypatch: pytest.MonkeyPatch) -> Non
     irn_fast._functions.cache_clear()
     with pytest.raises(InternalError, match="struct irn_pair and its mirror in Python differ: size in bytes"):
         irn_fast._functions(library)
+
+
+def test_idle_queue_pairs_are_given_and_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host of a sharded parameter server has hundreds; one of them sends at a time."""
+    configs, _ = qp_configs(50, 0)
+    end = RcEndpoint()
+    end.add_qps(configs)
+    held = end.hold()
+    assert held is not None
+    written: list[int] = []
+    give_messages = irn_compiled._Pair._give_messages
+
+    def give(pair: irn_compiled._Pair, count: int) -> None:
+        written.append(pair.qp.config.qpn)
+        give_messages(pair, count)
+
+    monkeypatch.setattr(irn_compiled._Pair, "_give_messages", give)
+    for turn in range(5):
+        assert held.offer(None)
+        held.take_back(turn)
+    assert len(written) == 50, "each once, when it was new"
+    written.clear()
+    end.post_send(configs[7].qpn, SendRequest(1, (b"x" * 10,), imm=5, remote_va=0, rkey=1), 5)
+    assert held.offer(None)
+    held.take_back(6)
+    assert written == [configs[7].qpn]
