@@ -135,7 +135,7 @@ def test_the_first_call_sets_up_and_the_second_does_nothing(checkout):
     assert first.returncode == 0
     assert first.stdout.endswith(": list two words\n")
     assert "set-up is complete" in first.stderr
-    assert checkout.calls() == ["python -m venv", "python -m pip", "python -P -m"]
+    assert checkout.calls() == ["python -m venv", "python -m pip", "python -m compileall", "python -P -m"]
     second = checkout.run("list")
     assert (second.returncode, second.stderr) == (0, "")
     assert checkout.calls() == ["python -P -m"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from switch_nodes.kinds import program_kinds
-from testbed.scenario.known import protocol_names
+from testbed.scenario.named import protocol_names
 from tests.support.floors import ROOT, python_files
 
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")

@@ -9,6 +9,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+from testbed.cli.commands import COMMANDS
 from testbed.protocols import names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -106,6 +107,7 @@ def test_every_module_is_reached() -> None:
                 imported.add(node.value.partition(":")[0])
     modules = {file.removesuffix(".py").replace("/", ".") for file in trees() if not file.endswith("__init__.py")}
     listed = {f"testbed.protocols.{name}" for name in names()}
+    listed |= {command.options for command in COMMANDS.values()}
     lonely = {
         name
         for name in modules - imported - listed

@@ -16,6 +16,7 @@ from testbed.bench.gridtable import Say, Table, generator
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
+from testbed.terminal.ticker import speak
 from topologies import LinkShape, grid_triangle
 from workloads.errors import ScenarioError
 
@@ -159,7 +160,7 @@ def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) ->
     if seeds is not None and "scale" not in chosen:
         raise ScenarioError("only the table scale is drawn that often", file="tb bench grid", key="--seeds")
     draws = DRAWS if seeds is None else seeds
-    tables = [TABLES[name](lambda text: print(text, file=sys.stderr, flush=True), draws) for name in chosen]
+    tables = [TABLES[name](speak, draws) for name in chosen]
     if as_json:
         print(json.dumps([asdict(table) for table in tables], indent=1))
     else:

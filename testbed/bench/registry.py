@@ -20,8 +20,10 @@ from testbed.bench.options import BenchOptions, refuse_options
 from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
+from testbed.terminal.numbers import quantity
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
+from testbed.terminal.ticker import speak
 from workloads.errors import ScenarioError
 
 __all__ = ["Bench", "bench_world", "require_plans", "run_bench"]
@@ -107,7 +109,7 @@ def run_bench(
     for options that the bench does not have."""
     chosen, bench = bench_world(name, world), _BENCHES[name]
     refuse_options(name, options, {known: other.options for known, other in _BENCHES.items()})
-    found = bench.run(lambda text: print(text, file=sys.stderr, flush=True), chosen, options)
+    found = bench.run(speak, chosen, options)
     report = found if isinstance(found, Report) else Report(found)
     if as_json:
         print(json.dumps(as_documents(report.rows, machine_name()), indent=1))
@@ -125,9 +127,7 @@ def _show(rows: list[Row]) -> None:
     head = ("measured", "against", "median", "spread", "runs", "ratio", "dilation", "twin", "target", "note")
     cells = []
     for row in rows:
-        median = f"{row.median / 1e6:.2f} M{row.unit}" if row.unit else f"{row.median:.3f}"
-        if row.unit == "s":
-            median = f"{row.median:.4f} s"
+        median = quantity(row.median, row.unit)
         spread, runs, ratio = f"{row.spread:.1%}", f"{row.repeats:,}", f"{row.ratio:.3f}"
         twin = "" if row.deviation is None else f"{row.deviation:+.1%}"
         cells.append((row.what, row.peer, median, spread, runs, ratio, str(row.dilation), twin, _target(row), row.note))

@@ -24,6 +24,7 @@ from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_own_code
+from testbed.terminal.activity import doing
 
 __all__ = [
     "Check",
@@ -142,9 +143,10 @@ def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) ->
 
 def _of_run(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
     try:
-        if checker.own or is_own_code(context.plan.scenario.job.collective):
-            return _apart(context, checker)
-        return _judged(context, checker)
+        with doing(checker.name):
+            if checker.own or is_own_code(context.plan.scenario.job.collective):
+                return _apart(context, checker)
+            return _judged(context, checker)
     except Exception as error:
         detail = f"the checker itself failed: {type(error).__name__}: {error}"
         return CheckResult(checker.name, Verdict.UNKNOWN, detail)

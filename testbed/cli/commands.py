@@ -1,6 +1,7 @@
 """The commands: where each is implemented, and its line in `tb --help`.
 
-A module holds `configure_NAME(parser)` and `NAME(args) -> exit code` for each of its commands.
+A module holds `configure_NAME(parser)` and `run_NAME(args) -> exit code` for each of its commands. Only the options of
+a command are imported for its `--help`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,27 @@ __all__ = ["COMMANDS", "Command"]
 class Command:
     module: str
     help: str
+    apart: bool = False
+    """`configure_NAME` is in the module of the same name in `testbed/cli/options`: `module` takes long to import"""
+
+    ticks: bool = True
+    """a person waits for its end: it says that it is at work. False: nodes, prompts, what stays up until somebody ends
+    it, and what hands over to another program"""
+
+    @property
+    def options(self) -> str:
+        """The module of `configure_NAME`."""
+        return self.module.replace("testbed.cli.", "testbed.cli.options.") if self.apart else self.module
 
     def load(self, name: str) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
         """(configure, run)"""
-        module = importlib.import_module(self.module)
+        module = importlib.import_module(self.options)
         configure = cast(Callable[[argparse.ArgumentParser], None], getattr(module, f"configure_{name}"))
-        return configure, cast(Callable[[argparse.Namespace], int], getattr(module, f"run_{name}"))
+
+        def run(args: argparse.Namespace) -> int:
+            return int(getattr(importlib.import_module(self.module), f"run_{name}")(args))
+
+        return configure, run
 
 
 COMMANDS = {
@@ -33,26 +49,51 @@ COMMANDS = {
         "testbed.cli.training", "training processes (torch.distributed) over a scenario's network, judged"
     ),
     "up": Command(
-        "testbed.cli.training", "a scenario's network that stays up, for training processes that come by themselves"
+        "testbed.cli.training",
+        "a scenario's network that stays up, for training processes that come by themselves",
+        ticks=False,
     ),
-    "down": Command("testbed.cli.training", "end the network of `tb up`, which then says its verdict"),
+    "down": Command(
+        "testbed.cli.training",
+        "end the network of `tb up`, which then says its verdict",
+        ticks=False,
+    ),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "list": Command(
-        "testbed.cli.catalogue", "what there is: scenarios, topologies, programs, collectives, faults, sweeps"
+        "testbed.cli.catalogue",
+        "what there is: scenarios, topologies, programs, collectives, faults, sweeps",
+        apart=True,
     ),
-    "validate": Command("testbed.cli.catalogue", "check a scenario and show what it means; touches nothing"),
+    "validate": Command(
+        "testbed.cli.validating",
+        "check a scenario and show what it means; touches nothing",
+        apart=True,
+    ),
     "schema": Command(
         "testbed.cli.schema", "the keys of scenario files as JSON Schema, for editors that complete them"
     ),
-    "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid"),
-    "route": Command("testbed.cli.routing", "plan gradient routes: which switch aggregates what, along which links"),
+    "graph": Command("testbed.cli.graphing", "draw a scenario's topology: SVG, dot or mermaid", apart=True),
+    "route": Command(
+        "testbed.cli.routing",
+        "plan gradient routes: which switch aggregates what, along which links",
+        apart=True,
+    ),
     "strategies": Command(
         "testbed.cli.strategies",
         "parallelisation strategies of a model: which are worth having, predicted and measured",
+        apart=True,
     ),
-    "steering": Command("testbed.cli.steering", "flow tables of commodity switches: planned, or as a run counted them"),
+    "steering": Command(
+        "testbed.cli.steering",
+        "flow tables of commodity switches: planned, or as a run counted them",
+        apart=True,
+    ),
     "doctor": Command("testbed.cli.host", "what this machine can do, and what will be used instead"),
-    "shell": Command("testbed.cli.shell", "a scenario's network, up, with Mininet's command line on it"),
+    "shell": Command(
+        "testbed.cli.shell",
+        "a scenario's network, up, with Mininet's command line on it",
+        ticks=False,
+    ),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
     "report": Command("testbed.cli.reporting", "the page of a run anew, also of one that was killed"),
@@ -60,23 +101,47 @@ COMMANDS = {
         "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
     ),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
-    "dissector": Command("testbed.cli.dissecting", "our headers in Wireshark and tshark, as a Lua plug-in"),
-    "switch": Command("testbed.cli.nodes", "one switch node on given interfaces of this network namespace"),
-    "worker": Command("testbed.cli.nodes", "one host's workload on an interface of this network namespace"),
-    "server": Command("testbed.cli.datagramnode", "one parameter server on an interface of this network namespace"),
+    "dissector": Command(
+        "testbed.cli.dissecting", "our headers in Wireshark and tshark, as a Lua plug-in", ticks=False
+    ),
+    "switch": Command(
+        "testbed.cli.nodes", "one switch node on given interfaces of this network namespace", apart=True, ticks=False
+    ),
+    "worker": Command(
+        "testbed.cli.nodes", "one host's workload on an interface of this network namespace", apart=True, ticks=False
+    ),
+    "server": Command(
+        "testbed.cli.datagramnode",
+        "one parameter server on an interface of this network namespace",
+        apart=True,
+        ticks=False,
+    ),
     "card": Command(
-        "testbed.cli.cards", "aggregation cards: program, configure, check, prove frame by frame, or emulate one"
+        "testbed.cli.cards",
+        "aggregation cards: program, configure, check, prove frame by frame, or emulate one",
+        ticks=False,
     ),
     "interop": Command(
-        "testbed.cli.interop", "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch"
+        "testbed.cli.interop",
+        "stock Linux RoCE endpoints in a virtual machine all-reduce through our switch",
+        ticks=False,
     ),
     "lab": Command(
-        "testbed.cli.lab", "hosts and cards reached by SSH, or an emulated lab: up, check, lease, program ..."
+        "testbed.cli.lab",
+        "hosts and cards reached by SSH, or an emulated lab: up, check, lease, program ...",
+        apart=True,
+        ticks=False,
     ),
     "sweep": Command(
         "testbed.cli.sweeping", "scenarios or models over many settings, in parallel; goes on where it stopped"
     ),
     "bench": Command("testbed.cli.benching", "measure against a peer"),
-    "completion": Command("testbed.cli.completing", "completions of a shell for this command, or a man page"),
-    "test": Command("testbed.cli.testing", "linters, type checks and all tests"),
+    "completion": Command(
+        "testbed.cli.completing", "completions of a shell for this command, or a man page", ticks=False
+    ),
+    "test": Command(
+        "testbed.cli.testing",
+        "linters, type checks and all tests",
+        ticks=False,
+    ),
 }

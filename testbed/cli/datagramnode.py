@@ -21,7 +21,7 @@ from workloads.errors import ScenarioError
 from workloads.server import ServerConfig
 from workloads.server.checks import problems_in_server
 
-__all__ = ["configure_server", "read_server_config", "read_worker_config", "run_server"]
+__all__ = ["read_server_config", "read_worker_config", "run_server"]
 
 
 def read_worker_config(path: Path) -> HostConfig:
@@ -50,22 +50,6 @@ def read_server_config(path: Path) -> ServerConfig:
     config = read_node_config(path, ServerConfig)
     refuse_problems(path, problems_in_server(config))
     return config
-
-
-def configure_server(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = """\
-examples:
-  ip netns exec h5 ./tb server --config h5.yaml --port h5-eth0
-
-FILE holds the fields of ServerConfig (workloads/server/config.py): name, envelope, jobs. JSON is YAML, so both will do.
-SIGTERM ends it; docs/switch-node.md has it all.
-"""
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this server is told")
-    parser.add_argument("--port", required=True, metavar="IFACE", help="the host's interface")
-    parser.add_argument(
-        "--barrier", action="store_true",
-        help="say on stdout when ready, start when a line comes on stdin, end when stdin does",
-    )  # fmt: skip
 
 
 def run_server(args: argparse.Namespace) -> int:

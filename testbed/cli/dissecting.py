@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testbed.doctor.programs import package_of
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.trusted import require_trusted
 
@@ -55,6 +54,8 @@ def run_dissector(args: argparse.Namespace) -> int:
 
 def _plugins() -> Path:
     """The folder of this user's Lua plug-ins, as Wireshark names it."""
+    from testbed.doctor.programs import package_of
+
     program = shutil.which("tshark")
     if program is None:
         raise HostCapabilityError(

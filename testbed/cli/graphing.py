@@ -12,25 +12,10 @@ from testbed.scenario import load_scenario
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
-__all__ = ["configure_graph", "run_graph"]
+__all__ = ["run_graph"]
 
 _FORMATS: dict[str, Callable[[Picture], str]] = {"svg": draw_svg, "dot": draw_dot, "mermaid": draw_mermaid}
 _SUFFIXES = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
-
-
-def configure_graph(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = """\
-examples:
-  ./tb graph spine-leaf-ring --out fabric.svg
-  ./tb graph fat-tree-ring --set topology.k=2 --format mermaid
-  ./tb graph my.yaml --format dot | dot -Tpdf > my.pdf
-"""
-    parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
-    parser.add_argument("--format", choices=list(_FORMATS), help="default: what FILE's name says, else svg")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: stdout")
-    parser.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
-    )
 
 
 def run_graph(args: argparse.Namespace) -> int:

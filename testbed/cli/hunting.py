@@ -65,9 +65,9 @@ def run_hunt(args: argparse.Namespace) -> int:
     program = args.program or (NETREDUCE if args.scenario else inferred_protocol(args.overrides))
     kind = kind_of_hunt(program, fabric=args.fabric)
     hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, kind)
-    progress = HuntProgress(args.schedules, str(hunt.folder), console.stream, no_color=not console.color)
+    progress = HuntProgress(args.schedules, str(hunt.folder))
     try:
-        end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, anew: None)
+        end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, again: None)
     except KeyboardInterrupt:
         complain(f"tb: interrupted; the same command goes on where {hunt.folder} stands")
         return INTERRUPTED

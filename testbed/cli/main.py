@@ -9,8 +9,10 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
 from testbed.kernel.overdue import named_code
 from testbed.kernel.room import lack_of, require_memory
@@ -80,7 +82,8 @@ def _run(words: list[str]) -> int:
         args = _parse(words)
         args.words = words
         require_memory(_command(words))
-        code = int(args.run(args))
+        with _ticking(args):
+            code = int(args.run(args))
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
     sys.stdout.flush()  # at exit, what cannot be written would have no exit code of ours
@@ -107,6 +110,16 @@ def _parse(words: list[str]) -> argparse.Namespace:
         args.rank_command = words[end + 1 :]
         return args
     return parser.parse_args(words)
+
+
+def _ticking(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """Progress on stderr, whatever the command prints."""
+    if args.quiet or not COMMANDS[args.command].ticks:
+        return nullcontext()
+    from testbed.terminal.stream import wants_color
+    from testbed.terminal.ticker import Ticker, ticking
+
+    return ticking(Ticker(sys.stderr, f"tb {args.command}", live=wants_color(sys.stderr, args.no_color)))
 
 
 def _explain(error: TestbedError) -> int:

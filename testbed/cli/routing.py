@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from testbed.cli.values import seed
-from testbed.scenario.names import PLANNERS
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
@@ -18,37 +16,7 @@ from workloads.trusted import require_trusted
 if TYPE_CHECKING:
     from topologies.routing.gradients import Plan
 
-__all__ = ["configure_route", "run_route"]
-
-
-def configure_route(parser: argparse.ArgumentParser) -> None:
-    width = max(map(len, PLANNERS))
-    planners = "\n".join(f"  {name:{width}}  {meaning}" for name, meaning in PLANNERS.items())
-    parser.epilog = f"""\
-planners:
-{planners}
-
-examples:
-  ./tb route grid-triangle
-  ./tb route grid-triangle --planner atp --svg atp.svg
-  ./tb route grid-triangle --planner grid-lp --switch-capacity 60Mbps --switch-capacity s2=30Mbps
-  ./tb route grid-triangle --set topology.server_link.rate=60Mbps --json > plan.json
-  ./tb route plan.json                            a plan that was saved, checked and shown
-"""
-    parser.add_argument(
-        "scenario", metavar="SCENARIO", help="a built-in's name, a YAML file with `routing`, or a saved plan (*.json)"
-    )
-    parser.add_argument("--planner", metavar="P", help="default: the scenario's")
-    parser.add_argument(
-        "--switch-capacity", dest="capacities", action="append", default=[], metavar="[SWITCH=]RATE",
-        help="what switches can aggregate, as 90Mbps for all or s1=60Mbps for one; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=seed, metavar="N", help="for planners that draw (default: the scenario's)")
-    parser.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
-    )
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan")
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON alone on stdout")
+__all__ = ["run_route"]
 
 
 def run_route(args: argparse.Namespace) -> int:

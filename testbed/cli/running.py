@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
 from testbed.cli.values import seed, whole
+from testbed.terminal.activity import doing
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
 from topologies import MAX_HOSTS
@@ -133,7 +134,8 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
     from testbed.runs.run import run_scenario
 
     console = Console.of(args)
-    plan = _warn(scenario)
+    with doing("planning"):
+        plan = _warn(scenario)
     if world is None:
         with _progress(console) as (observer, tell), _commands_told(args):
             result = run_scenario(
@@ -191,27 +193,24 @@ def _warn(scenario: Scenario) -> Plan:
 
 @contextlib.contextmanager
 def _progress(console: Console) -> Iterator[tuple[Observer | None, Say]]:
-    """Progress on the person's stream, taken away again however the run ends, and what says that something goes on
-    beside the run, which takes it away too; nothing with --quiet."""
+    """Progress on stderr, which ends however the run ends, and what says there that something goes on beside the run;
+    nothing with --quiet."""
     if console.verbosity < 0:
         yield None, lambda text: None
         return
     from testbed.report.progress import Progress
+    from testbed.terminal.ticker import speak
 
     made: list[Progress] = []
 
     def observe(plan: Plan) -> Progress:
-        made.append(Progress(plan, console.stream, no_color=not console.color))
+        for earlier in made:
+            earlier.close()
+        made.append(Progress(plan))
         return made[-1]
 
-    def tell(text: str) -> None:
-        for progress in made:
-            progress.close()
-        say(text, stream=console.stream)
-        console.stream.flush()
-
     try:
-        yield observe, tell
+        yield observe, speak
     finally:
         for progress in made:
             progress.close()

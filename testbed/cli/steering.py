@@ -26,30 +26,9 @@ from testbed.terminal.stream import columns, say
 from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
 
-__all__ = ["configure_steering", "run_steering"]
+__all__ = ["run_steering"]
 
 _FACTS = (ControllerReady, RulesInstalled, RulesReplaced, SwitchLost)
-
-
-def configure_steering(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = """\
-Of a scenario: the rules that its commodity switches get at the start. Of a run directory, during the run or after it:
-the rules with their counters as the controller read them last (once a second), and when it changed them. Ports count
-from 0.
-
-examples:
-  ./tb steering accelerator
-  ./tb steering runs/latest
-  ./tb steering accelerator --down s1:5       what is left when that port dies
-"""
-    parser.add_argument("what", metavar="SCENARIO|RUN_DIR", help="a built-in's name, a YAML file, or a run directory")
-    parser.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
-    )
-    parser.add_argument(
-        "--down", action="append", default=[], metavar="SWITCH:PORT", help="as if this port had no carrier (scenarios)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the tables as JSON alone on stdout")
 
 
 def run_steering(args: argparse.Namespace) -> int:

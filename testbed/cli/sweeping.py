@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
 from testbed.cli.values import refused, seed, whole
+from testbed.terminal.activity import State, doing
 from testbed.terminal.folding import fold_lines
-from testbed.terminal.statusline import StatusLine
 from testbed.terminal.stream import columns, complain, shown_path
 from workloads.errors import ScenarioError
 
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from testbed.sweeps.scenario_model import ScenarioSweep
 
 __all__ = ["configure_sweep", "run_sweep"]
-
-_LINE_EVERY = 0.1
-"""of the work: how often progress is told where there is no terminal"""
-_OR_EVERY_S = 30.0
 
 
 def configure_sweep(parser: argparse.ArgumentParser) -> None:
@@ -115,12 +110,11 @@ def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespac
     from testbed.sweeps.where import computing
 
     console = Console.of(args)
-    tell, close = _progress(console)
-    try:
-        finished = run_scenario_sweep(sweep, folder, computing(args.jobs, args.scheduler), tell)
-    finally:
-        close()
-    written = [*write_scenario_files(finished, folder), *_pictures(finished, folder, args)]
+    progress = _Progress()
+    with doing(progress.state):
+        finished = run_scenario_sweep(sweep, folder, computing(args.jobs, args.scheduler), progress)
+    with doing("writing the results"):
+        written = [*write_scenario_files(finished, folder), *_pictures(finished, folder, args)]
     if console.verbosity >= 0:
         _print(console, scenario_summary(finished, columns(console.stream)))
         print(f"\nResults: {', '.join(shown_path(path) for path in written)}", file=console.stream)
@@ -148,12 +142,10 @@ def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
     from testbed.sweeps.where import computing_models
 
     console = Console.of(args)
-    tell, close = _progress(console)
+    progress = _Progress()
     jobs = args.jobs or os.cpu_count() or 1
-    try:
-        finished = engine.run_sweep(sweep, folder, jobs, tell, computing_models(args.scheduler))
-    finally:
-        close()
+    with doing(progress.state):
+        finished = engine.run_sweep(sweep, folder, jobs, progress, computing_models(args.scheduler))
     as_json, as_csv = write_files(finished, folder)
     if console.verbosity >= 0:
         _print(console, summary(finished, columns(console.stream)))
@@ -172,33 +164,19 @@ def _print(console: Console, lines: Iterable[str]) -> None:
         print(line, file=console.stream)
 
 
-def _progress(console: Console) -> tuple[Callable[[int, int, int], None], Callable[[], None]]:
-    """(on_progress, to be called at the end): a bar on a terminal, a line for every tenth and every half minute
-    elsewhere."""
-    if console.verbosity < 0:
-        return lambda done, total, reused: None, lambda: None
-    began = time.monotonic()
+class _Progress:
+    """How many results are there, for the ticker."""
 
-    def left(done: int, total: int, reused: int) -> str:
-        computed = done - reused
-        if not computed:
-            return f"{done:,} of {total:,} results"
-        seconds = (time.monotonic() - began) / computed * (total - done)
-        about = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-        return f"{done:,} of {total:,} results, about {about} to go"
+    def __init__(self) -> None:
+        self._done, self._total = 0, 0
 
-    if not console.color:
-        shown = [0.0, began]
+    def __call__(self, done: int, total: int, reused: int) -> None:
+        self._done, self._total = done, total
 
-        def line(done: int, total: int, reused: int) -> None:
-            due = total and done < total and done > reused
-            if due and (done / total >= shown[0] + _LINE_EVERY or time.monotonic() >= shown[1] + _OR_EVERY_S):
-                shown[:] = done / total, time.monotonic()
-                print(left(done, total, reused), file=console.stream, flush=True)
-
-        return line, lambda: None
-    bar = StatusLine(console.stream)
-    return lambda done, total, reused: bar.show(done / max(1, total), left(done, total, reused)), bar.close
+    def state(self) -> State:
+        if not self._total:
+            return State("preparing")
+        return State(f"{self._done:,} of {self._total:,} results", self._done / self._total)
 
 
 def _names(text: str) -> list[str]:

@@ -15,11 +15,11 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import TimeNeed, time_need
 from testbed.reading.problems import InvalidScenario
 from testbed.reading.units import format_duration
-from testbed.report.lines import byte_size
 from testbed.scenario import Scenario, dump_scenario, load_scenario
+from testbed.terminal.numbers import byte_size, seconds
 from workloads.errors import ScenarioError
 
-__all__ = ["resolved_text", "shown_seconds", "validate_as_json", "warnings"]
+__all__ = ["resolved_text", "validate_as_json", "warnings"]
 
 
 def validate_as_json(name_or_path: str, overrides: Sequence[str]) -> int:
@@ -72,7 +72,7 @@ def warnings(plan: Plan, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
         yield (
             f"{scenario.source}: time_limit: {format_duration(scenario.time_limit_ns)} is over before the job can be, "
             "which takes "
-            f"{shown_seconds(time.least_s)} at least{on}"
+            f"{seconds(time.least_s)} at least{on}"
         )
     room = available_bytes()
     if memory.least > room:
@@ -93,7 +93,3 @@ def resolved_text(scenario: Scenario, plan: Plan) -> str:
         chosen = {timer.key: timer for timer in parts[min(place, len(parts) - 1)].timers.each} if place >= 0 else {}
         lines.append(f"{line}  # {chosen[key].shown}" if value == "auto" and key in chosen else line)
     return "\n".join(lines) + "\n"
-
-
-def shown_seconds(seconds: float) -> str:
-    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

@@ -14,8 +14,8 @@ from testbed.kernel.free_memory import available_bytes, spare_bytes
 from testbed.kernel.pages import does_matter
 from testbed.plan import Plan
 from testbed.plan.paths import ELEMENT_BYTES
-from testbed.report.lines import byte_size
 from testbed.scenario.known import traits_of
+from testbed.terminal.numbers import byte_size
 from workloads.config import HostConfig
 from workloads.errors import HostCapabilityError
 

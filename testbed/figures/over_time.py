@@ -6,9 +6,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from switch_nodes.events import SwitchSampled
 from testbed.faults.events import FaultStruck
+from testbed.figures.arrivals import arrived
+from testbed.figures.extent import end_of_job
 from testbed.history import Record
 from testbed.history.events import QueuesSampled
 from workloads.datagrams.blocks import BlockSummed
@@ -39,6 +42,8 @@ class Series:
 class OverTime:
     interval_ns: int
     intervals: int
+    end_ns: int
+    """of the job; the last interval ends then, and holds what came later"""
     series: tuple[Series, ...]
     """those of which something happened"""
     sampled_ns: tuple[int, ...] = ()
@@ -49,17 +54,20 @@ class OverTime:
         return next((dict(series.lines) for series in self.series if series.title == title), {})
 
 
-def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
-    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The
-    interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most."""
-    end = max((record.t for record in history), default=0)
+def over_time(
+    history: Sequence[Record], *, hello: bool = True, rates_bps: Mapping[str, float] | None = None
+) -> OverTime | None:
+    """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `rates_bps`: of links into hosts
+    (`arrivals.host_rates`). None where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds;
+    150 of them at most, and the last one ends with the job."""
+    end = end_of_job(history)
     if end <= 0:
         return None
     interval = _round(end / _MOST_INTERVALS)
-    count = end // interval + 1
-    counted = _Counted(history, interval, count, hello)
+    count = -(-end // interval)
+    counted = _Counted(history, interval, end, hello)
     found = (
-        counted.rates("gradient received", "bit/s", counted.received),
+        counted.received(rates_bps or {}),
         counted.rates("blocks summed", "blocks/s", _summed),
         counted.in_flight(),
         counted.most("frames waiting in queues", "frames", _waiting),
@@ -70,7 +78,7 @@ def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | No
         counted.sums("answers to congestion marks (CNPs)", "packets", _answered),
     )
     looked = {record.event.every_ns: None for record in history if isinstance(record.event, QueuesSampled)}
-    return OverTime(interval, count, tuple(series for series in found if series.lines), tuple(looked))
+    return OverTime(interval, count, end, tuple(series for series in found if series.lines), tuple(looked))
 
 
 def _round(least_ns: float) -> int:
@@ -115,8 +123,10 @@ def _answered(record: Record) -> tuple[str, int] | None:
 class _Counted:
     """One history, cut into intervals."""
 
-    def __init__(self, history: Sequence[Record], interval: int, count: int, hello: bool) -> None:
-        self.history, self.interval, self.count, self.hello = history, interval, count, hello
+    def __init__(self, history: Sequence[Record], interval: int, end: int, hello: bool) -> None:
+        self.history, self.interval, self.hello = history, interval, hello
+        self.edges = (*range(0, end, interval), end)
+        self.count = len(self.edges) - 1
         self._bytes: dict[str, float] = {}
         for record in history:
             event = record.event
@@ -127,11 +137,29 @@ class _Counted:
         """On average over the messages of a gradient: the last one of them may be shorter."""
         return 0.0 if self.hello and message == 0 else self._bytes.get(node, 0.0)
 
-    def received(self, record: Record) -> tuple[str, float] | None:
-        event = record.event
-        if not isinstance(event, MessageReceived):
-            return None
-        return record.node, 8 * self.message_bytes(record.node, event.message)
+    def at(self, record: Record) -> int:
+        """The number of its interval."""
+        return min(record.t // self.interval, self.count - 1)
+
+    def received(self, rates_bps: Mapping[str, float]) -> Series:
+        completed: dict[str, list[tuple[int, float]]] = {}
+        starts: dict[str, list[int]] = {}
+        for record in sorted(self.history, key=_time):
+            event = record.event
+            if isinstance(event, MessageReceived) and record.t >= 0:
+                bits = 8 * self.message_bytes(record.node, event.message)
+                completed.setdefault(record.node, []).append((min(record.t, self.edges[-1]), bits))
+            elif isinstance(event, CollectiveStarted) and record.t >= 0:
+                starts.setdefault(record.node, []).append(record.t)
+        lines = {
+            node: self._by_second(arrived(found, starts.get(node, ()), self.edges, rates_bps.get(node)))
+            for node, found in completed.items()
+        }
+        return Series("gradient received", "bit/s", _sorted(lines.items()))
+
+    def _by_second(self, line: Sequence[float]) -> list[float]:
+        widths = (stop - start for start, stop in pairwise(self.edges))
+        return [amount * 1e9 / width for amount, width in zip(line, widths, strict=True)]
 
     def sums(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
         lines: dict[str, list[float]] = {}
@@ -139,13 +167,13 @@ class _Counted:
             found = of(record) if record.t >= 0 else None
             if found is not None:
                 name, amount = found
-                lines.setdefault(name, [0.0] * self.count)[record.t // self.interval] += amount
+                lines.setdefault(name, [0.0] * self.count)[self.at(record)] += amount
         return Series(title, unit, _sorted(lines.items()))
 
     def rates(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
         """By the second."""
-        found, seconds = self.sums(title, unit, of), self.interval / 1e9
-        return Series(title, unit, tuple((name, tuple(each / seconds for each in line)) for name, line in found.lines))
+        found = self.sums(title, unit, of)
+        return Series(title, unit, tuple((name, tuple(self._by_second(line))) for name, line in found.lines))
 
     def most(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
         """What the looks of each interval found at most; without a look it is what the last one found. A name that a
@@ -157,7 +185,7 @@ class _Counted:
             found = of(record) if record.t >= 0 else None
             if found is None:
                 continue
-            at = record.t // self.interval
+            at = self.at(record)
             self._fill(lines, last, upto, at)
             last = {**last, **found} if isinstance(record.event, SwitchSampled) else found
             for name, amount in last.items():
@@ -173,14 +201,14 @@ class _Counted:
             lines[name][start:stop] = [amount] * (stop - start)
 
     def grown(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
-        """By how much counters grew from look to look, where the later one was. One that starts anew starts at 0."""
+        """By how much counters grew from look to look, where the later one was. One that starts again starts at 0."""
         lines: dict[str, list[float]] = {}
         before: dict[str, int] = {}
         for record in sorted(self.history, key=_time):
             found = of(record) if record.t >= 0 else None
             for name, value in (found or {}).items():
                 line, known = lines.setdefault(name, [0.0] * self.count), before.get(name, 0)
-                line[record.t // self.interval] += value - known if value >= known else value
+                line[self.at(record)] += value - known if value >= known else value
                 before[name] = value
         return Series(title, unit, _sorted(lines.items()))
 
@@ -192,7 +220,7 @@ class _Counted:
             if isinstance(event, MessagePosted | MessageAcked) and record.t >= 0:
                 line = changes.setdefault(record.node, [0.0] * self.count)
                 size = self.message_bytes(record.node, event.message)
-                line[record.t // self.interval] += size if isinstance(event, MessagePosted) else -size
+                line[self.at(record)] += size if isinstance(event, MessagePosted) else -size
         lines = {}
         for name, line in changes.items():
             level, levels = 0.0, list[float]()

@@ -13,10 +13,11 @@ from typing import Any
 
 from testbed.plan.model import Plan
 from testbed.plan.paths import LinkUse, booked_shares, data_paths, most_connections, most_under_way, tenant_paths
-from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns, shown_ns
+from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
+from testbed.terminal.numbers import seconds
 from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.problems import LEAST_RTO_NS
 
@@ -85,16 +86,16 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
 def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Timer]:
     if not reliable:
         rto = chosen.chosen_rto_ns
-        yield Timer("rto", rto, shown_ns(rto), given.rto_ns is None, is_repeat=True)
+        yield Timer("rto", rto, seconds(rto / 1e9), given.rto_ns is None, is_repeat=True)
         return
     code, irn = chosen.chosen_timeout_code, given.speaks_irn
     ns = _UNIT_NS << code if code else 0
-    shown = f"{code} ({shown_ns(ns)})" if code else "0 (never)"
+    shown = f"{code} ({seconds(ns / 1e9)})" if code else "0 (never)"
     yield Timer("timeout", ns, shown, given.timeout_code is None, is_repeat=not irn)
     if irn:
         owns = given.rto_low_ns, given.rto_high_ns
         for key, own, value in zip(("rto_low", "rto_high"), owns, chosen.chosen_irn_ns, strict=True):
-            yield Timer(key, value, shown_ns(value), own is None, is_repeat=True)
+            yield Timer(key, value, seconds(value / 1e9), own is None, is_repeat=True)
 
 
 def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["MOST_TIMES", "RoundTrip", "Timer", "Timers", "rounded_ns", "shown_ns"]
+from testbed.terminal.numbers import seconds
+
+__all__ = ["MOST_TIMES", "RoundTrip", "Timer", "Timers", "rounded_ns"]
 
 MOST_TIMES = 10
 """A timer that is longer than so many worst round trips deserves a warning."""
@@ -56,14 +58,14 @@ class Timers:
     def warnings(self) -> Iterator[str]:
         """About values that a file fixes, with both numbers."""
         trip, worst_ns = self.trip, self.trip.worst_ns
-        worst = f"the worst queueing round trip ({shown_ns(trip.queueing_ns)})"
-        slower = f" and the wait for the slowest worker ({shown_ns(trip.slower_ns)})" if trip.slower_ns else ""
+        worst = f"the worst queueing round trip ({seconds(trip.queueing_ns / 1e9)})"
+        slower = f" and the wait for the slowest worker ({seconds(trip.slower_ns / 1e9)})" if trip.slower_ns else ""
         for timer in self.each:
             if timer.is_auto or not timer.ns:
                 continue
             what = f"transport.{timer.key}: {timer.shown}"
             if timer.key == _FOR_FEW and timer.ns < trip.empty_ns:
-                yield f"{what} is below a round trip over empty queues ({shown_ns(trip.empty_ns)}): {_TOO_SHORT}"
+                yield f"{what} is below a round trip over empty queues ({seconds(trip.empty_ns / 1e9)}): {_TOO_SHORT}"
             elif timer.key != _FOR_FEW and timer.ns < trip.queueing_ns:
                 yield f"{what} is below {worst}: {_TOO_SHORT}"
             elif timer.is_repeat and timer.ns > MOST_TIMES * worst_ns:
@@ -90,12 +92,3 @@ def rounded_ns(ns: float) -> int:
     """Up to three digits."""
     unit = 10 ** max(0, len(str(round(ns))) - 3)
     return int(-(-round(ns) // unit) * unit)
-
-
-_UNITS = (1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")
-
-
-def shown_ns(ns: float) -> str:
-    """With three digits, for people."""
-    value, unit = next((ns / size, unit) for size, unit in _UNITS if ns >= size or size == 1)
-    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"

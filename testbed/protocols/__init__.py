@@ -3,8 +3,12 @@
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 
 __all__ = ["Hunt", "Protocol", "Subject", "Traits", "names"]
 
@@ -14,3 +18,6 @@ def names() -> tuple[str, ...]:
     """As in `job.collective`, in the order of `tb list collectives`: that of the alphabet."""
     found = (path.stem for path in Path(__file__).parent.glob("*.py"))
     return tuple(sorted(name for name in found if name != "__init__"))
+
+
+__getattr__ = lazily(__name__, dict.fromkeys(("Hunt", "Protocol", "Subject", "Traits"), "testbed.scenario.protocol"))

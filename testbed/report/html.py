@@ -15,6 +15,7 @@ from testbed.report.plots import PLOT_STYLE, plots_html
 from testbed.report.summary import Line, summary_lines
 from testbed.report.timeline import build_timeline, timeline_svg
 from testbed.scenario.model import Scenario
+from testbed.terminal.numbers import seconds
 from workloads.events import PhaseStarted
 
 __all__ = ["About", "html_report", "unfinished_report"]
@@ -63,12 +64,7 @@ def html_report(
         title,
         "\n".join(part for part in body if part)
         + "\n"
-        + plots_html(
-            history,
-            result["faults"],
-            hello=scenario is None or scenario.job.hello,
-            rates=result["metrics"]["unreliable"] is None,
-        )
+        + plots_html(history, result["faults"], scenario, rates=result["metrics"]["unreliable"] is None)
         + ("" if scenario is None else network_html(scenario, history))
         + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
         + _captures(about)
@@ -95,7 +91,7 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
     """Of a run that was killed, or still goes on: what it told until then. It has no verdict."""
     title = f"{scenario.name}, {scenario.world}, seed {scenario.seed}: did not end"
     last = max((record.t for record in history), default=0) / 1e9
-    extent = f"{len(history):,} events are there, the last one of {last:.3f} s. Nothing was judged."
+    extent = f"{len(history):,} events are there, the last one of {seconds(last)}. Nothing was judged."
     windows: list[dict[str, Any]] = [
         {"name": fault.name, "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(fault)]}
         for fault in scenario.faults
@@ -104,7 +100,7 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
         title,
         f"<h1>{escape(title)}</h1>\n"
         '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
-        f"<p>{escape(extent)}</p>\n{_about(about)}{plots_html(history, windows, hello=scenario.job.hello)}"
+        f"<p>{escape(extent)}</p>\n{_about(about)}{plots_html(history, windows, scenario)}"
         f"{network_html(scenario, history)}"
         f"<h2>Timeline</h2>\n{_timeline(history)}\n{_captures(about)}<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.report.lines import Line, amount, bits_per_second, byte_size
+from testbed.report.lines import Line
+from testbed.terminal.numbers import bits_per_second, byte_size, seconds
+from testbed.terminal.words import amount
 
 __all__ = ["job_lines"]
 
@@ -18,9 +20,8 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Jobs", "head")]
     if found["average_jct_s"] is not None and len(found["each"]) > 1:
         text = (
-            f"average completion time {found['average_jct_s']:.3f} s, 95th percentile {found['p95_jct_s']:.3f} "
-            "s, last "
-            f"job done after {found['makespan_s']:.3f} s"
+            f"average completion time {seconds(found['average_jct_s'])}, 95th percentile "
+            f"{seconds(found['p95_jct_s'])}, last job done after {seconds(found['makespan_s'])}"
         )
         lines.append(Line(text, "", 2))
     memory = f"switch memory of {amount(found['memory_values'], 'value')}"
@@ -38,11 +39,11 @@ def job_lines(metrics: dict[str, Any]) -> list[Line]:
 def _job(job: dict[str, Any], is_known: bool) -> str:
     parts = ["did not complete" if is_known else "time unknown"]
     if job["jct_s"] is not None:
-        parts = [f"{job['jct_s']:.3f} s", f"{job['jct_s'] / len(job['iterations_s']):.3f} s per iteration"]
+        parts = [f"{seconds(job['jct_s'])}", f"{seconds(job['jct_s'] / len(job['iterations_s']))} per iteration"]
         if job["goodput_bps"] is not None:
             parts.append(f"{bits_per_second(job['goodput_bps'])} of gradient per worker")
     if job["arrival_s"]:
-        parts.append(f"from {job['arrival_s']:.3f} s on")
+        parts.append(f"from {seconds(job['arrival_s'])} on")
     for key, noun in (("collisions", "collision"), ("evictions", "eviction"), ("reminders", "reminder")):
         if job[key]:
             parts.append(amount(job[key], noun))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.terminal.words import amount, bits_per_second, byte_size
-
-__all__ = ["Line", "amount", "bits_per_second", "byte_size"]
+__all__ = ["Line"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from testbed.faults.events import FaultStruck
 from testbed.history import Record, of_kind
 from testbed.history.events import ShapingMeasured
 from testbed.scenario.model import Scenario
-from testbed.terminal.words import amount, byte_size
+from testbed.terminal.numbers import byte_size
+from testbed.terminal.words import amount
 
 __all__ = ["network_html"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from collections.abc import Callable
 
 from switch_nodes.events import RulesReplaced
 from testbed.checkers.context import CheckContext
@@ -12,17 +12,20 @@ from testbed.faults.events import FaultStruck
 from testbed.history import Record
 from testbed.history.events import NodeExited, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan
+from testbed.plan.time_need import time_need
 from testbed.steering.events import RulesInstalled
-from testbed.terminal.folding import fold_laid_out
-from testbed.terminal.statusline import StatusLine
-from testbed.terminal.stream import columns, wants_color
+from testbed.terminal.activity import State, begin, end
+from testbed.terminal.numbers import seconds
+from testbed.terminal.ticker import speak
 from testbed.terminal.words import amount
 from workloads.collectives.kinds import ring_kind
+from workloads.datagrams.blocks import BlockSummed
 from workloads.events import (
     CollectiveCompleted,
     CollectiveStarted,
     DatagramResent,
     FrameRejected,
+    MessageAcked,
     MessageReceived,
     QpFailed,
     Retransmission,
@@ -33,19 +36,19 @@ from workloads.events import (
 
 __all__ = ["Progress"]
 
-_LINE_EVERY_NS = 5_000_000_000
-_DRAW_EVERY_NS = 100_000_000
+_NEWS = MessageReceived, MessageAcked, BlockSummed, CollectiveStarted, CollectiveCompleted
+"""records of a job that gets on"""
+_LONG_NS = 100_000_000
+_NEARLY = 0.9
+"""of the time that a job needs; beyond it, time says nothing of what is left"""
 
 
 class Progress:
-    """A bar on a terminal, lines elsewhere: what changes, and a sign of life every five seconds of the run. Whoever
-    made it closes it, also when the run fails: `close` takes the bar away.
+    """Lines of what changes, and how far the run is, for the ticker that shows it by the clock on the wall. Its maker
+    closes it, also when the run fails. It counts records: no clock, no thread."""
 
-    It draws only when a record comes, from the caller's thread, and takes time from the records: no clock, no thread.
-    """
-
-    def __init__(self, plan: Plan, stream: TextIO, *, no_color: bool = False) -> None:
-        self._stream, self._plan = stream, plan
+    def __init__(self, plan: Plan, say: Callable[[str], None] = speak) -> None:
+        self._say, self._plan = say, plan
         self._iterations = max(worker.workload.iterations for worker in plan.workers)
         self._in_rings = bool(plan.ring_workers) and not plan.beside
         self._results = message_layout(CheckContext(plan, ())).total if self._in_rings else 0
@@ -58,29 +61,20 @@ class Progress:
         self._failed: set[tuple[str, str]] = set()
         """(node, why) of queue pairs: their workers give up for the same reason"""
         self._accuracy: float | None = None
-        self._next_ns = 0
-        self._bar = StatusLine(stream) if wants_color(stream, no_color) else None
+        self._time_ns = self._new_ns = 0
+        self._about_ns = 1e9 * time_need(plan).about_s
+        self._activity = begin(self.state)
 
     def __call__(self, record: Record) -> None:
         """As a world's `on_record`."""
-        line = self._note(record)
-        if line:
-            self._tell(line)
-        time_ns = record.t
-        if time_ns >= self._next_ns:
-            if self._bar is not None:
-                self._bar.show(self._done(), self._state())
-                self._next_ns = time_ns + _DRAW_EVERY_NS
-            else:
-                if self._next_ns:
-                    self._tell(f"{time_ns / 1e9:6.1f} s  {self._state()}")
-                self._next_ns = time_ns + _LINE_EVERY_NS
+        self._time_ns = record.t
+        if isinstance(record.event, _NEWS):
+            self._new_ns = record.t
+        if line := self._note(record):
+            self._say(line)
 
     def close(self) -> None:
-        if self._bar is not None:
-            self._bar.show(self._done(), self._state())
-            self._bar.close()
-            self._bar = None
+        end(self._activity)
 
     def _note(self, record: Record) -> str:
         """Count it; the line that it is worth, if any."""
@@ -135,23 +129,23 @@ class Progress:
     def _quality(self) -> str:
         return "" if self._accuracy is None else f", accuracy {self._accuracy:.1%}"
 
-    def _state(self) -> str:
-        done = sum(count == len(workers_in(self._plan, number)) for number, count in self._completed.items())
+    def state(self) -> State:
+        done = sum(count == len(workers_in(self._plan, number)) for number, count in list(self._completed.items()))
         text = f"iteration {min(done + 1, self._iterations)} of {self._iterations}"
         if self._counts_messages:
             text += f", {self._received:,} of {self._results * self._workers:,} results"
-        return f"{text}, {amount(self._struck, 'strike')}, {amount(self._went_back, 'retransmission')}{self._quality()}"
+        text += f", {amount(self._struck, 'strike')}, {amount(self._went_back, 'retransmission')}{self._quality()}"
+        if self._time_ns - self._new_ns > max(_LONG_NS, self._new_ns):
+            text += f", nothing arrived since {seconds(self._new_ns / 1e9)}"
+        return State(text, self._done())
 
-    def _tell(self, line: str) -> None:
-        if self._bar is not None:
-            self._bar.say(line)
-        else:
-            self._stream.writelines(f"{row}\n" for row in fold_laid_out(line, columns(self._stream)))
-            self._stream.flush()
-
-    def _done(self) -> float:
-        """0 to 1"""
+    def _done(self) -> float | None:
+        """0 to 1. Where neither results nor iterations say it: by the time that the job needs without faults, as long
+        as that is not nearly over."""
         if self._counts_messages:
-            return self._received / max(1, self._results * self._workers)
-        total = sum(worker.workload.iterations for worker in self._plan.workers)
-        return sum(self._completed.values()) / max(1, total)
+            done = self._received / max(1, self._results * self._workers)
+        else:
+            total = sum(worker.workload.iterations for worker in self._plan.workers)
+            done = sum(list(self._completed.values())) / max(1, total)
+        by_time = self._time_ns / max(1.0, self._about_ns)
+        return done if done else by_time if by_time < _NEARLY else None

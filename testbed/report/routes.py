@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.report.lines import Line, bits_per_second
+from testbed.report.lines import Line
+from testbed.terminal.numbers import bits_per_second, seconds
 
 __all__ = ["route_lines"]
 
@@ -17,17 +18,16 @@ def route_lines(metrics: dict[str, Any]) -> list[Line]:
         (change["at_s"], f"no plan without what is gone, so the routes stayed: {change['reason']}", "unknown")
         for change in routing.get("unroutable", ())
     ]
-    lines = [Line(text, style, 2, f"{at_s:.3f} s", 10) for at_s, text, style in sorted(changes)]
+    lines = [Line(text, style, 2, seconds(at_s), 10) for at_s, text, style in sorted(changes)]
     return [Line(""), Line("Links and switches that went away or came back", "head"), *lines] if lines else []
 
 
 def _replanned(change: dict[str, Any]) -> str:
-    text = f"new routes {change['installed_s'] - change['at_s']:.3f} s later, "
+    text = f"new routes {seconds(change['installed_s'] - change['at_s'])} later, "
     if change["first_sum_s"] is None:
         return f"{text}no sum by them"
-    text += f"the first sum by them after {change['first_sum_s']:.3f} s"
+    text += f"the first sum by them after {seconds(change['first_sum_s'])}"
     if change["recovered_s"] is None:
         return f"{text}, never at 90 % of the planned {bits_per_second(change['planned_bps'])}"
-    return (
-        f"{text}, at 90 % of the planned {bits_per_second(change['planned_bps'])} after {change['recovered_s']:.3f} s"
-    )
+    planned = bits_per_second(change["planned_bps"])
+    return f"{text}, at 90 % of the planned {planned} after {seconds(change['recovered_s'])}"

@@ -7,13 +7,17 @@ from typing import Any
 from testbed.figures.timers import MUCH
 from testbed.report.lines import Line
 from testbed.scenario.names import MOST_DILATION
+from testbed.terminal.numbers import seconds
 
 __all__ = ["unknown_speed", "waited"]
 
 
 def waited(result: dict[str, Any]) -> list[Line]:
     """That timers took much of the time, and what to change."""
-    share, seconds = (metrics := result["metrics"]).get("jct", {}).get("timers"), metrics.get("jct", {}).get("timers_s")
+    share, waited_s = (
+        (metrics := result["metrics"]).get("jct", {}).get("timers"),
+        metrics.get("jct", {}).get("timers_s"),
+    )
     if share is None or share <= MUCH:
         return []
     parts = result.get("timers", [])
@@ -26,10 +30,10 @@ def waited(result: dict[str, Any]) -> list[Line]:
         if advice
         else "a longer job or fewer losses make their share smaller"
     )
-    trips = ", ".join(f"{part['worst_round_trip_ns'] / 1e6:.3g} ms" for part in parts)
+    trips = ", ".join(seconds(part["worst_round_trip_ns"] / 1e9) for part in parts)
     return [
         Line(
-            f"timers took {share:.0%} of that ({seconds:.3g} s): hosts waited for {named}; the worst queueing round "
+            f"timers took {share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing round "
             f"trip is {trips}; {way}",
             "unknown",
             2,

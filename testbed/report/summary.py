@@ -7,12 +7,13 @@ from typing import Any
 
 from testbed.checkers.refused import refused_text
 from testbed.report.jobs import job_lines
-from testbed.report.lines import Line, amount, bits_per_second, byte_size
+from testbed.report.lines import Line
 from testbed.report.routes import route_lines
 from testbed.report.speed import unknown_speed, waited
 from testbed.report.witnesses import exact_words, slower_code
 from testbed.terminal.folding import joined
-from testbed.terminal.words import times
+from testbed.terminal.numbers import bits_per_second, byte_size, seconds
+from testbed.terminal.words import amount, times
 from workloads.native.account import NATIVE
 
 __all__ = ["Line", "amount", "bits_per_second", "byte_size", "summary_lines"]
@@ -105,7 +106,7 @@ def _faults(result: dict[str, Any]) -> list[Line]:
 
 
 def _share(rate: float) -> str:
-    return f"{100 * rate:.4g} %"
+    return f"{100 * rate:.3g} %"
 
 
 def _times(fault: dict[str, Any]) -> str:
@@ -114,10 +115,10 @@ def _times(fault: dict[str, Any]) -> str:
     windows, struck = fault.get("active_s"), fault.get("struck_s")
     if not windows or struck is None:
         return ""
-    when = f"{windows[0][0]:g} to {windows[0][1]:g} s"
+    when = f"{seconds(windows[0][0])} to {seconds(windows[0][1])}"
     if len(windows) > 1:
-        when += f", {amount(len(windows), 'time')} until {windows[-1][1]:g} s"
-    at = f"at {struck[0]:.3f} s" if struck[0] == struck[1] else f"from {struck[0]:.3f} to {struck[1]:.3f} s"
+        when += f", {amount(len(windows), 'time')} until {seconds(windows[-1][1])}"
+    at = f"at {seconds(struck[0])}" if struck[0] == struck[1] else f"from {seconds(struck[0])} to {seconds(struck[1])}"
     return f"; active {when}, strikes {at}"
 
 
@@ -247,11 +248,11 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     if metrics["jct_s"] is None:
         lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
     elif metrics["goodput_bps"] is None and len(several) > 1:
-        lines.append(Line(f"the last job completed after {metrics['jct_s']:.3f} s", "", 2))
+        lines.append(Line(f"the last job completed after {seconds(metrics['jct_s'])}", "", 2))
     elif metrics["goodput_bps"] is not None and bound:
         lines.append(
             Line(
-                f"job completed in {metrics['jct_s']:.3f} s; goodput {bits_per_second(metrics['goodput_bps'])} of "
+                f"job completed in {seconds(metrics['jct_s'])}; goodput {bits_per_second(metrics['goodput_bps'])} of "
                 f"gradient per worker, the links' bound is {bits_per_second(bound)} "
                 f"({metrics['goodput_bps'] / bound:.1%})",
                 "",
@@ -287,9 +288,9 @@ def _beside(result: dict[str, Any]) -> list[Line]:
     if twin is None or twin["left_out"] or not twin["jct_s"] or twin["own_jct_s"] is None:
         return []
     low, high = twin["jct_s"][0], twin["jct_s"][-1]
-    beside = f"{low:.3f} s" if twin["runs"] == 1 else f"{low:.3f} to {high:.3f} s in {twin['runs']} runs"
+    beside = seconds(low) if twin["runs"] == 1 else f"{seconds(low)} to {seconds(high)} in {twin['runs']} runs"
     off = "" if twin["deviation"] is None else f", {twin['deviation']:+.1%}"
-    return [Line(f"its twin in virtual time: {beside}{off}; it took {twin['took_s']:.1f} s to run", "", 2)]
+    return [Line(f"its twin in virtual time: {beside}{off}; it took {seconds(twin['took_s'])} to run", "", 2)]
 
 
 def _tenants(result: dict[str, Any]) -> list[Line]:

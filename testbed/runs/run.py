@@ -44,6 +44,7 @@ from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import code_words, is_own_program, with_stock_code
+from testbed.terminal.activity import doing
 from testbed.terminal.stream import shown_path
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
@@ -182,15 +183,17 @@ def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
     with scratch() as folder:
         if scenario.world != "simulated":
             return run_scenario(scenario, folder / "run").document | {"replay": replay}
-        plan, records = make_plan(scenario), list[Record]()
+        with doing("planning"):
+            plan, records = make_plan(scenario), list[Record]()
         require_memory(plan)
         # Nobody reads these captures but the checkers: files would be written, and read, for nothing.
         taps = _memory_taps(plan)
         facts = _simulated(taps).run(plan, folder, records.append)
         captures = facts.captures if taps is None else tuple(taps.values())
         facts = replace(facts, environment=facts.environment | versions_of(scenario))
-        context = CheckContext(facts.plan or plan, sort_history(records), captures)
-        return judge(context, facts, world=scenario.world, replay=replay)
+        with doing("judging"):
+            context = CheckContext(facts.plan or plan, sort_history(records), captures)
+            return judge(context, facts, world=scenario.world, replay=replay)
 
 
 def _memory_taps(plan: Plan) -> dict[str, MemoryTap] | None:
@@ -229,23 +232,29 @@ def _run_in(
         began = time.monotonic()
         facts = world.run(plan, run_dir, on_record)
         took_s = time.monotonic() - began
-    history = sort_history(log.records)
-    facts = replace(facts, environment=facts.environment | versions_of(scenario))
-    plan = facts.plan or plan
-    context = CheckContext(plan, history, facts.captures)
+    with doing("reading the history"):
+        history = sort_history(log.records)
+        facts = replace(facts, environment=facts.environment | versions_of(scenario))
+        plan = facts.plan or plan
+        context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     verb = getattr(world, "replay_verb", "run")  # likewise
     words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
-    beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say) if twin and has_twin(world) else None
-    document = judge(
-        context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried,
-        more=tuple(own.values()),
-    )  # fmt: skip
-    write_file(run_dir / "result.json", to_json(document))
-    write_file(run_dir / "junit.xml", junit_xml(document, took_s))
-    kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
-    write_file(run_dir / "report.html", html_report(document, history, plan.scenario, about(run_dir)))
+    beside = None
+    if twin and has_twin(world):
+        with doing("running the same plan in virtual time"):
+            beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say)
+    with doing("judging"):
+        document = judge(
+            context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried,
+            more=tuple(own.values()),
+        )  # fmt: skip
+    with doing("writing the report"):
+        write_file(run_dir / "result.json", to_json(document))
+        write_file(run_dir / "junit.xml", junit_xml(document, took_s))
+        kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
+        write_file(run_dir / "report.html", html_report(document, history, plan.scenario, about(run_dir)))
     return RunResult(document, history, run_dir, kept, took_s)
 
 

@@ -1,10 +1,17 @@
 """Scenario files: from YAML to one frozen value, and back."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from testbed.reading.problems import InvalidScenario
-from testbed.scenario.builtin import builtin_names
-from testbed.scenario.dump import dump_scenario
-from testbed.scenario.loader import load_scenario, parse_scenario
-from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from testbed.scenario.builtin import builtin_names
+    from testbed.scenario.dump import dump_scenario
+    from testbed.scenario.loader import load_scenario, parse_scenario
+    from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 
 __all__ = [
     "InvalidScenario",
@@ -17,3 +24,17 @@ __all__ = [
     "load_scenario",
     "parse_scenario",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Job": ".model",
+        "Scenario": ".model",
+        "SwitchOptions": ".model",
+        "Transport": ".model",
+        "builtin_names": ".builtin",
+        "dump_scenario": ".dump",
+        "load_scenario": ".loader",
+        "parse_scenario": ".loader",
+    },
+)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
 from testbed.reading.problems import closest, show
 from workloads.errors import ScenarioError
 
-__all__ = ["builtin_names", "find_scenario"]
+__all__ = ["builtin_names", "builtin_summaries", "find_scenario", "top_keys"]
 
 _TOP = Path(str(files("playbooks"))).parent
 _FOLDER = Path("playbooks") / "scenarios"
@@ -17,6 +18,22 @@ _FOLDER = Path("playbooks") / "scenarios"
 def builtin_names() -> tuple[str, ...]:
     """In alphabetical order."""
     return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
+
+
+def builtin_summaries() -> Iterator[tuple[str, str, str]]:
+    """(name, description, expected verdict) of each. Nothing of the files is checked: tests load them all."""
+    for name in builtin_names():
+        keys = top_keys(_TOP / _FOLDER / f"{name}.yaml")
+        yield name, keys.get("description", ""), keys.get("expect", "pass")
+
+
+def top_keys(path: Path) -> dict[str, str]:
+    """The words at the top of a YAML file of ours."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # without libyaml it takes ten times as long
+    data = yaml.load(path.read_text(encoding="utf-8"), loader)
+    return {key: value for key, value in data.items() if isinstance(value, str)}
 
 
 def find_scenario(name_or_path: str) -> tuple[Path, str]:

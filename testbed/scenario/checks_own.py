@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.known import protocol_of
+from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
-from testbed.scenario.protocol import protocol_names
 from workloads.errors import ScenarioError
 
 __all__ = ["check_collective"]

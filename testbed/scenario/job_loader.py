@@ -25,8 +25,8 @@ from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
 from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of, protocols
+from testbed.scenario.named import protocol_names
 from testbed.scenario.own_code import is_own_code
-from testbed.scenario.protocol import protocol_names
 from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from switch_nodes.kinds import program_kinds
-from testbed.scenario.own_code import is_own_code
-from testbed.scenario.own_protocol import load_protocol
-from testbed.scenario.protocol import Protocol, Traits, protocol_names
+from testbed.scenario.named import protocol_names
 from workloads.errors import InternalError
+
+if TYPE_CHECKING:
+    from switch_nodes.kinds import ProgramKind
+    from testbed.scenario.protocol import Protocol, Traits
 
 __all__ = [
     "Listed",
     "collectives",
     "names_where",
     "programs",
-    "protocol_names",
     "protocol_of",
     "protocols",
     "traits_of",
@@ -30,11 +30,13 @@ _PACKAGE = "testbed.protocols"
 def protocol_of(collective: str) -> Protocol:
     """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError
     for a file that does not have it."""
-    if is_own_code(collective):
+    if ":" in collective:  # as own_code.is_own_code; which these names do not need
+        from testbed.scenario.own_protocol import load_protocol
+
         return load_protocol(collective)
     if collective not in protocol_names():
         raise InternalError(f"there is no collective {collective!r}")
-    return cast(Protocol, import_module(f"{_PACKAGE}.{collective}").PROTOCOL)
+    return cast("Protocol", import_module(f"{_PACKAGE}.{collective}").PROTOCOL)
 
 
 def traits_of(collective: str) -> Traits:
@@ -75,17 +77,23 @@ class Listed(Mapping[str, str]):
         return len(self._names())
 
 
+def _program_kinds() -> Mapping[str, ProgramKind]:
+    from switch_nodes.kinds import program_kinds
+
+    return program_kinds()
+
+
 def _program_names() -> tuple[str, ...]:
     """In the order of the protocols that they serve; those that only forward last."""
-    kinds = program_kinds()
+    kinds = _program_kinds()
     served = dict.fromkeys(name for protocol in protocols() for name in protocol.programs)
     return tuple(sorted(served, key=lambda name: not kinds[name].sums))
 
 
 def _chosen_programs() -> tuple[str, ...]:
-    return tuple(kind.name for kind in program_kinds().values() if kind.summary)
+    return tuple(kind.name for kind in _program_kinds().values() if kind.summary)
 
 
 collectives = Listed(protocol_names, lambda name: protocol_of(name).summary, protocol_names)
-programs = Listed(_program_names, lambda name: program_kinds()[name].summary, _chosen_programs)
+programs = Listed(_program_names, lambda name: _program_kinds()[name].summary, _chosen_programs)
 """that a scenario can choose"""

@@ -7,9 +7,10 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
 
+from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_code import guarded, load_own
-from testbed.scenario.protocol import Protocol, protocol_names
+from testbed.scenario.protocol import Protocol
 from workloads.errors import ScenarioError
 
 __all__ = ["COLLECTIVE_KEY", "load_protocol"]

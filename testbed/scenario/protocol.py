@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.reading.known import Section
 
-__all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Subject", "Traits", "protocol_names"]
+__all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Subject", "Traits"]
 
 SectionCheck: TypeAlias = Callable[..., None]
 """Checks what must hold between sections of a scenario file. Its parameters name what it needs
@@ -189,8 +188,3 @@ class Protocol:
     like: str = ""
     """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in
     its place"""
-
-
-def protocol_names() -> tuple[str, ...]:
-    """Of ours, as their folder has them, which is above: its modules bind parts of higher floors."""
-    return cast(tuple[str, ...], import_module("testbed.protocols").names())

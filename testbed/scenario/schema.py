@@ -11,7 +11,7 @@ from testbed.reading.sections import keys_of, names_of
 from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import protocol_names
+from testbed.scenario.named import protocol_names
 from testbed.scenario.transport import Transport
 
 __all__ = ["scenario_schema"]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.strategies.measure import Fabric, Measured
+from testbed.terminal.numbers import bits_per_second, byte_size, seconds
 from testbed.terminal.tables import table_lines
-from testbed.terminal.words import amount, byte_size
+from testbed.terminal.words import amount
 from workloads.strategies import Chain, Point
 from workloads.strategies.chain import show_strategy
 from workloads.strategies.costs import Devices
@@ -68,10 +69,10 @@ class Rows:
         chain, devices = self.chain, self.devices
         yield (
             f"{chain.name or 'chain'}: {amount(len(chain.operators), 'operator')}, {byte_size(chain.weights_bytes)} of "
-            f"weights, {_seconds(chain.compute_ns / 1e9)} of computing on one device"
+            f"weights, {seconds(chain.compute_ns / 1e9)} of computing on one device"
         )
         yield (
-            f"{devices.count} devices of {devices.bytes_per_s * 8 / 1e9:,.4g} Gbit/s of payload each; an all-reduce "
+            f"{devices.count} devices of {bits_per_second(devices.bytes_per_s * 8)} of payload each; an all-reduce "
             f"sends {devices.factor:g} of a vector"
         )
         if self.fabric is not None:
@@ -98,13 +99,13 @@ class Rows:
         words = show_strategy(row.point.strategy).replace(",", ", ")
         cells = [
             words if row.is_best else f"{words} *", byte_size(round(price.memory_bytes)),
-            byte_size(round(price.sent_bytes)), _seconds(price.time_s),
+            byte_size(round(price.sent_bytes)), seconds(price.time_s),
         ]  # fmt: skip
         if self.fabric is not None:
             took = None if found is None else found.time_s
             ratio = row.ratio
             cells += [
-                "-" if took is None else _seconds(took),
+                "-" if took is None else seconds(took),
                 "-" if ratio is None else f"{ratio:.3f}",
                 "-" if found is None else found.verdict,
             ]
@@ -148,11 +149,3 @@ def to_csv(rows: Rows) -> str:
     writer.writeheader()
     writer.writerows(row.values() for row in rows.rows)
     return out.getvalue()
-
-
-def _seconds(seconds: float) -> str:
-    """Four digits."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds * 1e9:.4g} ns"

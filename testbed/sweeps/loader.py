@@ -7,7 +7,6 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,18 @@ from testbed.reading.problems import KeyPath, Place, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario.builtin import builtin_names
 from testbed.sweeps.axes import Axis, read_axis
+from testbed.sweeps.builtin import SWEEPS, builtin_sweeps, sweep_file
 from testbed.sweeps.model import MAX_TASKS, MODELS, SWEEP_NAME, Sweep
 from testbed.sweeps.parameters import FAMILIES, algorithms_of, family_of
 from testbed.sweeps.scenario_loader import SweepWords, read_scenario_sweep, with_words
 from testbed.sweeps.scenario_model import ScenarioSweep
 from workloads.errors import ScenarioError
 
-__all__ = ["SWEEP_KEYS", "builtin_sweeps", "describe_sweep", "load_sweep"]
+__all__ = ["SWEEP_KEYS", "load_sweep"]
 
 SWEEP_KEYS = ("name", "description", "model", "algorithms", "parameters")
 
-_TOP = Path(str(files("playbooks"))).parent
 _NO_WORDS = SweepWords()
-_FOLDER = Path("playbooks") / "sweeps"
-
-
-def builtin_sweeps() -> tuple[str, ...]:
-    """In alphabetical order."""
-    return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
 
 
 def load_sweep(
@@ -57,16 +50,10 @@ def load_sweep(
     return _scenario_sweep(data, places, "tb sweep", Path())
 
 
-def describe_sweep(name: str) -> str:
-    """The description of a built-in."""
-    return load_sweep(name).description
-
-
 def _sweep_file(target: str) -> tuple[Path | None, str]:
     """(file, as messages call it); None: not the name of a sweep, but maybe of a scenario."""
     if target in builtin_sweeps():
-        relative = _FOLDER / f"{target}.yaml"
-        return _TOP / relative, relative.as_posix()
+        return sweep_file(target), (SWEEPS / f"{target}.yaml").as_posix()
     if "/" in target or target.endswith((".yaml", ".yml")) or Path(target).exists():
         return Path(target), target
     if target in builtin_names():

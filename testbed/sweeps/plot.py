@@ -10,6 +10,7 @@ from pathlib import Path
 from testbed.sweeps.analysis import Point, by_point
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
+from testbed.terminal.numbers import scale_of, tick
 
 __all__ = ["svg", "write_svg"]
 
@@ -69,8 +70,11 @@ def _chart(finished: Finished, points: Sequence[Point], along: str, title: str) 
     parts = [f'<text x="{_LEFT}" y="14">{escape(title)}</text>']
     for power in range(low, high + 1):
         _, y = at(min(xs), 10.0**power)
+        scale, unit = scale_of(10.0**power, "s")
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 16}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{_LEFT - 4}" y="{y + 3:.1f}" text-anchor="end">1e{power}</text>')
+        parts.append(
+            f'<text x="{_LEFT - 4}" y="{y + 3:.1f}" text-anchor="end">{tick(10.0**power / scale)} {unit}</text>'
+        )
     for x in xs:
         right, _ = at(x, 10.0**low)
         parts.append(

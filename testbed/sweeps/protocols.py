@@ -11,8 +11,9 @@ from testbed.reading.problems import closest, show
 from testbed.reading.sections import names_of
 from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.model import Job
+from testbed.scenario.named import protocol_names
 from testbed.scenario.owned_keys import foreign_keys
-from testbed.scenario.protocol import Protocol, protocol_names
+from testbed.scenario.protocol import Protocol
 from testbed.scenario.transport import Transport
 from workloads.errors import ScenarioError
 

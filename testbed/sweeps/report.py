@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.comparison.units import show_time
 from testbed.sweeps.analysis import Crossover, Point, best_counts, by_point, crossovers
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
+from testbed.terminal.numbers import seconds, significant
 from testbed.terminal.stream import PROSE
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
@@ -108,7 +108,7 @@ def _gains(finished: Finished, points: Sequence[Point], width: int) -> Iterator[
     down, across = table_axes(finished)
     if across is None:
         for point in points:
-            times = ", ".join(f"{name} {show_time(seconds)}" for name, seconds in point.seconds.items())
+            times = ", ".join(f"{name} {seconds(took_s)}" for name, took_s in point.seconds.items())
             yield f"  {times}"
         return
     base, known = finished.sweep.algorithms[0], FAMILIES[finished.sweep.family]
@@ -145,7 +145,11 @@ def _crossovers(found: list[Crossover], title: str, width: int) -> Iterator[str]
         if item.found is None:
             shown[0] = f"{item.wins} always here"
         off = f"{item.found / item.closed - 1:+.2%}" if item.found and item.closed else ""
-        limit = [] if along_alpha else [f"{threshold_ratio(item.values['gpus'], item.values['gpus_per_machine']):.3f}"]
+        limit = (
+            []
+            if along_alpha
+            else [f"{significant(threshold_ratio(item.values['gpus'], item.values['gpus_per_machine']))}"]
+        )
         rows.append([*there, *shown, off, *limit])
     rest = [] if along_alpha else ["for every size"]
     if rows:
@@ -157,7 +161,7 @@ def _crossovers(found: list[Crossover], title: str, width: int) -> Iterator[str]
 def _length(value: float | None, along_alpha: bool) -> str:
     if value is None or not math.isfinite(value):
         return "none"
-    return show_time(value) if along_alpha else f"{value:.3f}"
+    return seconds(value) if along_alpha else significant(value)
 
 
 def _table(head: list[str], rows: list[list[str]], width: int, keys: int) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.comparison.units import show_figure, time_unit
+from testbed.comparison.units import show_figure
 from testbed.sweeps.statistics import Summary
+from testbed.terminal.numbers import scale_of, significant
 
 __all__ = ["show_summary"]
 
@@ -17,5 +18,6 @@ def show_summary(figure: str, summary: Summary | None) -> str:
     if not figure.endswith("_s"):
         low, high = show_figure(figure, summary.low), show_figure(figure, summary.high)
         return f"{show_figure(figure, summary.median)} ({low} to {high})"
-    unit, scale = time_unit(summary.median)
-    return f"{summary.median / scale:.4g} {unit} ({summary.low / scale:.4g} to {summary.high / scale:.4g})"
+    scale, unit = scale_of(summary.median, "s")
+    low, high = significant(summary.low / scale), significant(summary.high / scale)
+    return f"{significant(summary.median / scale)} {unit} ({low} to {high})"

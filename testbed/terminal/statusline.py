@@ -26,10 +26,14 @@ class StatusLine:
         self._stream = stream
         self._shown = ""
 
-    def show(self, done: float, text: str) -> None:
-        """`done`: 0 to 1."""
-        done = min(1.0, max(0.0, done))
+    def show(self, done: float | None, text: str) -> None:
+        """`done`: 0 to 1; None: there is no bar."""
         room = columns(self._stream) - 1
+        if done is None:
+            self._shown = _cut(text, room)
+            self._write(f"{_ERASE}{self._shown}")
+            return
+        done = min(1.0, max(0.0, done))
         full = round(done * _BAR)
         bar = f"{_FULL}{self._mark() * full}{_PLAIN}{_EMPTY}{self._mark() * (_BAR - full)}{_PLAIN}"
         rest = _cut(f" {done:4.0%} {text}", room - _BAR)

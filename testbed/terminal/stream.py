@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from testbed.terminal.activity import hide
 from testbed.terminal.folding import fold_laid_out, fold_lines
 
 __all__ = ["PROSE", "columns", "complain", "is_terminal", "prose_columns", "say", "shown_path", "wants_color"]
@@ -48,6 +49,7 @@ def wants_color(stream: TextIO, no_color: bool = False) -> bool:
 
 def complain(*lines: str) -> None:
     """On stderr: folded on a terminal; elsewhere each line stays one, so that it can be searched for."""
+    hide()
     width = columns(sys.stderr)
     for line in lines:
         for part in line.splitlines() or [""]:
@@ -58,6 +60,7 @@ def complain(*lines: str) -> None:
 
 def say(*lines: str, stream: TextIO | None = None) -> None:
     """On stdout, or on `stream`, folded to its width."""
+    hide()
     where = sys.stdout if stream is None else stream
     where.writelines(f"{row}\n" for row in fold_lines(lines, columns(where)))
     where.flush()

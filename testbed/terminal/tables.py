@@ -6,6 +6,8 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterator, Sequence
 
+from testbed.terminal.folding import fold
+
 __all__ = ["table_lines"]
 
 _BETWEEN = 2
@@ -26,10 +28,14 @@ def table_lines(
 ) -> Iterator[str]:
     """Lines of at most `width` columns. Columns of numbers stand to the right, those of `text` to the left. Cells are
     folded between words, but for those of numbers, which never are. Where the longest words alone are too wide, the
-    columns come in several tables, each with the first `keys` columns. `group`: an empty line wherever the first column
-    changes."""
+    columns come in several tables, each with the first `keys` columns; where even one column has no room next to them,
+    each row comes as lines of `name: cell`. `group`: an empty line wherever the first column changes."""
     whole = [[cell if index in text else cell.replace(" ", _HARD) for index, cell in enumerate(row)] for row in rows]
-    for number, part in enumerate(_parts(head, whole, width - indent, keys)):
+    least = [_longest_word([head[index], *(row[index] for row in whole)]) for index in range(len(head))]
+    if sum(least[:keys]) + _BETWEEN * keys + max(least[keys:], default=0) > width - indent:
+        yield from _records(head, rows, width, indent)
+        return
+    for number, part in enumerate(_parts(least, width - indent, keys)):
         if number:
             yield ""
         shown = [[row[index] for index in part] for row in whole]
@@ -37,12 +43,22 @@ def table_lines(
         yield from _render([head[index] for index in part], shown, sides, width, indent, group)
 
 
-def _parts(head: Sequence[str], rows: Sequence[Sequence[str]], room: int, keys: int) -> Iterator[list[int]]:
+def _records(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, indent: int) -> Iterator[str]:
+    """A row after the other, a line for each column that has something."""
+    for number, row in enumerate(rows):
+        if number:
+            yield ""
+        for name, cell in zip(head, row, strict=True):
+            if cell:
+                first = " " * indent + (f"{name}: " if name else "")
+                yield from (line.rstrip() for line in fold(cell, width, first, " " * (indent + 2)))
+
+
+def _parts(least: Sequence[int], room: int, keys: int) -> Iterator[list[int]]:
     """Columns of each table."""
-    least = [_longest_word([head[index], *(row[index] for row in rows)]) for index in range(len(head))]
     first = list(range(keys))
     part = list(first)
-    for index in range(keys, len(head)):
+    for index in range(keys, len(least)):
         if part != first and sum(least[at] + _BETWEEN for at in (*part, index)) - _BETWEEN > room:
             yield part
             part = list(first)

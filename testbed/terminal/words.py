@@ -1,11 +1,10 @@
-"""Numbers and amounts as people read them: one spelling of thousands, plurals, rates and sizes, wherever something is
-told."""
+"""Amounts in words: one spelling of thousands and plurals. Quantities with units are in `numbers`."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["amount", "bits_per_second", "byte_size", "first_sentence", "times", "violations"]
+__all__ = ["amount", "first_sentence", "times", "violations"]
 
 _END_OF_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9`\"])")
 
@@ -23,20 +22,6 @@ def times(count: int) -> str:
 def violations(found: list[str]) -> str:
     """`2 violations; first: ...`"""
     return f"{amount(len(found), 'violation')}; first: {found[0]}"
-
-
-def bits_per_second(rate: float) -> str:
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if rate >= size:
-            return f"{rate / size:.1f} {unit}"
-    return f"{rate:.0f} bit/s"
-
-
-def byte_size(size: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= scale:
-            return f"{size / scale:.2f} {unit}"
-    return amount(size, "byte")
 
 
 def first_sentence(text: str) -> str:

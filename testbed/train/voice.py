@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from testbed.terminal.activity import hide
 from testbed.terminal.stream import say
 
 __all__ = ["PrintedVoice"]
@@ -28,6 +29,7 @@ class PrintedVoice:
         if self._quiet:
             return
         for line in text.splitlines():
+            hide()
             if line.startswith(" "):  # to be copied: never folded
                 self._stream.write(f"{line}\n")
             else:
@@ -37,6 +39,7 @@ class PrintedVoice:
     def rank(self, rank: int, text: str, is_error: bool) -> None:
         self._ranks_spoke = self._ranks_spoke or not is_error
         stream = sys.stderr if is_error else self._stream
+        hide()
         stream.write(f"[rank {rank}] {text}\n")
         stream.flush()
 

@@ -18,6 +18,8 @@ from testbed.history.events import TrafficStarted
 from testbed.history.records import make_record
 from testbed.history.training_events import RankStepped, StoreCollectives
 from testbed.plan import Plan
+from testbed.terminal.activity import State, doing
+from testbed.terminal.words import amount
 from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
@@ -90,7 +92,8 @@ class _Training(ABC):
             self._conversation = Conversation(self._server, self._voice, options.command, size)
             try:
                 self._conversation.begin(path, folder)
-                facts = self._live()
+                with doing(self._state):
+                    facts = self._live()
             finally:
                 self._conversation.close()
                 self._server.close()
@@ -100,6 +103,9 @@ class _Training(ABC):
             folder.rmdir()
         pieces = 0 if self._server.network is None else self._server.network.iterations
         return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
+
+    def _state(self) -> State:
+        return State(f"{amount(self._server.summed, 'all-reduce')} so far")
 
     @abstractmethod
     def _live(self) -> RunFacts:

@@ -1,6 +1,21 @@
 """The worker side of ATP and ESA."""
 
-from workloads.atp.config import AtpConfig
-from workloads.atp.worker import AtpWorker
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from workloads.atp.config import AtpConfig
+    from workloads.atp.worker import AtpWorker
 
 __all__ = ["AtpConfig", "AtpWorker"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "AtpConfig": ".config",
+        "AtpWorker": ".worker",
+    },
+)

@@ -1,7 +1,26 @@
 """The worker side of GRID: gradients that are sent to chosen switches at planned rates."""
 
-from workloads.grid.config import Destination, GridConfig, GridOrders
-from workloads.grid.node_shares import NodeShare, ShareTable
-from workloads.grid.worker import GridWorker
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from workloads.grid.config import Destination, GridConfig, GridOrders
+    from workloads.grid.node_shares import NodeShare, ShareTable
+    from workloads.grid.worker import GridWorker
 
 __all__ = ["Destination", "GridConfig", "GridOrders", "GridWorker", "NodeShare", "ShareTable"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Destination": ".config",
+        "GridConfig": ".config",
+        "GridOrders": ".config",
+        "GridWorker": ".worker",
+        "NodeShare": ".node_shares",
+        "ShareTable": ".node_shares",
+    },
+)

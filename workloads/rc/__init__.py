@@ -1,15 +1,56 @@
 """RoCE v2 reliable connections (RC) as sans-I/O Machines: requester, responder, queue pair, endpoint."""
 
-from workloads.rc.answers import Answer
-from workloads.rc.endpoint import PORT, RcEndpoint
-from workloads.rc.recovery import MAX_WINDOW, rto_ns
-from workloads.rc.requester import Requester
-from workloads.rc.requester_table import REQUESTER_TABLE
-from workloads.rc.responder import Responder
-from workloads.rc.responder_table import RESPONDER_TABLE
-from workloads.rc.verbs import SUCCESS, Completion, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from workloads.rc.answers import Answer
+    from workloads.rc.endpoint import PORT, RcEndpoint
+    from workloads.rc.recovery import MAX_WINDOW, rto_ns
+    from workloads.rc.requester import Requester
+    from workloads.rc.requester_table import REQUESTER_TABLE
+    from workloads.rc.responder import Responder
+    from workloads.rc.responder_table import RESPONDER_TABLE
+    from workloads.rc.verbs import SUCCESS, Completion, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
 
 __all__ = [
-    "MAX_WINDOW", "PORT", "REQUESTER_TABLE", "RESPONDER_TABLE", "SUCCESS", "Answer", "Completion", "RcEndpoint",
-    "ReceiveCompleted", "ReceiveRequest", "Requester", "Responder", "SendCompleted", "SendRequest", "rto_ns",
-]  # fmt: skip
+    "MAX_WINDOW",
+    "PORT",
+    "REQUESTER_TABLE",
+    "RESPONDER_TABLE",
+    "SUCCESS",
+    "Answer",
+    "Completion",
+    "RcEndpoint",
+    "ReceiveCompleted",
+    "ReceiveRequest",
+    "Requester",
+    "Responder",
+    "SendCompleted",
+    "SendRequest",
+    "rto_ns",
+]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "Answer": ".answers",
+        "Completion": ".verbs",
+        "MAX_WINDOW": ".recovery",
+        "PORT": ".endpoint",
+        "REQUESTER_TABLE": ".requester_table",
+        "RESPONDER_TABLE": ".responder_table",
+        "RcEndpoint": ".endpoint",
+        "ReceiveCompleted": ".verbs",
+        "ReceiveRequest": ".verbs",
+        "Requester": ".requester",
+        "Responder": ".responder",
+        "SUCCESS": ".verbs",
+        "SendCompleted": ".verbs",
+        "SendRequest": ".verbs",
+        "rto_ns": ".recovery",
+    },
+)

@@ -1,6 +1,24 @@
 """The parameter server behind switches that aggregate: merging rules, result cache, reminders."""
 
-from workloads.server.config import Reset, ServedJob, ServedMember, ServerConfig
-from workloads.server.machine import ParameterServer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from workloads.server.config import Reset, ServedJob, ServedMember, ServerConfig
+    from workloads.server.machine import ParameterServer
 
 __all__ = ["ParameterServer", "Reset", "ServedJob", "ServedMember", "ServerConfig"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "ParameterServer": ".machine",
+        "Reset": ".config",
+        "ServedJob": ".config",
+        "ServedMember": ".config",
+        "ServerConfig": ".config",
+    },
+)

@@ -39,6 +39,11 @@ class Agenda:
             self.step()
         return True
 
+    @property
+    def reached(self) -> int:
+        """ns; also for another thread."""
+        return self.now
+
     def next_time(self) -> int | None:
         return self._heap[0][0] if self._heap else None
 

@@ -31,6 +31,8 @@ from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
+from testbed.terminal.activity import State, doing
+from testbed.terminal.numbers import seconds
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
@@ -136,6 +138,10 @@ class Simulation:
     def packet_hops(self) -> int:
         """Frames that went over a wire so far, each wire counted."""
         return sum(wire.frames for wire in self._wires.values())
+
+    def state(self) -> State:
+        """How far it is, also for another thread while the compiled loop runs."""
+        return State(f"{seconds(self.agenda.reached / 1e9)} of virtual time, {self.packet_hops:,} packet hops")
 
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
@@ -326,9 +332,9 @@ class SimulatedWorld:
         taps: Mapping[str, Tap] = files if self._taps is None else self._taps
         try:
             with blame(plan.scenario.job.collective, "protocol"):
-                with must_answer():
+                with must_answer(), doing(f"setting up {len(plan.scenario.topology.nodes):,} nodes"):
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
-                with must_answer(), moving(partial(getattr, simulation.agenda, "now")):
+                with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
             is_native = simulation.is_native
             del simulation

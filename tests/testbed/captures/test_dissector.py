@@ -14,8 +14,8 @@ from testbed.captures.dissector import dissector
 from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
+from testbed.scenario.named import protocol_names
 from testbed.scenario.names import RECOVERIES
-from testbed.scenario.protocol import protocol_names
 from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
 from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram

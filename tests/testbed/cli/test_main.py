@@ -177,14 +177,42 @@ def test_the_simulated_world_needs_no_root(monkeypatch):
     assert main(["run", "rack", "--world", "simulated", "--quiet"]) == 0
 
 
-def test_help_imports_nothing_heavy():
-    code = (
-        "import sys; from testbed.cli import main; main(['--help']); "
-        "print([m for m in ('numpy', 'pydantic', 'yaml', 'rich', 'mininet', 'scipy') if m in sys.modules], "
-        "file=sys.stderr)"
-    )
+_HEAVY = ("numpy", "pydantic", "yaml", "rich", "mininet", "scipy", "networkx", "matplotlib")
+
+
+def imported_by(*calls: list[str]) -> set[str]:
+    """Modules that these calls import, in a process of their own."""
+    code = f"""
+import contextlib, io, sys
+from testbed.cli import main
+for words in {list(calls)!r}:
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(words)
+print(*sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], cwd=_TOP, capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    return set(done.stdout.split())
+
+
+def test_no_help_imports_anything_heavy():
+    """Time depends on the machine; what is imported does not."""
+    loaded = imported_by(["--help"], *([name, "--help"] for name in COMMANDS))
+    assert loaded & set(_HEAVY) == set()
+    ours = {name for name in loaded if name.startswith(("testbed.", "workloads", "switch_nodes", "topologies"))}
+    assert {name for name in ours if not name.startswith(("testbed.cli", "testbed.terminal"))} <= {
+        "testbed.kernel", "testbed.kernel.overdue", "testbed.kernel.room", "testbed.kernel.scratch",
+        "testbed.reading", "testbed.reading.problems", "testbed.reading.units",
+        "testbed.scenario", "testbed.scenario.known", "testbed.scenario.named", "testbed.scenario.names", "workloads",
+        "workloads.errors", "workloads.lazily", "workloads.trusted", "switch_nodes", "switch_nodes.fpga",
+        "switch_nodes.fpga.faults",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [["validate", "rack"], ["list"]])
+def test_looking_things_up_imports_no_world_no_report_and_no_sweep(words):
+    rooms = {".".join(name.split(".")[:2]) for name in imported_by(words) if name.startswith("testbed.")}
+    assert rooms & {"testbed.worlds", "testbed.runs", "testbed.bench", "testbed.hunt", "testbed.lab"} == set()
+    assert not {name for name in imported_by(words) if name.startswith(("scipy", "networkx", "matplotlib"))}
 
 
 def test_a_closed_pipe_is_no_crash():

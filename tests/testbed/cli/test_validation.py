@@ -46,7 +46,7 @@ def test_programs_get_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "switchml", "--json", "--set", "transport.rto=1s"]) == 0
     document = json.loads(capsys.readouterr().out)
     (timers,) = document["timers"]
-    assert timers["each"] == {"rto": {"ns": 1_000_000_000, "shown": "1 s", "auto": False}}
+    assert timers["each"] == {"rto": {"ns": 1_000_000_000, "shown": "1.00 s", "auto": False}}
     assert timers["worst_round_trip_ns"] == timers["round_trip_ns"] + timers["queueing_ns"]
     (warning,) = timers["warnings"]
     assert document["warnings"] == [f"playbooks/scenarios/switchml.yaml: {warning}"]

@@ -195,10 +195,10 @@ def test_the_summary_names_each_job():
     text = [f"{line.label} {line.text}".strip() for line in summary.job_lines(values)]
     assert text[1:] == [
         "Jobs",
-        "average completion time 0.000 s, 95th percentile 0.000 s, last job done after 0.000 s",
+        "average completion time 900 ns, 95th percentile 1.00 us, last job done after 1.00 us",
         "switch memory of 8 values: busy 50.0% of the time, usefully 8.0%",
-        "early 0.000 s, 0.000 s per iteration, 8.2 Gbit/s of gradient per worker",
-        "late 0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on",
+        "early 1.00 us, 500 ns per iteration, 8.19 Gbit/s of gradient per worker",
+        "late 800 ns, 800 ns per iteration, 2.56 Gbit/s of gradient per worker, from 100 ns on",
     ]
     assert summary.job_lines({"unreliable": None}) == []
 
@@ -209,7 +209,7 @@ def test_the_summary_of_a_job_with_a_server():
     records += [event("Collided", job=9, block=0, rank=1, slot=0, owner_job=4, owner_block=1)] * 2
     records.append(event("DatagramResent", "h3", job=9, block=0, slot=0, cause="timeout", attempt=1))
     assert summary.job_lines(metrics(CheckContext(PLAN, records)))[-1].text == (
-        "0.000 s, 0.000 s per iteration, 2.6 Gbit/s of gradient per worker, from 0.000 s on, 2 collisions, 2 "
+        "800 ns, 800 ns per iteration, 2.56 Gbit/s of gradient per worker, from 100 ns on, 2 collisions, 2 "
         "reminders, "
         "1 packet sent again, 1.70 kB into its server, 100.0% of its blocks complete in a switch"
     )
@@ -220,6 +220,6 @@ def test_the_summary_of_a_run_that_did_not_end():
     text = [f"{line.label} {line.text}".strip() for line in summary.job_lines(metrics(CheckContext(PLAN, records)))]
     assert text[2:] == [
         "switch memory of 8 values: how long it was in use is not known",
-        "early 0.000 s, 0.000 s per iteration, 8.2 Gbit/s of gradient per worker",
-        "late did not complete, from 0.000 s on",
+        "early 1.00 us, 500 ns per iteration, 8.19 Gbit/s of gradient per worker",
+        "late did not complete, from 100 ns on",
     ]

@@ -91,8 +91,8 @@ def test_what_does_not_fit_into_it(tmp_path: Path) -> None:
     words = ["run", "rack", "--world", "simulated", "--set", "job.size=1GB", "--out", str(tmp_path / "run"), "-q"]
     done = tb(*words, before="ulimit -v 700000")
     assert (done.returncode, done.stdout) == (3, ""), done.stderr
-    assert done.stderr.startswith("tb: this machine lacks memory: rack takes about 11.54 GB "), done.stderr
-    assert "and 716.80 MB are available" in done.stderr
+    assert done.stderr.startswith("tb: this machine lacks memory: rack takes about 11.5 GB "), done.stderr
+    assert "and 717 MB are available" in done.stderr
 
 
 @as_root

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.cli.lab import _ACTIONS
+from testbed.cli.options.lab import ACTIONS
 from testbed.lab.drivers import CardDriver, HostDriver
 from testbed.lab.inventory import parse_inventory
 from testbed.lab.schema import CardKeys, HostKeys, InterfaceKeys, InventoryKeys, KeyKeys, PowerKeys, TunnelKeys
@@ -26,7 +26,7 @@ def test_every_key_is_there(keys) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_every_action_is_there() -> None:
-    assert [name for name in _ACTIONS if name not in _TEXT] == []
+    assert [name for name in ACTIONS if name not in _TEXT] == []
 
 
 def test_the_table_of_steps_is_made_from_their_declarations() -> None:

@@ -164,11 +164,11 @@ def _timer(ns: int, key: str = "rto", *, is_auto: bool = False, is_repeat: bool 
 
 def test_fixed_timers_are_warned_about_with_both_numbers() -> None:
     (low,) = _warned(_timer(9_999_999))
-    assert "rto: 9999999 ns is below the worst queueing round trip (10 ms)" in low
+    assert "rto: 9999999 ns is below the worst queueing round trip (10.0 ms)" in low
     (high,) = _warned(_timer(150_000_001))
-    assert "is 10 times the worst queueing round trip (10 ms) and the wait for the slowest worker (5 ms)" in high
+    assert "is 10 times the worst queueing round trip (10.0 ms) and the wait for the slowest worker (5.00 ms)" in high
     (short,) = _warned(_timer(999_999, "rto_low"))
-    assert "below a round trip over empty queues (1 ms)" in short
+    assert "below a round trip over empty queues (1.00 ms)" in short
 
 
 @pytest.mark.parametrize(

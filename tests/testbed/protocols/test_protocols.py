@@ -12,7 +12,8 @@ import pytest
 from switch_nodes.kinds import program_kinds
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
-from testbed.scenario.known import collectives, names_where, programs, protocol_names, protocol_of, protocols
+from testbed.scenario.known import collectives, names_where, programs, protocol_of, protocols
+from testbed.scenario.named import protocol_names
 from testbed.scenario.protocol import Hunt, Protocol
 from tests.support.floors import ROOT
 from workloads.errors import InternalError

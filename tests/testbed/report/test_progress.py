@@ -1,24 +1,24 @@
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from testbed.plan import make_plan
+from testbed.plan.time_need import time_need
 from testbed.report.progress import Progress
 from testbed.scenario import parse_scenario
+from testbed.terminal.activity import State, activities
 from tests.support.judged import small_plan
 from tests.support.records import a_record, event_with
 from tests.support.results import failing_context, lossy_context
 
 
 def lines_of(context):
-    stream = io.StringIO()
-    progress = Progress(context.plan, stream)
+    lines = []
+    progress = Progress(context.plan, lines.append)
     for record in sorted(context.history, key=lambda record: record.t):
         progress(record)
     progress.close()
-    return stream.getvalue().splitlines()
+    return lines
 
 
 def test_lines_of_a_passing_run(tmp_path):
@@ -36,44 +36,59 @@ def test_trouble_is_told_at_once():
     assert any("h3: queue pair" in line and "failed with RETRY_EXC" in line for line in lines)
 
 
-def test_sign_of_life_every_five_seconds():
-    stream = io.StringIO()
-    progress = Progress(small_plan(), stream)
-    for second in range(13):
+def test_how_far_a_run_is():
+    progress = Progress(small_plan(), print)
+    for second in range(6):
         progress(a_record(second * 10**9, "h1", "MessageReceived", message=second, crc32=0))
-    assert stream.getvalue().splitlines() == [
-        "   5.0 s  iteration 1 of 2, 6 of 15 results, 0 strikes, 0 retransmissions",
-        "  10.0 s  iteration 1 of 2, 11 of 15 results, 0 strikes, 0 retransmissions",
-    ]
+    text = "iteration 1 of 2, 6 of 15 results, 0 strikes, 0 retransmissions"
+    assert progress.state() == State(text, 6 / 15)
+    progress.close()
 
 
-def test_bar_on_a_terminal(tmp_path, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    context, stream = lossy_context(tmp_path), Terminal()
-    progress = Progress(context.plan, stream)
+def test_the_ticker_shows_a_run_until_it_is_closed(tmp_path):
+    context = lossy_context(tmp_path)
+    progress = Progress(context.plan, lambda line: None)
     for record in context.history:
         progress(record)
+    assert [activity.state().text for activity in activities()] == [progress.state().text]
+    assert "15 of 15 results" in progress.state().text
+    assert progress.state().done == 1
     progress.close()
     progress.close()
-    text = stream.getvalue()
-    assert "iteration 2 of 2 complete" in text
-    assert "15 of 15 results" in text
-    assert "\x1b[" in text
+    assert activities() == ()
+
+
+def test_a_run_that_only_repeats_itself_is_shown_as_such():
+    progress = Progress(small_plan(), lambda line: None)
+    progress(a_record(200_000_000, "h1", "MessageReceived", message=0, crc32=0))
+    progress(a_record(390_000_000, "h1", "Retransmission", qpn=1, cause="timeout", psn=1, packets=1))
+    assert "nothing arrived" not in progress.state().text
+    progress(a_record(410_000_000, "h1", "Retransmission", qpn=1, cause="timeout", psn=1, packets=1))
+    assert progress.state().text.endswith("2 retransmissions, nothing arrived since 200 ms")
+    progress(a_record(420_000_000, "h1", "MessageReceived", message=1, crc32=0))
+    assert "nothing arrived" not in progress.state().text
+    progress.close()
+
+
+def test_time_says_how_far_a_run_is_where_nothing_else_does_and_only_while_it_can():
+    plan = small_plan(collective="ring", program="forward")
+    about_ns = 1e9 * time_need(plan).about_s
+    progress = Progress(plan, lambda line: None)
+    progress(a_record(round(about_ns / 2), "h1", "MessageReceived", message=0, crc32=0))
+    assert progress.state().done == pytest.approx(0.5, abs=0.01)
+    progress(a_record(round(about_ns * 3), "h1", "MessageReceived", message=1, crc32=0))
+    assert progress.state().done is None
+    progress.close()
 
 
 @pytest.mark.parametrize("collective", ["ring", "shift"])
 def test_other_collectives(collective):
     plan = small_plan(collective=collective, program="forward")
-    stream = io.StringIO()
-    progress = Progress(plan, stream)
+    progress = Progress(plan, lambda line: None)
     for second in (0, 6):
         progress(a_record(second * 10**9, "h1", "MessageReceived", message=second, crc32=0))
-    assert ("results" in stream.getvalue()) == (collective == "shift")
+    assert ("results" in progress.state().text) == (collective == "shift")
+    progress.close()
 
 
 def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
@@ -81,22 +96,24 @@ def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
         "name: two\ntopology: {kind: rack, hosts: 4}\nswitch: {program: switchml}\njob: {collective: switchml}\n"
         "jobs: [{workers: 2}, {workers: 2, iterations: 2}]\n"
     )
-    stream = io.StringIO()
-    progress = Progress(make_plan(parse_scenario(text, "two.yaml")), stream)
+    lines = []
+    progress = Progress(make_plan(parse_scenario(text, "two.yaml")), lines.append)
     for iteration, worker in ((0, "h1"), (0, "h3"), (0, "h4"), (1, "h3"), (0, "h2"), (1, "h4")):
         progress(a_record(1, worker, "CollectiveCompleted", iteration=iteration))
-    assert stream.getvalue().splitlines() == [
+    progress.close()
+    assert lines == [
         "   0.0 s  iteration 1 of 2 complete",
         "   0.0 s  iteration 2 of 2 complete",
     ]
 
 
 def told(*records):
-    stream = io.StringIO()
-    progress = Progress(small_plan(), stream)
+    lines = []
+    progress = Progress(small_plan(), lines.append)
     for record in records:
         progress(event_with(record, t=1_500_000_000))
-    return [line for line in stream.getvalue().splitlines() if "iteration" not in line]
+    progress.close()
+    return lines
 
 
 def test_a_failure_is_told_once():

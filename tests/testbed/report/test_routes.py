@@ -17,23 +17,23 @@ def told(replans: list[dict[str, Any]], unroutable: list[dict[str, Any]]) -> lis
 def test_changes_are_told_by_time() -> None:
     lost = {"at_s": 0.05, "reason": "the server cannot be reached"}
     assert told([CHANGE, CHANGE | {"at_s": 0.3, "installed_s": 0.35, "first_sum_s": None}], [lost]) == [
-        ("0.050 s", "no plan without what is gone, so the routes stayed: the server cannot be reached", "unknown"),
+        ("50.0 ms", "no plan without what is gone, so the routes stayed: the server cannot be reached", "unknown"),
         (
-            "0.100 s",
+            "100 ms",
             (
-                "new routes 0.050 s later, the first sum by them after 0.160 s, at 90 % of the planned 8.0 Mbit/s "
+                "new routes 50.0 ms later, the first sum by them after 160 ms, at 90 % of the planned 8.00 Mbit/s "
                 "after "
-                "0.200 s"
+                "200 ms"
             ),
             "",
         ),
-        ("0.300 s", "new routes 0.050 s later, no sum by them", ""),
+        ("300 ms", "new routes 50.0 ms later, no sum by them", ""),
     ]
 
 
 def test_a_job_that_stays_slower_is_told() -> None:
     ((_, text, _),) = told([CHANGE | {"recovered_s": None}], [])
-    assert text.endswith("after 0.160 s, never at 90 % of the planned 8.0 Mbit/s")
+    assert text.endswith("after 160 ms, never at 90 % of the planned 8.00 Mbit/s")
 
 
 def test_nothing_is_said_where_nothing_changed() -> None:

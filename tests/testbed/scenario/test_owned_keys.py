@@ -10,7 +10,7 @@ import yaml
 from testbed.reading.sections import keys_of
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_names
+from testbed.scenario.named import protocol_names
 from testbed.scenario.owned_keys import foreign_keys
 from testbed.scenario.schema import scenario_schema
 from testbed.scenario.transport import Transport

@@ -32,13 +32,13 @@ def rows(*verdicts: str) -> Rows:
 
 def test_the_table() -> None:
     assert list(rows().lines(80)) == [
-        "mine: 2 operators, 110 bytes of weights, 2 s of computing on one device",
-        "2 devices of 8e-07 Gbit/s of payload each; an all-reduce sends 1 of a vector",
+        "mine: 2 operators, 110 bytes of weights, 2.00 s of computing on one device",
+        "2 devices of 800 bit/s of payload each; an all-reduce sends 1 of a vector",
         "",
         "  strategy     memory       sent  predicted",
-        "  MP, MP     55 bytes  410 bytes      5.1 s",
+        "  MP, MP     55 bytes  410 bytes     5.10 s",
         "  MP, DP     60 bytes   25 bytes     1.25 s",
-        "  DP, DP *  110 bytes  110 bytes      2.1 s",
+        "  DP, DP *  110 bytes  110 bytes     2.10 s",
         "",
         "* not on the frontier: another strategy needs no more memory and no more time",
     ]
@@ -47,7 +47,7 @@ def test_the_table() -> None:
 def test_the_table_with_what_was_measured() -> None:
     lines = list(rows("pass", "pass", "fail").lines(80))
     assert "measured over rack in virtual time, all-reduce by ring, vectors divided by 10" in lines[2]
-    assert lines[5].split() == ["MP,", "MP", "55", "bytes", "410", "bytes", "5.1", "s", "10.2", "s", "2.000", "pass"]
+    assert lines[5].split() == ["MP,", "MP", "55", "bytes", "410", "bytes", "5.10", "s", "10.2", "s", "2.000", "pass"]
     assert lines[7].split()[-5:] == ["2.1", "s", "-", "-", "fail"]
     assert lines[-1] == "DP,DP: liveness: h2 waits"
 

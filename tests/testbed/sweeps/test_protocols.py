@@ -9,7 +9,7 @@ import yaml
 
 import testbed.sweeps
 from testbed.scenario.loader import parse_scenario
-from testbed.scenario.protocol import protocol_names
+from testbed.scenario.named import protocol_names
 from testbed.sweeps.protocols import _known, under_protocol
 from workloads.errors import ScenarioError
 

@@ -194,7 +194,7 @@ def test_what_a_person_reads(tmp_path):
         "small: 8 points, 24 results of the flow model\n  computed now 24, already there 0\n"
         "  left out 24: gpus is no multiple of gpus_per_machine\n  fastest: FR at 3, PN at 5 of 8 points\n"
     )
-    assert "60.19 us     60.19 us" in text
+    assert "60.2 us      60.2 us" in text
 
 
 def test_the_command_writes_json_csv_and_a_plot(tmp_path, capsys):

@@ -51,13 +51,17 @@ class NativeAgenda(Agenda):
             Why.ADMIT_OUT: self._admit_out, Why.ARRIVE: self._arrive, Why.SETTLE: self._settle, Why.NEWS: self._news,
             Why.TELL: self._tell, Why.WAKE: self._wake, Why.ROOM: self._room,
             Why.RECORD_IN: self._record_in, Why.RECORD_OUT: self._record_out, Why.DROPPED: self._dropped,
-            Why.TOO_LONG: self._too_long,
+            Why.TOO_LONG: self._too_long, Why.AIR: lambda: None,
         }  # fmt: skip
 
     def at(self, time: int, actor: int, action: Callable[[Any], None], argument: Any = None) -> None:
         number = self._numbers = self._numbers + 1
         self._actions[number] = action, argument
         self._at(self.pointer, time, actor, number)
+
+    @property
+    def reached(self) -> int:
+        return int(self.core.now)
 
     def next_time(self) -> int | None:
         time: int = self.library.sim_next_time(self.pointer)

@@ -323,9 +323,11 @@ enum why sim_run(struct sim_core *core, int64_t limit)
         sim_frame_free(core, core->pending);
         core->pending = NO_FRAME;
     }
-    for (;;) {
+    for (int32_t stages = 0;; stages++) {
         if (core->broken)
             return WHY_NO_MEMORY;
+        if (stages == MOST_STAGES) /* half a second, about */
+            return WHY_AIR;
         switch (core->stage) {
         case STAGE_NONE:
             if (!core->events || core->heap[0].time > limit)

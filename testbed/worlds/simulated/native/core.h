@@ -11,7 +11,7 @@
 #include "../../../../workloads/rc/native_endpoint.h"
 #include "../../../faults/link.h"
 
-enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096 };
+enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096, MOST_STAGES = 1 << 21 };
 
 enum kind { EVENT_CALL, EVENT_END, EVENT_WAKE, EVENT_ENTER, EVENT_LEAVE };
 
@@ -36,7 +36,8 @@ enum why {
     WHY_RECORD_IN, /* the tap of the switch is to see the frame */
     WHY_RECORD_OUT,
     WHY_DROPPED, /* the switch is to tell that the wire did not take it, `number` says why (enum sent) */
-    WHY_TOO_LONG /* a frame of `length` bytes, or of unknown length if that is 0, is longer than `stride` */
+    WHY_TOO_LONG, /* a frame of `length` bytes, or of unknown length if that is 0, is longer than `stride` */
+    WHY_AIR       /* it ran for long enough: Python may have signals to answer */
 };
 
 enum machine { BY_VERBS, HOST, NETREDUCE, FORWARD };

@@ -30,7 +30,7 @@ class Why(IntEnum):
     """`enum why`"""
 
     DRY, CALL, OFFER, PULL, ADMIT_IN, ADMIT_OUT, ARRIVE, SETTLE, NEWS, TELL, WAKE, ROOM, NO_MEMORY = range(13)
-    RECORD_IN, RECORD_OUT, DROPPED, TOO_LONG = range(13, 17)
+    RECORD_IN, RECORD_OUT, DROPPED, TOO_LONG, AIR = range(13, 18)
 
 
 class MachineKind(IntEnum):

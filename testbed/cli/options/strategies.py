@@ -1,0 +1,72 @@
+"""Of `tb strategies`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from testbed.cli.values import whole
+
+__all__ = ["DEFAULT_BANDWIDTH", "configure_strategies"]
+
+DEFAULT_BANDWIDTH = "100Gbps"
+
+
+def configure_strategies(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = """\
+examples:
+  ./tb strategies vgg16 --devices 8
+  ./tb strategies vgg16 --devices 8 --bandwidth 10Gbps --strategy DP --plot frontier.svg
+  ./tb strategies alexnet --scenario rack --set topology.hosts=8 --collective netreduce
+  ./tb strategies resnet50 --scenario spine-leaf --devices 4 --csv resnet50.csv
+  ./tb strategies mine.yaml --devices 4 --json
+"""
+    parser.add_argument(
+        "chain", metavar="MODEL", help="alexnet, vgg16, resnet50, or a YAML file with operators (docs/strategies.md)"
+    )
+    parser.add_argument(
+        "--devices", type=whole(2, 512), metavar="P", help="that share the model (with --scenario: default all hosts)"
+    )
+    parser.add_argument(
+        "--bandwidth", metavar="RATE",
+        help=f"of each device, payload (default: {DEFAULT_BANDWIDTH}; with --scenario it follows from the links)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--collective",
+        type=_collective,
+        metavar="C",
+        default="ring",
+        help="how vectors are summed: ring, netreduce, ... (`tb list collectives`; default: ring)",
+    )
+    parser.add_argument("--batch", type=whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
+    parser.add_argument(
+        "--device-gflops", type=whole(1, 10**9), metavar="N",
+        help="10^9 floating-point operations per second of a device (default: 10000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strategy", dest="strategies", action="append", default=[], metavar="S",
+        help="also this one, as DP, MP or 5xDP,3xMP; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scenario", metavar="SCENARIO",
+        help="measure each strategy over this scenario's network (a built-in's name or a YAML file), in virtual time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
+    )
+    parser.add_argument(
+        "--divide", type=whole(1, 10**9), metavar="N",
+        help="with --scenario: vectors are smaller by N, which stands for links N times as fast (default: 1000)",
+    )  # fmt: skip
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw memory against time (SVG)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a line for each strategy")
+    parser.add_argument("--json", action="store_true", help="print the points as JSON alone on stdout")
+
+
+def _collective(name: str) -> str:
+    from testbed.scenario.known import names_where
+
+    allowed = names_where(lambda traits: traits.is_stage) + names_where(lambda traits: traits.layered)
+    if name not in allowed:
+        raise argparse.ArgumentTypeError(f"found {name!r}; allowed: {', '.join(allowed)}")
+    return name
