@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 from switch_nodes.events import SwitchSampled
 from testbed.faults.events import FaultStruck
@@ -54,12 +54,9 @@ class OverTime:
         return next((dict(series.lines) for series in self.series if series.title == title), {})
 
 
-def over_time(
-    history: Sequence[Record], *, hello: bool = True, rates_bps: Mapping[str, float] | None = None
-) -> OverTime | None:
-    """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `rates_bps`: of links into hosts
-    (`arrivals.host_rates`). None where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds;
-    150 of them at most, and the last one ends with the job."""
+def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
+    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The
+    interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most, and the last one ends with the job."""
     end = end_of_job(history)
     if end <= 0:
         return None
@@ -67,7 +64,8 @@ def over_time(
     count = -(-end // interval)
     counted = _Counted(history, interval, end, hello)
     found = (
-        counted.received(rates_bps or {}),
+        counted.arrived(),
+        counted.completed(),
         counted.rates("blocks summed", "blocks/s", _summed),
         counted.in_flight(),
         counted.most("frames waiting in queues", "frames", _waiting),
@@ -141,21 +139,29 @@ class _Counted:
         """The number of its interval."""
         return min(record.t // self.interval, self.count - 1)
 
-    def received(self, rates_bps: Mapping[str, float]) -> Series:
-        completed: dict[str, list[tuple[int, float]]] = {}
-        starts: dict[str, list[int]] = {}
-        for record in sorted(self.history, key=_time):
+    def arrived(self) -> Series:
+        """All bytes of frames on the links into hosts, where the world looks at them."""
+        looks = [
+            (record.t, record.event.arrived_bits)
+            for record in sorted(self.history, key=_time)
+            if isinstance(record.event, QueuesSampled)
+        ]
+        hosts = {host for _, bits in looks for host in bits}
+        lines = {host: arrived([(t, bits.get(host, 0)) for t, bits in looks], self.edges) for host in hosts}
+        rates = ((host, self._by_second(line)) for host, line in lines.items() if any(line))
+        return Series("received over links", "bit/s", _sorted(rates))
+
+    def completed(self) -> Series:
+        """Not by the second: a message that completes behind a gap brings what arrived long before it."""
+
+        def size(record: Record) -> tuple[str, float] | None:
             event = record.event
-            if isinstance(event, MessageReceived) and record.t >= 0:
-                bits = 8 * self.message_bytes(record.node, event.message)
-                completed.setdefault(record.node, []).append((min(record.t, self.edges[-1]), bits))
-            elif isinstance(event, CollectiveStarted) and record.t >= 0:
-                starts.setdefault(record.node, []).append(record.t)
-        lines = {
-            node: self._by_second(arrived(found, starts.get(node, ()), self.edges, rates_bps.get(node)))
-            for node, found in completed.items()
-        }
-        return Series("gradient received", "bit/s", _sorted(lines.items()))
+            if not isinstance(event, MessageReceived):
+                return None
+            return record.node, self.message_bytes(record.node, event.message)
+
+        found = self.sums("gradient of completed messages", "bytes", size)
+        return replace(found, lines=tuple((node, tuple(accumulate(line))) for node, line in found.lines))
 
     def _by_second(self, line: Sequence[float]) -> list[float]:
         widths = (stop - start for start, stop in pairwise(self.edges))

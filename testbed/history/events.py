@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workloads.machine import Event, unless_default
 
@@ -122,6 +122,9 @@ class QueuesSampled(Event):
     """about as far apart as the looks are by now"""
     waiting: dict[str, int]
     """by `LINK DIRECTION`, those where some wait"""
+    arrived_bits: dict[str, int] = field(default_factory=dict)
+    """by host: what its links brought since the start, the part of a frame that is arriving included; empty: this world
+    does not count it"""
 
 
 @dataclass(frozen=True, slots=True)

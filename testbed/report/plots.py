@@ -9,7 +9,6 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from testbed.figures.arrivals import host_rates
 from testbed.figures.over_time import OverTime, Series, over_time
 from testbed.history import Record
 from testbed.reading.units import format_duration
@@ -42,8 +41,7 @@ def plots_html(
 ) -> str:
     """`faults`: of result.json, whose windows are shown; `rates`: whether what happened per second is
     trusted and shown. Empty where nothing took time."""
-    hello, rates_bps = (True, None) if scenario is None else (scenario.job.hello, host_rates(scenario))
-    found = over_time(history, hello=hello, rates_bps=rates_bps)
+    found = over_time(history, hello=scenario is None or scenario.job.hello)
     if found is None or not found.series:
         return ""
     end_s = found.end_ns / 1e9

@@ -14,10 +14,8 @@ __all__ = ["unknown_speed", "waited"]
 
 def waited(result: dict[str, Any]) -> list[Line]:
     """That timers took much of the time, and what to change."""
-    share, waited_s = (
-        (metrics := result["metrics"]).get("jct", {}).get("timers"),
-        metrics.get("jct", {}).get("timers_s"),
-    )
+    jct = result["metrics"].get("jct", {})
+    share, waited_s = jct.get("timers"), jct.get("timers_s")
     if share is None or share <= MUCH:
         return []
     parts = result.get("timers", [])
@@ -33,8 +31,8 @@ def waited(result: dict[str, Any]) -> list[Line]:
     trips = ", ".join(seconds(part["worst_round_trip_ns"] / 1e9) for part in parts)
     return [
         Line(
-            f"timers took {share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing round "
-            f"trip is {trips}; {way}",
+            f"timers took {share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing "
+            f"round trip is {trips}; {way}",
             "unknown",
             2,
         )

@@ -93,6 +93,8 @@ class Simulation:
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._switches = {config.name for config in plan.switches}
         self._ports: list[tuple[str, str, Wire, bool]] = []
+        self._last_wires: list[tuple[str, Wire]] = []
+        """(host, wire that ends there)"""
         """(`LINK DIRECTION`, switch that sends into it, wire, whether it marks)"""
         self._actors = {node.name: index * _ACTOR_SPAN for index, node in enumerate(scenario.topology.nodes)}
         self._clocks = draw_clocks(scenario.clocks, scenario.seed, self._actors)
@@ -187,7 +189,7 @@ class Simulation:
 
     def _sample(self, now: int, every_ns: int) -> None:
         """Tell what waits, what is held and what was marked, between two appointments."""
-        waiting, marks = dict[str, int](), dict[str, dict[str, int]]()
+        waiting, arrived, marks = dict[str, int](), dict[str, int](), dict[str, dict[str, int]]()
         for switch in self._plan.switches:
             marks[switch.name] = {}
         for name, node, wire, does_mark in self._ports:
@@ -195,7 +197,9 @@ class Simulation:
                 waiting[name] = wire.waiting
             if does_mark:
                 marks[node][name] = wire.marks
-        self._on_record(make_record(now, "world", QueuesSampled(every_ns, waiting)))
+        for host, wire in self._last_wires:
+            arrived[host] = arrived.get(host, 0) + wire.arrived_bits(now)
+        self._on_record(make_record(now, "world", QueuesSampled(every_ns, waiting, arrived)))
         for name, marked in marks.items():
             slots = slots_of(self.nodes[name].machine)
             if slots is not None or marked:
@@ -235,6 +239,8 @@ class Simulation:
                 wire.link, wire.direction = link.name, str(direction)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
+                if receiver not in self._switches:
+                    self._last_wires.append((receiver, wire))
                 if sender in self._switches:
                     does_mark = link.shape.ecn_threshold_packets is not None
                     self._ports.append((f"{link.name} {direction}", sender, wire, does_mark))
@@ -242,6 +248,8 @@ class Simulation:
     def finish(self) -> None:
         """Tell the ends of all nodes and links."""
         self._node_faults.finish()
+        if self._sampler is not None:
+            self._sample(self.agenda.now, self._sampler.interval_ns)
         for node in self.nodes.values():
             node.finish()
         for link in self._plan.scenario.topology.links:

@@ -43,8 +43,8 @@ class _Balance(HTMLParser):
 def test_the_page_has_plots_with_the_windows_of_faults(flap: tb.Run) -> None:
     page = flap.report.read_text(encoding="utf-8")
     plots = page.count('class="plot"')
-    assert plots == 6
-    for title in ("gradient received", "frames waiting in queues", "slots in use"):
+    assert plots == 7
+    for title in ("received over links", "frames waiting in queues", "slots in use"):
         assert f"<b>{title}</b>" in page
     windows = flap.document["faults"][0]["active_s"]
     assert page.count('class="window"') == plots * len([since for since, _ in windows if since < flap.figures["jct_s"]])  # type: ignore[operator]
