@@ -86,12 +86,12 @@ class RcEndpoint:
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,
         ValueError or TypeError for a request that no packet can carry."""
-        self._qps[qpn].requester.post(request)
+        self._qps[qpn].post_send(request)
 
     def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
         """Completes by `ReceiveCompleted`, in the order of posting. Raises KeyError for an unknown QP, ValueError or
         TypeError for memory that cannot be written."""
-        self._qps[qpn].responder.post_receive(request)
+        self._qps[qpn].post_receive(request)
 
     def outstanding_packets(self, qpn: int) -> int:
         """PSNs of messages posted to `qpn` that are not acknowledged yet, sent or not."""

@@ -102,4 +102,5 @@ class IrnFastPath:
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
+        qp.touched = True
         fill_answers(self._answer, batch, qp)

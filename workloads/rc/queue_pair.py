@@ -15,6 +15,7 @@ from workloads.rc.outbound import FrameWriter
 from workloads.rc.recoveries import RECOVERIES, Receiver
 from workloads.rc.requester import Requester
 from workloads.rc.tally import Counters, Outbox
+from workloads.rc.verbs import ReceiveRequest, SendRequest
 from workloads.wire import OPCODES, Bth, Opcode, Packet, encode_packet, opcode_name
 
 __all__ = ["QueuePair"]
@@ -47,12 +48,23 @@ class QueuePair:
         """both are None without congestion control"""
         self._notices = 0
         """CNPs that want to be sent"""
+        self.touched = True
+        """something may have changed in Python since compiled code gave it back"""
         if config.dcqcn is not None:
             self.notification = NotificationPoint(config.dcqcn.cnp_interval_ns)
             self.reaction = ReactionPoint(config.dcqcn, config.qpn, outbox)
 
+    def post_send(self, request: SendRequest) -> None:
+        self.touched = True
+        self.requester.post(request)
+
+    def post_receive(self, request: ReceiveRequest) -> None:
+        self.touched = True
+        self.responder.post_receive(request)
+
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""
+        self.touched = True
         if self.config.trimming and packet.opcode in _RC_REQUESTS and inbound_is_trimmed(packet):
             self._on_trimmed(packet, now)
         elif not inbound_icrc_is_valid(packet):
@@ -94,7 +106,7 @@ class QueuePair:
         answers = self.responder.answers
         if not answers:
             return None
-        answer = answers.popleft()
+        self.touched, answer = True, answers.popleft()
         opcode, extensions = answer_extensions(answer)
         return self.writer.write(opcode, answer.psn, False, extensions, answer.payload)
 
@@ -119,7 +131,7 @@ class QueuePair:
 
     def next_request(self, now: int) -> bytes | None:
         """The next request frame, which has then left."""
-        packet = self.requester.next_packet(now)
+        self.touched, packet = True, self.requester.next_packet(now)
         if packet is None:
             return None
         frame = self.writer.write(packet.opcode, packet.psn, packet.ack_req, packet.extensions, packet.payload)
@@ -128,6 +140,8 @@ class QueuePair:
         return frame
 
     def on_timer(self, now: int) -> None:
+        deadline = self.deadline
+        self.touched |= deadline is not None and deadline <= now
         if self.reaction is not None:
             self.reaction.on_timer(now)
         self.requester.on_timer(now)
