@@ -226,3 +226,16 @@ def test_idle_queue_pairs_are_given_and_taken_once(monkeypatch: pytest.MonkeyPat
     assert held.offer(None)
     held.take_back(6)
     assert written == [configs[7].qpn]
+
+
+def test_a_receive_that_was_posted_meanwhile_is_known_to_compiled_code() -> None:
+    """Else the next message would go through Python."""
+    (a,), (b,) = qp_configs(1, 0)
+    side = Side([b], HELD)
+    assert side._offered()
+    side.take_back(0)
+    side.post_receive(b.qpn)
+    side.receive([written(a, 0, Op.WRITE_ONLY_IMM, 40, Reth(0, 5, 40), 7)], 0)
+    assert side.by_c == 1
+    side.take_back(0)
+    assert side.end._order[0].responder.msn == 1
