@@ -37,7 +37,8 @@ _SLOWED = 4
 _UNASKED = 64
 """packets after which an RC sender asks for an answer at the latest"""
 _LOW_TRIPS = 2
-"""RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low (docs/irn.md)"""
+"""RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low, but no more than `_RC_MARGIN` worst round
+trips (docs/irn.md)"""
 _UNIT_NS = 4_096
 _MOST_CODE = 31
 _REAL_CODE, _REAL_RTO_NS, _REAL_LOW_NS = 15, 10_000_000, 3_000_000
@@ -78,7 +79,8 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
         low = max(rounded_ns(low), _REAL_LOW_NS if is_real else 0)
         low = low if given.rto_high_ns is None else min(low, given.rto_high_ns)
         changes["rto_low_ns"] = low if given.rto_low_ns is None else given.rto_low_ns
-        changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(changes["rto_low_ns"] * 16 // 5))
+        high = min(changes["rto_low_ns"] * 16 // 5, _RC_MARGIN * trip.queueing_ns)
+        changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(high))
     transport = _filled(given, draft.scenario.transport, changes)
     return transport, Timers(trip, tuple(_each(given, transport, reliable=bool(draft.ring_workers))))
 

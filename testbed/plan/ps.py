@@ -31,15 +31,21 @@ def keys_of_ps(scenario: Scenario) -> PsKeys:
 
 def plan_ps(scenario: Scenario) -> Plan:
     keys, plan = keys_of_ps(scenario), plan_atp(scenario)
-    in_order = scenario.topology.multipath != "spray"
     planned = cast(tuple[AtpConfig, ...], plan.workers)
     blocks = {worker.group: -(-worker.workload.elements // worker.elements) for worker in planned}
     windows = {} if keys.streaming else blocks
-    workers = tuple(
-        replace(worker, window=windows.get(worker.group, worker.window), in_order=in_order) for worker in planned
-    )
     helped = keys.aggregation or keys.multicast
     jobs = [(job, _trees(scenario, job)) for job in plan_jobs(scenario)] if helped else []
+    ways = {job.number: len(trees) for job, trees in jobs} if keys.aggregation and keys.multicast else {}
+    others = 0 if scenario.topology.multipath == "spray" else 1
+    workers = tuple(
+        replace(
+            worker,
+            window=windows.get(worker.group, worker.window),
+            ways=ways.get(worker.group, others),
+        )
+        for worker in planned
+    )
 
     def told(job: JobConfig) -> JobConfig:
         return replace(job, adds=keys.aggregation, window=windows.get(job.job, job.window))

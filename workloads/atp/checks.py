@@ -28,6 +28,8 @@ def problems_in_worker(config: AtpConfig) -> Iterator[ConfigProblem]:
     yield from problems_in_timeout(config.rto_ns)
     most = KINDS[share.kind].most_elements if share.kind in KINDS else MAX_ELEMENTS
     yield from problems_in_packets(config.elements, config.window, most)
+    if config.ways < 0:
+        yield ConfigProblem("ways", str(config.ways), "0 or more")
     if config.fixed_scale is not None and (share.arithmetic.dtype != "float32" or config.fixed_scale <= 0):
         yield ConfigProblem(
             "fixed_scale", f"{config.fixed_scale:g} for {share.arithmetic.dtype}", "above 0, for float32"

@@ -57,8 +57,9 @@ class AtpConfig:
     more"""
     aimd: bool = True
     """the window follows the marks of congestion"""
-    in_order: bool = True
-    """a result that overtakes others tells that those are lost; False: packets take several ways, and timers tell"""
+    ways: int = 1
+    """blocks take so many in turn: a result that overtakes others on its way tells that those are lost; 0: each frame
+    takes any way, and timers tell"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
     fixed_scale: float | None = None

@@ -4,7 +4,11 @@ Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed 
 sliding window behind the oldest packet without a result; a result that leaves a gap lets what is missing leave again,
 once per gap; and per packet a timer that never gives up. Once per window of results its size is halved when one of them
 was marked, else one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and
-never exceeds the W entries of the slot table, so that no two outstanding packets share an entry.
+never exceeds the W entries of the slot table, so that no two outstanding packets share an entry. Where packets take
+several ways in turn, each way has gaps of its own. The first timer after a result has the oldest packet alone leave
+again, since the others may wait for another worker of their sums, and what leaves again is not summed by switches: if
+all left, the link of the server would be full for longer than the timer. When nothing but that one came until the next
+timer, all leave.
 """
 
 from __future__ import annotations
@@ -20,18 +24,19 @@ __all__ = ["SendWindow"]
 
 class SendWindow:
     """Packets are numbered from 0 over the whole life of the job. Times in ns. `aimd=False`: W packets, always. `seed`:
-    of the worker's waits, other than its peers'. `in_order`: a gap in the results is a loss."""
+    of the worker's waits, other than its peers'. `ways`: that packets take in turn, on each of which a gap in the
+    results is a loss; 0: nowhere."""
 
-    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0, in_order: bool = True) -> None:
-        self.window, self._aimd, self._in_order = window, aimd, in_order
+    def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0, ways: int = 1) -> None:
+        self.window, self._aimd, self._ways = window, aimd, ways
         self.size = window
         """packets that may be outstanding now"""
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
         self.base = self.next = 0
         """oldest packet without a result; first that never left"""
-        self._top = -1
-        """last packet with a result"""
+        self._tops = [way - ways for way in range(ways)]
+        """last packet of each way with a result"""
         self._settled = [False] * window
         self._deadline: list[int | None] = [None] * window
         self._first_at = [0] * window
@@ -42,6 +47,8 @@ class SendWindow:
         self._timers: list[tuple[int, int]] = []
         """(deadline, packet); those that are not valid any more are passed over"""
         self._timer = BackoffTimer(rto_ns, seed)
+        self._probe: int | None = None
+        """the packet that a timer let leave again, while no other one had a result since"""
         self.progress_at = 0
         """when a result last came, or a packet last left for the first time"""
         self._round_end = window
@@ -96,9 +103,12 @@ class SendWindow:
             self._first_at[index], self._tries[index], self._settled[index] = now, 0, False
         before = self._tries[index]
         self._tries[index] = before + 1
-        deadline = self._deadline[index] = now + self._timer.wait()
-        heapq.heappush(self._timers, (deadline, packet))
+        self._wait(packet, now)
         return before
+
+    def _wait(self, packet: int, now: int) -> None:
+        deadline = self._deadline[packet % self.window] = now + self._timer.wait()
+        heapq.heappush(self._timers, (deadline, packet))
 
     def is_outstanding(self, packet: int) -> bool:
         return self.base <= packet < self.next and not self._settled[packet % self.window]
@@ -116,14 +126,22 @@ class SendWindow:
             raise ValueError(f"packet {packet} is not outstanding")
         self._settled[packet % self.window] = True
         self.progress_at = now
+        if packet != self._probe:
+            self._probe = None
         if self._tries[packet % self.window] == 1:
             self._timer.measure(now - self._first_at[packet % self.window])
-        for missing in range(max(self._top + 1, self.base), packet) if self._in_order else ():
-            self.ask_again(missing, "gap")
-        self._top = max(self._top, packet)
+        if self._ways:
+            self._overtook(packet)
         while self.base < self.next and self._settled[self.base % self.window]:
             self.base += 1
         self._adapt(marked)
+
+    def _overtook(self, packet: int) -> None:
+        ways, way = self._ways, packet % self._ways
+        oldest = self.base + (packet - self.base) % ways
+        for missing in range(max(self._tops[way] + ways, oldest), packet, ways):
+            self.ask_again(missing, "gap")
+        self._tops[way] = max(self._tops[way], packet)
 
     def _adapt(self, marked: bool) -> None:
         self._marked |= marked
@@ -139,16 +157,25 @@ class SendWindow:
         return timers[0][0] if timers else None
 
     def expire(self, now: int) -> int:
-        """Let what waited too long leave again; how many packets that are."""
-        expired = 0
-        while (due := self.get_timer()) is not None and due <= now:
+        """Let what waited too long leave again; how many packets that are. First the oldest one alone, and the others
+        wait once more: another worker of their sums may lack a result. A round behind that takes all."""
+        due = []
+        while (deadline := self.get_timer()) is not None and deadline <= now:
             _, packet = heapq.heappop(self._timers)
-            self.ask_again(packet, "timeout")
             self._deadline[packet % self.window] = None
-            expired += 1
-        if expired and self._timer.expired(now):
+            due.append(packet)
+        waiting = list(filter(self.is_outstanding, range(self.base, self.next))) if due and self._ways else []
+        if self._probe is None and len(waiting) > 1:
+            self._probe = min(due)
+            for packet in waiting:
+                self._wait(packet, now)
+            self.ask_again(self._probe, "timeout")
+            return 1
+        for packet in due:
+            self.ask_again(packet, "timeout")
+        if due and self._timer.expired(now):
             self._waited_in_vain()
-        return expired
+        return len(due)
 
     def _waited_in_vain(self) -> None:
         """A round of packets had no result in time."""

@@ -163,7 +163,7 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
     def _make_window(self, config: AtpConfig) -> SendWindow:
         share = config.collective
         seed = share.job << 32 | share.rank
-        return SendWindow(config.window, config.rto_ns, aimd=config.aimd, seed=seed, in_order=config.in_order)
+        return SendWindow(config.window, config.rto_ns, aimd=config.aimd, seed=seed, ways=config.ways)
 
     def _in_pace(self, now: int) -> bool:
         """Whether a packet may leave, as far as time is concerned."""

@@ -111,10 +111,19 @@ def test_connections_that_share_a_link_lengthen_the_timer_of_irn() -> None:
     assert alone.timers.trip.empty_ns == shared.timers.trip.empty_ns
     assert _ns(shared, "rto_low") > _ns(alone, "rto_low")
     for plan in (alone, shared):
-        assert _ns(plan, "rto_high") == pytest.approx(3.2 * _ns(plan, "rto_low"), rel=0.01)
         assert {qp.irn.rto_low_ns for worker in plan.ring_workers for qp in worker.queue_pairs} == {
             _ns(plan, "rto_low")
         }
+
+
+def test_rto_high_is_bounded_by_the_worst_round_trip() -> None:
+    for name, is_bounded in (("irn-lossy", False), ("irn-spine-leaf-lossy", False), ("sharded-ps-lossy", True)):
+        plan = _planned(name)
+        low, worst_ns = _ns(plan, "rto_low"), plan.timers.trip.queueing_ns
+        assert (3 * worst_ns < 3.2 * low) is is_bounded
+        assert _ns(plan, "rto_high") == pytest.approx(min(3.2 * low, 3 * worst_ns), rel=0.01)
+    fast = make_plan(at_rate(load_scenario("irn-spine-leaf-lossy", (), world="simulated"), 1000))
+    assert _ns(fast, "rto_high") == pytest.approx(3 * fast.timers.trip.queueing_ns, rel=0.01)
 
 
 def test_what_a_file_fixes_stays() -> None:
@@ -188,6 +197,6 @@ def test_the_run_of_the_issue_has_a_short_timer_or_a_warning() -> None:
 
     fast = load_scenario("rack", ["topology.link.rate=10Gbps"])
     assert warned(fast) == []
-    assert _ns(make_plan(fast), "timeout") == 4096 << 9
+    assert _ns(make_plan(fast), "timeout") == 4096 << 8
     (warning,) = warned(load_scenario("rack", ["topology.link.rate=10Gbps", "transport.timeout=15"]))
     assert "transport.timeout: 15 (134 ms) is 448 times the worst queueing round trip (300 us)" in warning

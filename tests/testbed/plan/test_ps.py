@@ -80,10 +80,11 @@ def test_with_both_the_bound_is_that_of_the_links():
     assert protocol_of("ps").bound(planned(", aggregation: true, multicast: true"), 123.0) == 123.0
 
 
-def test_where_packets_take_several_ways_a_gap_is_no_loss():
-    text = (TEXT % "").replace("leaves: 2", "multipath: spray, leaves: 2")
-    assert {worker.in_order for worker in make_plan(parse_scenario(text, "p.yaml")).workers} == {False}
-    assert {worker.in_order for worker in planned().workers} == {True}
+@pytest.mark.parametrize("keys", ["", ", aggregation: true", ", multicast: true"])
+def test_where_each_frame_takes_any_way_a_gap_is_no_loss(keys):
+    text = (TEXT % keys).replace("leaves: 2", "multipath: spray, leaves: 2")
+    assert {worker.ways for worker in make_plan(parse_scenario(text, "p.yaml")).workers} == {0}
+    assert {worker.ways for worker in planned(keys).workers} == {1}
 
 
 def trees_at(switch, text):
@@ -94,6 +95,13 @@ def trees_at(switch, text):
 
 BOTH = TEXT % ", aggregation: true, multicast: true"
 SPRAYED = BOTH.replace("leaves: 2", "multipath: spray, leaves: 2")
+
+
+def test_where_packets_and_results_take_trees_in_turn_each_has_gaps_of_its_own():
+    plan = make_plan(parse_scenario(SPRAYED, "p.yaml"))
+    (trees,) = {len(job.trees) for switch in plan.switches for job in switch.jobs}
+    assert {worker.ways for worker in plan.workers} == {trees}
+    assert trees > 1
 
 
 def test_where_packets_are_sprayed_each_spine_has_a_tree():

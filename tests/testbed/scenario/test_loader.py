@@ -85,7 +85,7 @@ def test_every_key_arrives_where_it_belongs():
         "netreduce", "asap", "epsn", "soft", 99, (True, "none", "early", True, True, True)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
-        4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, 10_000_000, "udp", 1, True, "dcqcn",
+        4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, None, None, None, "udp", 1, True, "dcqcn",
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3),
     )  # fmt: skip
     assert (job.collective, job.workload, job.size_bytes, job.dtype, job.op) == (

@@ -99,7 +99,7 @@ def test_the_longest_waits_of_peers_differ_each_time() -> None:
 
 
 def test_packets_that_left_one_after_the_other_back_off_once() -> None:
-    window = started(3, 3)
+    window = started(3, 3, ways=0)
     for packet in range(3):
         assert window.take(ready) == (packet, "")
         window.left(packet, 100 * packet)
@@ -204,8 +204,8 @@ def test_what_is_asked_for_twice_before_it_leaves_leaves_once() -> None:
     window = started(2, 10)
     take_all(window)
     window.ask_again(0, "nack")
-    assert window.expire(1000) == 2
-    assert take_all(window, 1000) == [(0, "nack"), (1, "timeout")]
+    assert window.expire(1000) == 1
+    assert take_all(window, 1000) == [(0, "nack")]
     window.ask_again(0, "nack")
     assert take_all(window, 1000) == [(0, "nack")], "and once more when it is asked for after that"
 
@@ -237,12 +237,54 @@ def test_a_packet_waits_from_when_it_left_last() -> None:
 
 
 def test_where_packets_take_several_ways_a_gap_is_no_loss() -> None:
-    window = started(in_order=False)
+    window = started(ways=0)
     take_all(window)
     settle(window, [1, 3])
     assert take_all(window) == []
     window.expire(2_000_000)
     assert take_all(window) == [(0, "timeout"), (2, "timeout")]
+
+
+def test_of_ways_taken_in_turn_each_has_gaps_of_its_own() -> None:
+    window = started(12, ways=4)
+    take_all(window)
+    settle(window, [1, 2, 5, 3])
+    assert take_all(window) == []  # 0 and 4 are the last of their way
+    settle(window, [8])
+    assert take_all(window) == [(0, "gap"), (4, "gap")]
+    settle(window, [11])
+    assert take_all(window) == [(7, "gap")]
+    settle(window, [0])
+    assert take_all(window) == [(packet, "") for packet in (12, 13, 14, 15)]
+    settle(window, [12])  # 8 is the one before it
+    assert take_all(window) == []
+    settle(window, [13])
+    assert take_all(window) == [(9, "gap")]
+
+
+def test_a_timer_lets_the_oldest_packet_leave_and_the_next_one_all() -> None:
+    """What is not lost may wait for another worker of its sum."""
+    window = started()
+    take_all(window)
+    assert window.expire(1000) == 1
+    assert take_all(window, 1000) == [(0, "timeout")]
+    assert window.get_timer() == 2000  # nobody waits longer for it
+    assert window.expire(2000) == 4
+    assert take_all(window, 2000) == [(packet, "timeout") for packet in range(4)]
+    assert window.get_timer() == 2000 + 2 * 1000
+
+
+def test_a_result_of_another_packet_has_the_next_timer_begin_with_the_oldest() -> None:
+    for results, again in (([0], [1, 2, 3, 4]), ([0, 1], [2])):
+        window = started()
+        take_all(window)
+        window.expire(1000)
+        take_all(window, 1000)
+        settle(window, results, 1010)
+        take_all(window, 1010)
+        due = 2010 if again == [1, 2, 3, 4] else 2000
+        window.expire(due)
+        assert take_all(window, due) == [(packet, "timeout") for packet in again]
 
 
 def test_only_what_left_can_be_settled() -> None:
