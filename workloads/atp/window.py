@@ -5,10 +5,10 @@ sliding window behind the oldest packet without a result; a result that leaves a
 once per gap; and per packet a timer that never gives up. Once per window of results its size is halved when one of them
 was marked, else one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and
 never exceeds the W entries of the slot table, so that no two outstanding packets share an entry. Where packets take
-several ways in turn, each way has gaps of its own. The first timer after a result has the oldest packet alone leave
-again, since the others may wait for another worker of their sums, and what leaves again is not summed by switches: if
-all left, the link of the server would be full for longer than the timer. When nothing but that one came until the next
-timer, all leave.
+several ways in turn, each way has gaps of its own. The first timer after a result has the oldest packet leave again,
+and what did before. The others may wait for another worker of their sums, and switches do not sum what leaves again: if
+all left, the link of the server would be full for longer than the timer. When nothing but the oldest one came until the
+next timer, all leave.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class SendWindow:
 
     def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0, ways: int = 1) -> None:
         self.window, self._aimd, self._ways = window, aimd, ways
+        self._probes = ways > 0
+        """a timer has one packet leave first"""
         self.size = window
         """packets that may be outstanding now"""
         self.first = self.end = 0
@@ -157,20 +159,24 @@ class SendWindow:
         return timers[0][0] if timers else None
 
     def expire(self, now: int) -> int:
-        """Let what waited too long leave again; how many packets that are. First the oldest one alone, and the others
-        wait once more: another worker of their sums may lack a result. A round behind that takes all."""
+        """Let what waited too long leave again; how many packets that are. First the oldest one and what
+        left again before, and the others wait once more: another worker of their sums may lack a result. A round behind
+        that takes all."""
         due = []
         while (deadline := self.get_timer()) is not None and deadline <= now:
             _, packet = heapq.heappop(self._timers)
             self._deadline[packet % self.window] = None
             due.append(packet)
-        waiting = list(filter(self.is_outstanding, range(self.base, self.next))) if due and self._ways else []
+        waiting = list(filter(self.is_outstanding, range(self.base, self.next))) if due and self._probes else []
         if self._probe is None and len(waiting) > 1:
-            self._probe = min(due)
+            self._probe, tries = min(due), self._tries
+            again = [packet for packet in due if packet == self._probe or tries[packet % self.window] > 1]
             for packet in waiting:
-                self._wait(packet, now)
-            self.ask_again(self._probe, "timeout")
-            return 1
+                if packet in again:
+                    self.ask_again(packet, "timeout")
+                elif tries[packet % self.window] == 1:
+                    self._wait(packet, now)
+            return len(again)
         for packet in due:
             self.ask_again(packet, "timeout")
         if due and self._timer.expired(now):

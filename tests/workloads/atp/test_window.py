@@ -274,6 +274,15 @@ def test_a_timer_lets_the_oldest_packet_leave_and_the_next_one_all() -> None:
     assert window.get_timer() == 2000 + 2 * 1000
 
 
+def test_what_left_again_before_does_not_wait_behind_the_oldest() -> None:
+    window = started(6)
+    take_all(window)
+    settle(window, [1, 3], 0)
+    assert take_all(window) == [(0, "gap"), (2, "gap")]
+    assert window.expire(1000) == 2
+    assert take_all(window, 1000) == [(0, "timeout"), (2, "timeout")]
+
+
 def test_a_result_of_another_packet_has_the_next_timer_begin_with_the_oldest() -> None:
     for results, again in (([0], [1, 2, 3, 4]), ([0, 1], [2])):
         window = started()
