@@ -6,8 +6,8 @@ Decided here: above the threshold the window grows by one packet per window, as 
 that could never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does
 one of timeouts; a round in vain after that halves again. What had no result in time leaves once more when it is inside
 the window, as with TCP: what left when the window was larger, each on its own around the switches, would keep a queue
-full that made it late. A fragment that was turned away several times in a row goes around the switch. A timer has all leave that waited too
-long, as far as the window goes: a result from one switch says nothing about the others.
+full that made it late. A fragment that was turned away several times in a row goes around the switch. A timer has all
+leave that waited too long, as far as the window goes: a result from one switch says nothing about the others.
 """
 
 from __future__ import annotations
