@@ -14,7 +14,7 @@ from workloads.rc.verbs import SendRequest
 
 __all__ = ["RackSender"]
 
-_TRIPS = 4
+_TRIPS = 2
 """RTO_low in round trips without load"""
 
 
