@@ -88,4 +88,4 @@ def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monke
 
     monkeypatch.setattr("testbed.plan.plan.protocol_of", found)
     assert make_plan(loaded).workers
-    assert asked == [name]
+    assert set(asked) == {name}  # a plan with automatic timers is made twice

@@ -44,7 +44,7 @@ def test_a_stall_is_seen_as_a_gap() -> None:
     cut = LinkDown("cut", ("h2-s1",), (Direction.UP,), Window(2_000_000, None))
     _, _, timeline = run(cut)
     text = timeline_text(select(timeline, Selection(host="h1")))
-    assert text.count("~ 134.218 ms nothing ~") >= 2
+    assert text.count("~ 8.389 ms nothing ~") >= 2
     assert "QP FAILS, RETRY_EXC" in text
 
 
@@ -75,11 +75,11 @@ def test_what_is_left_out_is_said() -> None:
 
 
 def test_the_window_of_a_fault_is_told_apart_from_its_strikes() -> None:
-    """The link is down from 2 to 40 ms; the first packet after that comes when a timer has run out, much later."""
+    """The link is down from 2 to 40 ms; the first packet after that comes when a timer has run out, later."""
     cut = LinkDown("cut", ("h2-s1",), (Direction.UP, Direction.DOWN), Window(2_000_000, 40_000_000))
     _, history, timeline = run(cut)
     healed = [record for record in history if isinstance(record.event, FaultHealed)]
-    assert min(record.t for record in healed) > 45_000_000
+    assert min(record.t for record in healed) > 43_000_000
     assert {(span.start, span.stop) for span in timeline.faults.spans} == {(2_000_000, 40_000_000)}
     text = timeline_text(select(timeline, Selection()))
     assert "40.000 ms healed: link_down 'cut' at h2-s1, since 2 ms" in text
