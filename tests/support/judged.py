@@ -64,6 +64,7 @@ def small_plan(
             faults=faults,
             capture=capture,
             expect=expect,
+            dilation=1,
         )
     )
 

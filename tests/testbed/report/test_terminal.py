@@ -65,7 +65,7 @@ def test_timers_that_took_much_are_told_with_a_way_out(tmp_path, monkeypatch, sh
     text = " ".join(plain_summary(result).split())
     assert ("timers took" in text) == (way is not None)
     if way is not None:
-        assert "timers took 21% of that (0.5 s): hosts waited for timeout 15 (134 ms)" in text
+        assert "timers took 21% of that (500 ms): hosts waited for timeout 15 (134 ms)" in text
         assert f"the worst queueing round trip is 11.7 ms; {way}" in text
 
 
