@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
-from testbed.cli.values import seed, whole
+from testbed.cli.values import hosts, seed
 from testbed.terminal.activity import doing
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
-from topologies import MAX_HOSTS
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
@@ -245,9 +244,7 @@ Before the traffic starts, the demo runs the same job in virtual time, which rep
 measures the load of this machine. From both it chooses the dilation. At its end it reports what go-back-N would have
 cost instead of IRN (not with --quiet or --no-twin), and suggests three commands.
 """
-    parser.add_argument(
-        "--hosts", type=whole(2, MAX_HOSTS), default=4, metavar="N", help="workers, 2 to 32 (default: 4)"
-    )
+    parser.add_argument("--hosts", type=hosts(2), default=4, metavar="N", help="workers, 2 to 32 (default: 4)")
     parser.add_argument("--loss", type=_loss, default=0.01, metavar="P", help="loss both ways, as 3%% (default: 1%%)")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: 1")
     add_dilation(parser)

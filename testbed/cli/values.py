@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from testbed.reading.units import UnitError, format_duration, format_size, parse_duration, parse_size, parse_whole
 
-__all__ = ["MOST_SEED", "duration", "refused", "seed", "size", "whole"]
+__all__ = ["MOST_SEED", "duration", "hosts", "refused", "seed", "size", "whole"]
 
 MOST_SEED = (1 << 63) - 1
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z", re.ASCII)
@@ -30,6 +30,17 @@ def whole(low: int, high: int, more: str = "") -> Callable[[str], int]:
             most = "2^63-1" if high == MOST_SEED else high
             raise refused(text, f"{more}a whole number from {low} to {most}")
         return number
+
+    return parse
+
+
+def hosts(low: int) -> Callable[[str], int]:
+    """A number of hosts that addresses are there for. Help needs no topology, so parsing imports it."""
+
+    def parse(text: str) -> int:
+        from topologies import MAX_HOSTS
+
+        return whole(low, MAX_HOSTS)(text)
 
     return parse
 

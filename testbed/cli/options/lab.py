@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from testbed.cli.values import duration, whole
-from topologies import MAX_HOSTS
+from testbed.cli.values import duration, hosts
 
 __all__ = ["ACTIONS", "configure_lab"]
 
@@ -53,9 +52,7 @@ examples:
     parser.add_argument("--dry-run", action="store_true", help="print what would run where, and touch nothing")
     parser.add_argument("--json", action="store_true", help="steps as JSON lines on stdout")
     parser.add_argument("--emulated", action="store_true", help="up: a lab of namespaces, with an sshd each")
-    parser.add_argument(
-        "--hosts", type=whole(1, MAX_HOSTS), default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)"
-    )
+    parser.add_argument("--hosts", type=hosts(1), default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)")
     parser.add_argument("--no-card", action="store_true", help="up: without an emulated card")
     parser.add_argument(
         "--tunnels", action="store_true", help="up: no workers, the card's N ports are VXLAN tunnels (tb run --card)"
