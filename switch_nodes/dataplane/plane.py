@@ -20,6 +20,7 @@ from switch_nodes.dataplane.pacing import Pacer
 from switch_nodes.dataplane.packet_io import PacketIo, Rows, SendOutcome
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
+from switch_nodes.dataplane.stands import Standstills
 from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
@@ -31,9 +32,8 @@ __all__ = ["DataPlane", "open_io"]
 
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
-_MOST_STANDS = 8
 _TICK_NS = 100_000_000
-"""from one message of whoever controls a node to the next, in real time"""
+"""from one message of a node's controller to the next, in real time"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500
@@ -102,7 +102,6 @@ class DataPlane:
         self._fast = machine if isinstance(machine, BatchMachine) else None
         self._tap, self._on_event, self._on_control = tap, on_event, on_control
         self._clock = clock or EmulatedClock()
-        self._tick_ns = self._clock.emulated(_TICK_NS)
         self._check_event = check_event
         self._backpressure, self._pacer, self._moderation_ns = backpressure, pacer, moderation_ns
         self._marking, self._arriving = marking, ArrivingFrames(wires or {})
@@ -115,8 +114,7 @@ class DataPlane:
         self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
         self._misfits = 0
-        self._stands: list[tuple[int, int]] = []  # how long and until when, the longest first
-        self._control_ticks = control is not None
+        self._stands = Standstills(None if control is None else self._clock.emulated(_TICK_NS))
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._sent_lengths = self._sent.batch.lengths.data
         self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
@@ -149,7 +147,7 @@ class DataPlane:
                 count = self._io.receive(self._received, timeout if timeout < 0 else clock.real(timeout))
                 now = clock.since(origin_ns)
                 if slept_from is not None:
-                    self._note_standing(now, slept_from, timeout)
+                    self._stands.note(now, slept_from, timeout)
                 slept_from = now
                 self._wakeups += 1
                 self._handled = count
@@ -185,18 +183,6 @@ class DataPlane:
             self._on_event(clock.since(origin_ns), event)
         self._on_event(clock.since(origin_ns), statistics)
         return statistics
-
-    def _note_standing(self, now: int, turned_at: int, timeout: int) -> None:
-        """Whoever is controlled hears something every now and then, so that no sleep of his is long: of a gap of
-        several such times nobody knows when it would have ended, and frames would have ended it as soon as they came.
-        """
-        gap, tick_ns = now - turned_at, self._tick_ns
-        ticked = self._control_ticks and not 0 <= timeout <= tick_ns
-        if timeout < 0 and not ticked:
-            return
-        asleep = (0 if gap > 2 * tick_ns else tick_ns) if ticked else timeout
-        if gap > asleep and (len(self._stands) < _MOST_STANDS or gap - asleep > self._stands[-1][0]):
-            self._stands = sorted([*self._stands, (gap - asleep, now)], reverse=True)[:_MOST_STANDS]
 
     def _moderate(self, origin_ns: int, woke: int, timeout: int) -> int:
         """Sleep out the rest of the moderation, at most `timeout` (negative: no limit); what is left of the timeout."""
@@ -371,7 +357,8 @@ class DataPlane:
                 self._on_event(now, event)
 
     def _statistics(self, wall_ns: int, cpu_ns: int, waited_ns: int, turns: int) -> PlaneStatistics:
-        counters, (longest_ns, until_ns) = self._io.counters(), next(iter(self._stands), (0, 0))
+        counters, stands = self._io.counters(), self._stands.longest
+        longest_ns, until_ns = stands[0] if stands else (0, 0)
         return PlaneStatistics(
             frames_in=counters.frames_in,
             frames_out=counters.frames_out,
@@ -394,7 +381,7 @@ class DataPlane:
             turns=turns,
             stood_ns=longest_ns,
             stood_until_ns=until_ns,
-            stands=tuple(self._stands),
+            stands=stands,
             starved_ns=0 if self._pacer is None else self._pacer.starved_ns,
         )
 
