@@ -9,6 +9,7 @@ from testbed.faults.model import Pause
 from testbed.history import Record
 from testbed.history.events import TimeLimitReached
 from testbed.plan import Plan
+from testbed.terminal.numbers import seconds
 from workloads.events import QpFailed, WorkerFailed
 from workloads.rc.recovery import rto_ns
 
@@ -38,11 +39,10 @@ def machine_to_blame(context: CheckContext) -> str:
     for record in context.events(PlaneStatistics):
         overlap_ns = stood_between(record, first.t - give_up_ns, first.t)
         if record.node not in paused and overlap_ns >= give_up_ns - timeout_ns:
-            stood_s, until_s = record.event.stood_ns / 1e9, record.event.stood_until_ns / 1e9
+            stood, until_s = seconds(record.event.stood_ns / 1e9), record.event.stood_until_ns / 1e9
             return (
-                f"the machine let {record.node} stand still for {stood_s:.2f} s until {until_s:.3f} s; a sender that "
-                "hears "
-                f"nothing gives up after {give_up_ns / 1e9:.2f} s"
+                f"the machine let {record.node} stand still for {stood} until {until_s:.3f} s; a sender that hears "
+                f"nothing gives up after {seconds(give_up_ns / 1e9)}"
             )
     return ""
 

@@ -10,8 +10,9 @@ from testbed.faults.model import Pause, Window
 from testbed.history.verdict import Verdict
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
+from testbed.terminal.numbers import seconds
 from testbed.worlds.simulated import simulate
-from tests.support.judged import altered, changed, good_context, matches, without
+from tests.support.judged import altered, changed, good_context, matches, small_plan, without
 from tests.support.records import a_record, event_with
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
@@ -88,7 +89,7 @@ def test_time_limit_and_bad_result(good):
 
 
 GAVE_UP_AT = 5_000_000_000
-PATIENCE = 8 * (4_096 << 15)
+PATIENCE = 8 * (4_096 << small_plan().scenario.transport.chosen_timeout_code)
 
 
 def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1"):
@@ -104,8 +105,8 @@ def test_a_node_that_the_machine_let_stand_still_makes_it_unknown(good, node, st
     result = gave_up(good, stood_ns, until_ns, node=node)
     assert result.verdict is UNKNOWN
     assert result.detail.startswith(
-        f"1 of 3 workers did not finish, and the machine let {node} stand still for {stood_ns / 1e9:.2f} s until "
-        f"{until_ns / 1e9:.3f} s; a sender that hears nothing gives up after 1.07 s; at 5.000 s the queue pair "
+        f"1 of 3 workers did not finish, and the machine let {node} stand still for {seconds(stood_ns / 1e9)} until "
+        f"{until_ns / 1e9:.3f} s; a sender that hears nothing gives up after {seconds(PATIENCE / 1e9)}; at 5.000 s the queue pair "
     )
     assert result.evidence[0].startswith(f"the machine let {node} stand still")
 

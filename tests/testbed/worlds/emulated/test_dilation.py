@@ -102,7 +102,7 @@ def test_whoever_runs_it_chooses_first() -> None:
 
 
 def test_a_device_keeps_its_own_time() -> None:
-    refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),)))
+    refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),), dilation=1))
     with pytest.raises(ScenarioError) as refused:
         refuse_dilation(plan_of(nics=(("h2", "mlx5_0"),), dilation=2))
     assert str(refused.value) == (

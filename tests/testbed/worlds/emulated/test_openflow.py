@@ -33,7 +33,7 @@ OPENFLOW = ["switch.commodity=openflow"]
 
 def refusal(tmp_path: Path, *overrides: str, faults: tuple[PacketFault, ...] = ()) -> str:
     """What a person reads; nothing was made before."""
-    scenario = load_scenario("accelerator", [*OPENFLOW, *overrides], world="emulated")
+    scenario = load_scenario("accelerator", ["dilation=1", *OPENFLOW, *overrides], world="emulated")
     plan = make_plan(replace(scenario, faults=faults))
     with pytest.raises(HostCapabilityError) as caught:
         EmulatedWorld().run(plan, tmp_path / "run", lambda record: None)
