@@ -139,7 +139,8 @@ class TestForReal:
     ) -> None:
         state = tmp_path / "state"
         monkeypatch.setenv("INA_STATE_DIR", str(state))
-        command = [sys.executable, "-m", "testbed", "run", "accelerator-openflow-lossy", "--out", str(tmp_path / "run")]
+        command = [sys.executable, "-m", "testbed", "run", "accelerator-openflow-lossy"]
+        command += ["--set", "dilation=1", "--out", str(tmp_path / "run")]
         log = tmp_path / "run" / "nodes" / "s1.log"
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
             deadline = time.monotonic() + 30

@@ -41,7 +41,7 @@ def test_a_client_that_is_ended_before_it_begins_is_told(end):
 
 def test_ports_that_mark_know_all_rates_of_the_run():
     scenario = load_scenario(
-        "congested", ["faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
+        "congested", ["dilation=1", "faults=[{kind: rate_change, links: h2-s1, rate: 10Mbps, from: 1s, until: 2s}]"]
     )
     marking = make_marking(scenario, "s1", never, exact=False)
     port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
@@ -49,11 +49,11 @@ def test_ports_that_mark_know_all_rates_of_the_run():
     assert queue._rate_bps == 50_000_000
     assert [(at, rate) for at, rate, _ in queue._rates] == [(10**9, 10_000_000), (2 * 10**9, 50_000_000)]
     assert len(marking._queues) == 5
-    assert make_marking(load_scenario("rack"), "s1", never, exact=False) is None
+    assert make_marking(load_scenario("rack", ["dilation=1"]), "s1", never, exact=False) is None
 
 
 def test_what_queues_with_classes_refuse_is_told_with_its_link_and_who_it_was():
-    scenario = load_scenario("priority", ["topology.link.queue=2", "topology.link.drop_low_above=1"])
+    scenario = load_scenario("priority", ["dilation=1", "topology.link.queue=2", "topology.link.drop_low_above=1"])
     told = []
     marking = make_marking(scenario, "s1", lambda now, event: told.append((now, event)), exact=False)
     port = next(port for port, link, _ in scenario.topology.ports("s1") if link.name == "h2-s1")
