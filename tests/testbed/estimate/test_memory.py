@@ -20,6 +20,7 @@ from workloads.errors import HostCapabilityError
 _TOP = Path(__file__).resolve().parents[3]
 _ROOT = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 FAST = ["topology.link.rate=10Gbps", "job.iterations=1", "capture=false", "time_limit=100s"]
+FAST += ["dilation=1", "transport.timeout=15"]  # however late this machine is
 BIG = ["job.size=4294967296", "topology.link.rate=10Gbps"]
 
 
@@ -48,7 +49,7 @@ def _taken(pid: int) -> int:
 
 def _peak(words: list[str], out: Path) -> int:
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "testbed", "run", *words, "--set", "dilation=1", "-q", "--out", str(out)],
+        [sys.executable, "-P", "-m", "testbed", "run", *words, "-q", "--out", str(out)],
         cwd=_TOP, env={**os.environ, "PYTHONPATH": str(_TOP)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     peak = 0
