@@ -33,6 +33,7 @@ transport: {{timeout: 15, start_psn: {psn}}}
 switch: {{program: {program}}}
 job: {{collective: {collective}, size: 60kB, message_packets: 8, window_messages: 4}}
 time_limit: 30s
+dilation: 1
 faults:
 {faults}
 """
