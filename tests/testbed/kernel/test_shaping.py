@@ -10,6 +10,7 @@ from testbed.doctor.isolation import run_isolated
 from testbed.kernel.links import read_links
 from testbed.kernel.queues import open_queues, read_waiting
 from testbed.kernel.shaping import burst_bytes, change_rate, read_qdisc, read_qdiscs, shape
+from testbed.worlds.emulated.namespace_sockets import turn_ipv6_off
 from tests.support.emulated import needs_root
 from workloads.wire import Envelope
 from workloads.wire.dscp import layer_class_of, read_dscp
@@ -58,6 +59,7 @@ def _bring_up(netlink: IPRoute, indices: list[int]) -> None:
 
 def _passed_at_once() -> str:
     """Packets of four that have passed by the time of half a frame, without a burst and with the usual one."""
+    turn_ipv6_off()
     passed = []
     for burst in (1, None):
         with IPRoute() as netlink:
