@@ -27,10 +27,7 @@ NETWORKS = {
     "grid": ("grid", ("job.dtype=float32",)),
     "spine-leaf": ("spine-leaf-lossy", ()),
     "parallel_netreduce": ("hierarchical", ()),
-    "demo": (
-        "demo",
-        ("faults.flap.from=1ms", "faults.flap.until=3ms"),
-    ),  # whose own workload has a size that cannot be changed
+    "demo": ("demo", ()),  # whose own workload has a size that cannot be changed
     "tencent": ("hierarchical-tencent", ()),
     "recursive_doubling": ("recursive-doubling-lossy", ()),
     "rabenseifner": ("rabenseifner-lossy", ()),
