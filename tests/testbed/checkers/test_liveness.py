@@ -106,7 +106,8 @@ def test_a_node_that_the_machine_let_stand_still_makes_it_unknown(good, node, st
     assert result.verdict is UNKNOWN
     assert result.detail.startswith(
         f"1 of 3 workers did not finish, and the machine let {node} stand still for {seconds(stood_ns / 1e9)} until "
-        f"{until_ns / 1e9:.3f} s; a sender that hears nothing gives up after {seconds(PATIENCE / 1e9)}; at 5.000 s the queue pair "
+        f"{until_ns / 1e9:.3f} s; a sender that hears nothing gives up after {seconds(PATIENCE / 1e9)}; "
+        "at 5.000 s the queue pair "
     )
     assert result.evidence[0].startswith(f"the machine let {node} stand still")
 
