@@ -123,7 +123,7 @@ def test_a_program_that_never_joins_is_told_what_is_missing(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("train", "rack"), ("tb train: COMMAND: says not what the ranks run; allowed: as: tb train rack -- python "
+        (("train", "rack"), ("tb train: COMMAND: is missing; allowed: what the ranks run, as: tb train rack -- python "
                             "train.py")),
         (("train", "rack", "--world", "simulated", "--", "/no/such"), ("tb train: COMMAND: no such program; found "
                                                                       "/no/such")),
@@ -131,7 +131,7 @@ def test_a_program_that_never_joins_is_told_what_is_missing(tmp_path):
         (("train", "shift", "--world", "simulated", "--", "true"), ("job.collective: a training cannot use this; found "
                                                                    "shift")),
         (("train", "rack", "--piece", "1 apple", "--", "true"), "found '1 apple'"),
-        (("train", "rack", "--memory", "1kB", "--", "true"), "found '1kB'; allowed: at least 4,096 bytes"),
+        (("train", "rack", "--memory", "1kB", "--", "true"), "found '1kB'; allowed: 4KiB to 1024GiB"),
         (("down", "--place", "/tmp/nothing-of-ours"), ("tb down: no network is up; found nobody listens in "
                                                       "/tmp/nothing-of-ours")),
         (("up", "rack", "--world", "simulated", "--place", "/tmp/" + "x" * 100), "--place: too long for a socket"),
