@@ -16,6 +16,7 @@ from testbed.faults.model import Corrupt, Forge, Kill, Loss, Pause
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.draw_faults import _fits, is_sensible
+from testbed.hunt.plans import with_timers
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
@@ -64,7 +65,7 @@ def test_every_drawn_schedule_is_a_scenario_file():
 def test_so_is_every_recipe_under_irn(recipe, hosts):
     calm = parse_scenario(f"name: calm\ntopology: {hosts}\njob: {{size: 4kB}}\ntransport: {{recovery: irn}}\n", "calm")
     for number in range(20):
-        cooked = recipe(Random(number), calm)
+        cooked = recipe(Random(number), with_timers(calm))
         assert cooked.transport.recovery == "irn"
         if is_sensible(cooked):
             parse_scenario(dump_scenario(cooked), "cooked")
@@ -110,7 +111,7 @@ def test_the_whole_vocabulary_is_drawn_and_no_damage_is_made_genuine():
 
 
 def test_around_a_scenario_only_faults_and_seed_are_drawn():
-    base = load_scenario("psn-wrap", world="simulated")
+    base = with_timers(load_scenario("psn-wrap", world="simulated"))
     drawn = [draw_schedule(1, number, base).scenario for number in range(1, 30)]
     assert {(s.topology, s.job, s.transport, s.switch) for s in drawn} == {
         (base.topology, base.job, base.transport, base.switch)
