@@ -74,4 +74,4 @@ def test_without_the_library_it_says_how_to_have_it(
 
 def test_another_word_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "fish"]) == 64
-    assert "invalid choice: 'fish'" in capsys.readouterr().err
+    assert "argument WHAT: found 'fish'; allowed: bash, zsh, tcsh, man" in capsys.readouterr().err

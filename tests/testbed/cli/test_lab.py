@@ -75,7 +75,7 @@ def test_a_dry_run_says_what_would_run_where(
         (["check", "h9"], "no such host or group; found 'h9'; allowed: workers, gate, h1, f1"),
         (["program", "fpga0"], "tb lab program: --bitstream: is missing; allowed: a file"),
         (["program", "fpga1"], "no such card; found 'fpga1'; allowed: fpga0"),
-        (["lease", "--time", "5"], "tb lab: --time: "),
+        (["lease", "--time", "5"], "tb lab: argument --time: found '5'; allowed: a number with ns, us, ms, s or min"),
         (["collect"], "tb lab collect: which run is meant; allowed: tb lab collect RUN [HOST ...]"),
         (["power-cycle"], "tb lab power-cycle: which hosts are meant"),
         (["console"], "tb lab console: which host is meant; allowed: one host"),
