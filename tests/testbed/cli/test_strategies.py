@@ -40,7 +40,7 @@ def test_measured_plotted_and_written(mine: str, tmp_path: Path, capsys: pytest.
     words = ["--collective", "netreduce", "--divide", "1", "--strategy", "DP", "--plot", str(plot), "--csv", str(table)]
     assert main(["strategies", mine, "--scenario", "rack", "--set", "topology.hosts=3", *words]) == 0
     out = capsys.readouterr().out
-    assert "3 devices of 0.09464 Gbit/s of payload each; an all-reduce sends 1 of a vector" in out
+    assert "3 devices of 94.6 Mbit/s of payload each; an all-reduce sends 1 of a vector" in out
     lines = list(csv.DictReader(table.open()))
     assert {line["verdict"] for line in lines} == {"pass"}
     assert all(1 <= float(line["ratio"]) < 1.2 for line in lines)
