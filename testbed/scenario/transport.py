@@ -107,7 +107,7 @@ class Transport(Section):
     """IRN: a sender repeats its oldest packet that long after its last progress. `auto`: from the
     [round trips](#timers)"""
     rto_high_ns: Annotated[SpanKey, _OVER_ROCE] = None
-    """IRN: the same while more than three packets are under way. `auto`: 3.2 times `rto_low`"""
+    """IRN: the same while more than three packets are under way. `auto`: at most 3.2 times `rto_low`"""
     rto_ns: Annotated[SpanKey, _IN_DATAGRAMS] = None
     """`auto`, from the [worst round trip](#timers), or at least `10us`: a packet without a result is sent again after
     that, or after four typical round trips if that is longer; `esa` and `grid` wait twice as long while nothing
