@@ -8,6 +8,7 @@ from switch_nodes.own_program import ended_process
 from switch_nodes.registry import built_on
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.kernel.apart import Ended, run_apart
+from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program
 from workloads.errors import ScenarioError
 
@@ -25,7 +26,7 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
     program = changes[PROGRAM_KEY]
     names = _built_on(program) if is_own_program(program) else (program,)
     known = (NETREDUCE, *PROTOCOLS)
-    found = [name for name in known if (NETREDUCE if name == NETREDUCE else PROTOCOLS[name].program) in names]
+    found = [name for name in known if protocol_of(name).programs[0] in names]
     if len(found) == 1:
         return found[0]
     raise ScenarioError(
