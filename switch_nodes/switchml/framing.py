@@ -10,12 +10,12 @@ from enum import Enum
 from typing import Protocol
 
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.switchml.pool import envelope_to
 from workloads.errors import InternalError
 from workloads.machine import Buffer
 from workloads.switchml.framing import Arrival
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
 from workloads.uc import UcEndpoint, UcError, UcPairs
-from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     AggregationHeader,
@@ -72,7 +72,7 @@ class _UdpService:
     ) -> Iterator[tuple[int, bytes]]:
         summed = payload_sum(payload)
         for member in members:
-            yield member.port, encode_datagram(_envelope(config, member), AGGREGATION_PORT, header, payload, summed)
+            yield member.port, encode_datagram(envelope_to(config, member), AGGREGATION_PORT, header, payload, summed)
 
 
 class _UcService:
@@ -85,7 +85,7 @@ class _UcService:
         for job in jobs:
             endpoint = self._endpoints.setdefault(job.service_ip, UcEndpoint(job.service_ip, longest))
             for member in job.members:
-                envelope = _envelope(job, member)
+                envelope = envelope_to(job, member)
                 for cell in range(job.slots):
                     qp = _pairs(member).service_qp(cell, envelope)
                     endpoint.add_qp(qp)
@@ -134,10 +134,6 @@ class _UcService:
             write = to_write(header, pairs.va, 4 * config.elements, pairs.rkey, payload)
             for frame in endpoint.send(pairs.service_qpn + header.slot - config.first_slot, write):
                 yield member.port, frame
-
-
-def _envelope(config: JobConfig, member: JobMember) -> Envelope:
-    return Envelope(config.service_mac, member.mac, config.service_ip, member.ip, AGGREGATION_PORT)
 
 
 def _pairs(member: JobMember) -> UcPairs:

@@ -9,14 +9,18 @@ the tensor before. A result lets the packet W later go, in the same index and th
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections import deque
 from collections.abc import Callable
 
 from workloads.datagrams.retransmission import RetransmissionTimer
+from workloads.quick import NEVER
 
 __all__ = ["SlotWindow"]
 
 _NOTHING = -1
+_NUMBERS = "q"
+"""of an array: 64 bits"""
 
 
 class SlotWindow:
@@ -26,11 +30,12 @@ class SlotWindow:
         self.window, self._timer = window, RetransmissionTimer(rto_ns, seed)
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
-        self._missing = 0
-        self._outstanding = [_NOTHING] * window
-        self._deadline = [0] * window
-        self._first_at = [0] * window
-        self._tries = [0] * window
+        self.missing = 0
+        """packets of it that have no result"""
+        self._outstanding = array(_NUMBERS, [_NOTHING]) * window
+        self._deadline = array(_NUMBERS, [0]) * window
+        self._first_at = array(_NUMBERS, [0]) * window
+        self._tries = array(_NUMBERS, [0]) * window
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
         self._held: list[int] = []
@@ -40,31 +45,41 @@ class SlotWindow:
     @property
     def complete(self) -> bool:
         """Every packet of the tensor has its result."""
-        return self._missing == 0
+        return self.missing == 0
 
-    def place(self, packet: int) -> tuple[int, int]:
-        """(index, version)"""
-        turn = packet % (2 * self.window)
-        return turn % self.window, turn // self.window
+    def index_of(self, packet: int) -> int:
+        return packet % self.window
+
+    def version_of(self, packet: int) -> int:
+        return packet % (2 * self.window) // self.window
 
     def start(self, packets: int) -> None:
         """The next tensor, when the last one is complete."""
         self.first, self.end = self.end, self.end + packets
-        self._missing = packets
+        self.missing = packets
         for packet in range(self.first, min(self.first + self.window, self.end)):
             self._let_go(packet)
 
     def take_ready(self, may_leave: Callable[[int], bool] | None = None) -> int | None:
         """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again
         after `release`."""
-        while self._ready:
-            packet = self._ready.popleft()
-            if not self.is_outstanding(packet):  # its result may have come while a repetition waited
-                continue
+        while (packet := self.next_ready()) >= 0:
             if may_leave is None or may_leave(packet):
                 return packet
-            self._held.append(packet)
+            self.hold(packet)
         return None
+
+    def next_ready(self) -> int:
+        """As `take_ready`; -1: none."""
+        while self._ready:
+            packet = self._ready.popleft()
+            if self.is_outstanding(packet):  # its result may have come while a repetition waited
+                return packet
+        return _NOTHING
+
+    def hold(self, packet: int) -> None:
+        """It may not leave before `release`."""
+        self._held.append(packet)
 
     def release(self) -> None:
         """More packets may leave than before."""
@@ -90,22 +105,30 @@ class SlotWindow:
         """The result of an outstanding packet came."""
         index = packet % self.window
         self._outstanding[index] = _NOTHING
-        self._missing -= 1
+        self.missing -= 1
         self._timer.measure(now - self._first_at[index])
         if packet + self.window < self.end:
             self._let_go(packet + self.window)
 
     def get_timer(self) -> int | None:
+        due = self.due()
+        return None if due == NEVER else due
+
+    def due(self) -> int:
+        """As `get_timer`; NEVER: none."""
         timers = self._timers
-        while timers and not self._is_armed(*timers[0]):
+        while timers:
+            deadline, packet = timers[0]
+            if self._is_armed(deadline, packet):
+                return deadline
             heapq.heappop(timers)
-        return timers[0][0] if timers else None
+        return NEVER
 
     def expire(self, now: int) -> int:
         """Let what waited too long leave again; how many packets that are."""
         expired = 0
-        while (due := self.get_timer()) is not None and due <= now:
-            _, packet = heapq.heappop(self._timers)
+        while self._timers and self.due() <= now:
+            packet = heapq.heappop(self._timers)[1]
             self._ready.append(packet)
             self._deadline[packet % self.window] = _NOTHING
             expired += 1

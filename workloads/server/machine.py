@@ -21,8 +21,8 @@ from workloads.wire.aggregation import (
     DatagramKind,
     decode_datagram,
     encode_datagram,
-    nearest_packet,
 )
+from workloads.wire.inspected import nearest_packet
 from workloads.wire.ecn import is_ce
 
 __all__ = ["ParameterServer", "create_server"]

@@ -1,0 +1,25 @@
+cdef long long _NOTHING
+
+
+cdef class SlotWindow:
+    cdef public long long window, first, end
+    cdef public object _timer
+    cdef public long long missing
+    cdef long long[::1] _outstanding, _deadline, _first_at, _tries
+    cdef public object _ready
+    cdef public list _held
+    cdef public list _timers
+
+    cpdef long long index_of(self, long long packet)
+    cpdef long long version_of(self, long long packet)
+    cpdef start(self, long long packets)
+    cpdef long long next_ready(self)
+    cpdef hold(self, long long packet)
+    cpdef release(self)
+    cpdef long long left(self, long long packet, long long now)
+    cpdef bint is_outstanding(self, long long packet)
+    cpdef settle(self, long long packet, long long now)
+    cpdef long long due(self)
+    cpdef long long expire(self, long long now)
+    cdef bint _is_armed(self, long long deadline, long long packet)
+    cdef _let_go(self, long long packet)
