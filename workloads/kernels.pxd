@@ -33,6 +33,10 @@ cdef inline void copy_bytes(bytes draft, Py_ssize_t at, bytes source, Py_ssize_t
     memcpy(data_of(draft) + at, data_of(source) + start, size)
 
 
+cdef inline long long bit_of(long long rank) noexcept:
+    return <long long>1 << rank
+
+
 cdef inline uint32_t get8(bytes frame, Py_ssize_t at) noexcept:
     return data_of(frame)[at]
 

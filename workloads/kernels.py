@@ -17,6 +17,7 @@ from workloads.machine import Buffer
 
 __all__ = [
     "add_words",
+    "bit_of",
     "copy_bytes",
     "dequantise",
     "finished",
@@ -48,6 +49,11 @@ def finished(draft: Any) -> bytes:
 
 def copy_bytes(draft: Any, at: int, source: Buffer, start: int, size: int) -> None:
     draft[at : at + size] = source[start : start + size]
+
+
+def bit_of(rank: int) -> int:
+    """Of a bitmap of up to 63 workers."""
+    return 1 << rank
 
 
 def get8(frame: Buffer, at: int) -> int:

@@ -1,6 +1,6 @@
 from switch_nodes.switchml.pool cimport Pool
 from workloads.kernels cimport (
-    add_words, copy_bytes, finished, get8, get16, get32, new_draft, put8, put16, put32, read_words, write_words,
+    add_words, bit_of, copy_bytes, finished, get8, get16, get32, new_draft, put8, put16, put32, read_words, write_words,
 )
 from workloads.quick cimport Quick
 from workloads.wire.inspected cimport (

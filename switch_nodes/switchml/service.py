@@ -25,6 +25,7 @@ from workloads.wire.aggregation import AggregationHeader, DatagramError, Datagra
 if not cython.compiled:
     from workloads.kernels import (
         add_words,
+        bit_of,
         copy_bytes,
         finished,
         get8,
@@ -164,7 +165,7 @@ class SlotService(Quick):
             self._refuse(c, "wrong_port")
         elif c.cell < 0 or c.cell >= pool.slots:
             self._refuse(c, "bad_slot")
-        elif c.bitmap != 1 << c.rank or c.fan_in != pool.size or c.count > pool.elements or c.op:
+        elif c.bitmap != bit_of(c.rank) or c.fan_in != pool.size or c.count > pool.elements or c.op:
             self._refuse(c, "malformed")
         else:
             c.version = self.version_of(c.flags)
@@ -215,7 +216,7 @@ class SlotService(Quick):
             return _REPEAT
         if pool.state((1 - c.version) * pool.slots + c.cell) == _FILLING:
             return _OVERRUN
-        return _COMPLETING if seen | 1 << c.rank == pool.everyone else _NEW
+        return _COMPLETING if seen | bit_of(c.rank) == pool.everyone else _NEW
 
     def is_older(self, block: int, newest: int) -> bool:
         """Blocks are counted modulo 2^32."""
@@ -229,11 +230,11 @@ class SlotService(Quick):
         seen = pool.seen[other]
         if not seen >> c.rank & 1:
             return
-        is_last = seen == 1 << c.rank
+        is_last = seen == bit_of(c.rank)
         if self._traced:
             event, before = _LAST_MOVED_ON if is_last else _MOVED_ON, pool.state(other)
             self._tell_step(c, 1 - c.version, before, event, self._after[before * _CAUSES + event])
-        pool.seen[other] = seen ^ 1 << c.rank
+        pool.seen[other] = seen ^ bit_of(c.rank)
         if is_last:
             pool.occupy(-1, self._now)
 
@@ -259,7 +260,7 @@ class SlotService(Quick):
         pool.touch(self._now)
         pool.entered[slot * pool.size + c.rank] += 1
         pool.inside[slot] += 1
-        pool.seen[slot] |= 1 << c.rank
+        pool.seen[slot] |= bit_of(c.rank)
 
     def is_first(self, c: Contribution) -> bool:
         """Decided by the bitmap: the counter of a complete sum says nothing about who still needs it."""

@@ -215,7 +215,7 @@ class Simulation:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
                 wire = wire_type(self.agenda, actor, link.shape)
-                wire.deliver = partial(self.nodes[receiver].arrive, in_port)
+                wire.leads_to(self.nodes[receiver], in_port)
                 wire.link, wire.direction = link.name, str(direction)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
