@@ -17,6 +17,13 @@ cdef extern from "kernels.h" nogil:
     void ina_dequantise(float *result, const uint8_t *words, int64_t count, double scale)
 
 
+cdef extern from *:
+    """
+    #define INA_NEVER 0x7fffffffffffffffLL
+    """
+    const long long NEVER "INA_NEVER"
+
+
 cdef inline uint8_t *data_of(bytes frame) noexcept:
     return <uint8_t *><char *>frame
 

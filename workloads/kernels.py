@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workloads.machine import Buffer
 
 __all__ = [
+    "NEVER",
     "add_words",
     "bit_of",
     "copy_bytes",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 _MODULUS = 0xFFFF
+NEVER = (1 << 63) - 1
+"""ns: when what waits for nothing is due"""
 
 
 def new_draft(size: int) -> Any:

@@ -1,4 +1,4 @@
-cdef long long NEVER
+from workloads.kernels cimport NEVER
 
 
 cdef class Quick:

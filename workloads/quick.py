@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+import cython
+
 from workloads.machine import Event
 
-__all__ = ["NEVER", "Quick", "quick_of"]
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
-NEVER = (1 << 63) - 1
-"""`due` of what waits for nothing"""
+__all__ = ["Quick", "quick_of"]
+
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event")
 
 

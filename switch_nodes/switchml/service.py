@@ -9,62 +9,25 @@ from array import array
 from typing import Any
 
 import cython
-import numpy as np
-
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
-from switch_nodes.switchml.framing import ServiceFraming, Taken
+from switch_nodes.switchml.framing import ServiceFraming
 from switch_nodes.switchml.pool import Pool
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from workloads.automaton import words
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
 from workloads.quick import Quick
 from workloads.switchml.framing import Arrival
-from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag, DatagramKind, Policy
+from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind
 
 if not cython.compiled:
-    from workloads.kernels import (
-        add_words,
-        bit_of,
-        copy_bytes,
-        finished,
-        get8,
-        get16,
-        get32,
-        new_draft,
-        put8,
-        put16,
-        put32,
-        read_words,
-        write_words,
-    )
-    from workloads.wire.inspected import (
-        AT_BITMAP0,
-        AT_EXPONENT0,
-        AT_EXPONENT1,
-        AT_FAN_IN0,
-        AT_FLAGS,
-        AT_JOB,
-        AT_KIND,
-        AT_NELEM,
-        AT_OP,
-        AT_PAYLOAD,
-        AT_SEQUENCE,
-        AT_SLOT,
-        AT_VERSION,
-        address_of,
-        as_signed,
-        is_sound,
-        seal,
-    )
+    from switch_nodes.switchml.framing import NOT_OURS, UNFINISHED
+    from workloads.kernels import add_words, bit_of, read_words
 
 __all__ = ["Contribution", "SlotService"]
 
-_DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
-_POLICY = int(Policy.SWITCHML)
-_VERSION_FLAG = int(DatagramFlag.VERSION)
-_SEQUENCES = 1 << 32
-_HEADER_AT = 42
+_DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
+_VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
 _STATES, _EVENTS, _ACTIONS = tuple(SlotState), tuple(SlotEvent), tuple(SlotAction)
 _CAUSES = len(_EVENTS)
 _FREE, _FILLING, _DONE = range(3)
@@ -72,21 +35,14 @@ _NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_
 _STORE, _STORE_AND_ANSWER, _REPLAY = range(3)
 
 
-class Contribution:
-    """A packet and its place. One object serves all packets of a switch, one after the other."""
+class Contribution(Arrival):
+    """A packet and its place."""
 
     def __init__(self) -> None:
+        Arrival.__init__(self)
         self.pool: Pool | None = None
-        self.frame = b""
-        """what has its elements, from `at` on"""
-        self.at = 0
-        self.header: AggregationHeader | None = None
-        """of a packet over unreliable connections"""
-        self.rank = self.version = self.cell = self.slot = 0
-        """cell: index within the job's part of the pool; slot: that version of it"""
-        self.source = self.kind = self.job = self.index = self.block = self.bitmap = self.fan_in = self.op = 0
-        self.count = self.flags = self.exponent0 = self.exponent1 = 0
-        """as the packet says; count: elements"""
+        self.rank = self.version = self.cell = self.place = self.block = 0
+        """cell: index within the job's part of the pool; place: of that version of it; block: from 0"""
 
 
 class SlotService(Quick):
@@ -95,8 +51,6 @@ class SlotService(Quick):
     def __init__(self, program: ForwardProgram, config: SwitchConfig, served: dict[int, Pool], framing: ServiceFraming):
         Quick.__init__(self, program._events, program._frames)
         self._program, self._served, self._framing = program, served, framing
-        self._services = frozenset(int.from_bytes(job.service_ip, "big") for job in config.jobs)
-        self._is_uc = any(member.uc is not None for job in config.jobs for member in job.members)
         self._traced = config.trace
         after, actions = SLOT_TABLE.numbered(SlotState, SlotEvent)
         self._after: Any = array("q", after)
@@ -111,56 +65,29 @@ class SlotService(Quick):
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         self._now = now
-        if self._is_uc or not is_sound(frame):
-            self._take_other(port, frame)
-        elif get8(frame, AT_VERSION) & 15 != _POLICY or address_of(frame, True) not in self._services:
-            self._bypass(port, frame)
-        else:
-            c = self._contribution
-            c.source, c.kind, c.job = address_of(frame, False), get8(frame, AT_KIND), get16(frame, AT_JOB)
-            c.block, c.index = (get32(frame, AT_SEQUENCE) - 1) % _SEQUENCES, get16(frame, AT_SLOT)
-            c.bitmap, c.fan_in, c.op = get32(frame, AT_BITMAP0), get8(frame, AT_FAN_IN0), get8(frame, AT_OP)
-            c.count, c.flags = get16(frame, AT_NELEM), get16(frame, AT_FLAGS)
-            c.exponent0, c.exponent1 = as_signed(get8(frame, AT_EXPONENT0)), as_signed(get8(frame, AT_EXPONENT1))
-            c.frame, c.at = frame, AT_PAYLOAD
-            self._take_packet(port, c)
-
-    def _take_other(self, port: int, frame: bytes) -> None:
-        """A message of unreliable connections, and what is no datagram that can be used."""
+        c = self._contribution
         try:
-            found: Any = self._framing.receive(frame)
+            brings = self._framing.read(frame, c)
         except DatagramError as error:
             self._ignore(-1, -1, -1, -1, error.reason)
             return
-        if found is Taken.NOT_OURS:
-            self._bypass(port, frame)
-        elif found is not Taken.UNFINISHED:
-            arrival: Arrival = found
-            h, c = arrival.header, self._contribution
-            c.source, c.kind, c.job = int.from_bytes(arrival.src_ip, "big"), h.kind, h.job
-            c.block, c.index = (h.sequence - 1) % _SEQUENCES, h.slot
-            c.bitmap, c.fan_in, c.op, c.count, c.flags = h.bitmap0, h.fan_in0, h.op, h.nelem, h.flags
-            c.exponent0, c.exponent1 = h.exponent0, h.exponent1
-            c.frame, c.at, c.header = bytes(arrival.payload), 0, h
-            self._take_packet(port, c)
-
-    def _bypass(self, port: int, frame: bytes) -> None:
-        self._program.count("bypassed")
-        self._program.forward(port, frame)
-
-    def _take_packet(self, port: int, c: Contribution) -> None:
-        self._data_in += 1
-        if self._place(port, c):
-            self._aggregate(c)
+        if brings == NOT_OURS:
+            self._program.count("bypassed")
+            self._program.forward(port, frame)
+        elif brings != UNFINISHED:
+            self._data_in += 1
+            c.block = (c.sequence - 1) % _SEQUENCES
+            if self._place(port, c):
+                self._aggregate(c)
 
     def _place(self, port: int, c: Contribution) -> bool:
         """The slot of a packet; False, and told, when it has none."""
         pool: Pool | None = self._served.get(c.job)
         member = pool.by_ip.get(c.source) if pool is not None else None
         if pool is None or member is None or (c.kind != _DATA and c.kind != _EXPONENTS):
-            self._ignore(c.job, -1, -1, c.index, "malformed")
+            self._ignore(c.job, -1, -1, c.slot, "malformed")
             return False
-        c.pool, c.rank, c.cell = pool, member.rank, c.index - pool.first_slot
+        c.pool, c.rank, c.cell = pool, member.rank, c.slot - pool.first_slot
         if member.port != port:
             self._refuse(c, "wrong_port")
         elif c.cell < 0 or c.cell >= pool.slots:
@@ -169,12 +96,12 @@ class SlotService(Quick):
             self._refuse(c, "malformed")
         else:
             c.version = self.version_of(c.flags)
-            c.slot = c.version * pool.slots + c.cell
+            c.place = c.version * pool.slots + c.cell
             return True
         return False
 
     def _refuse(self, c: Contribution, reason: str) -> None:
-        self._ignore(c.job, c.rank, c.block, c.index, reason)
+        self._ignore(c.job, c.rank, c.block, c.slot, reason)
 
     def version_of(self, flags: int) -> int:
         return 1 if flags & _VERSION_FLAG else 0
@@ -183,7 +110,7 @@ class SlotService(Quick):
         pool = c.pool
         assert pool is not None
         event = self.slot_event(c)
-        before = pool.state(c.slot)
+        before = pool.state(c.place)
         step = before * _CAUSES + event
         if self._traced:
             self._tell_step(c, c.version, before, event, self._after[step])
@@ -205,7 +132,7 @@ class SlotService(Quick):
     def slot_event(self, c: Contribution) -> int:
         """What the packet is to its slot, a `SlotEvent` by number; the state is looked at only for what the table cannot
         know."""
-        pool, slot = c.pool, c.slot
+        pool, slot = c.pool, c.place
         assert pool is not None
         if self.is_older(c.block, pool.newest[c.rank * pool.slots + c.cell]):
             return _STALE
@@ -240,7 +167,7 @@ class SlotService(Quick):
 
     def store(self, c: Contribution) -> None:
         """Add it; the first one overwrites what was there."""
-        pool, slot = c.pool, c.slot
+        pool, slot = c.pool, c.place
         assert pool is not None
         if self.is_first(c):
             pool.block[slot], pool.length[slot] = c.block, c.count
@@ -251,7 +178,7 @@ class SlotService(Quick):
             read_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
         else:
             if pool.block[slot] != c.block:
-                self.events.append(SlotMixed(pool.job, c.block, c.rank, c.index, pool.job, pool.block[slot]))
+                self.events.append(SlotMixed(pool.job, c.block, c.rank, c.slot, pool.job, pool.block[slot]))
             if c.exponent0 > pool.exponent0[slot]:
                 pool.exponent0[slot] = c.exponent0
             if c.exponent1 > pool.exponent1[slot]:
@@ -265,60 +192,28 @@ class SlotService(Quick):
     def is_first(self, c: Contribution) -> bool:
         """Decided by the bitmap: the counter of a complete sum says nothing about who still needs it."""
         assert c.pool is not None
-        return not c.pool.seen[c.slot]
+        return not c.pool.seen[c.place]
 
     def store_and_answer(self, c: Contribution) -> None:
         self.store(c)
-        pool, slot = c.pool, c.slot
+        pool, slot = c.pool, c.place
         assert pool is not None
         pool.useful_ns += self._now - pool.opened[slot]
-        self.events.append(BlockSummed(pool.job, c.block, c.index, pool.contributions(slot)))
+        self.events.append(BlockSummed(pool.job, c.block, c.slot, pool.contributions(slot)))
         self.send_result(c, 0, pool.size)
 
     def replay(self, c: Contribution) -> None:
         assert c.pool is not None
         self._replayed += 1
-        self.events.append(BlockReplayed(c.pool.job, c.rank, c.block, c.index))
+        self.events.append(BlockReplayed(c.pool.job, c.rank, c.block, c.slot))
         self.send_result(c, c.rank, c.rank + 1)
 
     def send_result(self, c: Contribution, first: int, end: int) -> None:
         """The slot's sum to ranks first .. end - 1."""
-        pool, slot = c.pool, c.slot
+        pool, slot = c.pool, c.place
         assert pool is not None
         self._results_out += end - first
-        if c.header is not None:
-            self._send_by_framing(c, c.header, pool, first, end)
-            return
-        count, whole = pool.length[slot], b""
-        size = AT_PAYLOAD + 4 * count
-        for rank in range(first, end):
-            draft = new_draft(size)
-            copy_bytes(draft, 0, pool.heads[rank], 0, _HEADER_AT)
-            if rank == first:
-                copy_bytes(draft, _HEADER_AT, c.frame, _HEADER_AT, AT_PAYLOAD - _HEADER_AT)
-                put8(draft, AT_KIND, _RESULT)
-                put32(draft, AT_BITMAP0, pool.everyone)
-                put16(draft, AT_NELEM, count)
-                put8(draft, AT_EXPONENT0, pool.exponent0[slot])
-                put8(draft, AT_EXPONENT1, pool.exponent1[slot])
-                write_words(draft, AT_PAYLOAD, pool.values, pool.value_at(slot), count)
-            else:
-                copy_bytes(draft, _HEADER_AT, whole, _HEADER_AT, size - _HEADER_AT)
-            seal(draft, size)
-            whole = finished(draft)
-            self.outbox.append((pool.members[rank].port, whole))
-
-    def _send_by_framing(self, c: Contribution, asked: AggregationHeader, pool: Pool, first: int, end: int) -> None:
-        """Over unreliable connections."""
-        slot = c.slot
-        count, at = pool.length[slot], pool.value_at(slot)
-        payload = np.asarray(pool.values)[at : at + count].astype(">i4").tobytes()
-        header = asked._replace(
-            kind=DatagramKind.RESULT, bitmap0=pool.everyone, nelem=count, exponent0=pool.exponent0[slot],
-            exponent1=pool.exponent1[slot],
-        )  # fmt: skip
-        members = [pool.members[rank] for rank in range(first, end)]
-        self.outbox.extend(self._framing.results(pool.config, members, header, payload))
+        self._framing.write(c, pool, slot, first, end, self.outbox)
 
     def _ignore(self, job: int, rank: int, block: int, slot: int, reason: str) -> None:
         self._program.count(reason)
@@ -327,4 +222,4 @@ class SlotService(Quick):
     def _tell_step(self, c: Contribution, version: int, state: int, event: int, after: int) -> None:
         assert c.pool is not None
         names = words(_STATES[state], _EVENTS[event], _STATES[after])
-        self.events.append(SlotChanged(c.pool.job, c.index, version, c.block, c.rank, *names))
+        self.events.append(SlotChanged(c.pool.job, c.slot, version, c.block, c.rank, *names))

@@ -11,7 +11,7 @@ from switch_nodes.switchml.program import SwitchMlProgram
 from switch_nodes.switchml.service import Contribution, SlotService
 from tests.support.switchml_mutants import COMPLETING, FILLING, NEW, REPEAT, other_slot, pool_of
 from workloads.datagrams.slot_window import SlotWindow
-from workloads.quick import NEVER
+from workloads.kernels import NEVER
 from workloads.switchml import SwitchMlWorker
 
 __all__ = ["MORE_SWITCHML", "MORE_SWITCHML_WORKERS"]
@@ -57,11 +57,11 @@ class MovesAllOn(SwitchMlProgram):
 
 class _ReplaysTheOtherVersion(SlotService):
     def replay(self, c: Contribution) -> None:
-        pool, own, other = pool_of(c), c.slot, other_slot(c)
+        pool, own, other = pool_of(c), c.place, other_slot(c)
         if pool.length[own] == pool.length[other]:
-            c.slot = other
+            c.place = other
         super().replay(c)
-        c.slot = own
+        c.place = own
 
 
 class ReplaysTheOtherVersion(SwitchMlProgram):
@@ -70,10 +70,10 @@ class ReplaysTheOtherVersion(SwitchMlProgram):
 
 class _LengthOfTheFirst(SlotService):
     def store(self, c: Contribution) -> None:
-        before = pool_of(c).length[c.slot]
+        before = pool_of(c).length[c.place]
         super().store(c)
         if before:
-            pool_of(c).length[c.slot] = before
+            pool_of(c).length[c.place] = before
 
 
 class LengthOfTheFirst(SwitchMlProgram):
@@ -84,7 +84,7 @@ class LengthOfTheFirst(SwitchMlProgram):
 
 class _ExponentsGrow(SlotService):
     def store(self, c: Contribution) -> None:
-        pool, slot = pool_of(c), c.slot
+        pool, slot = pool_of(c), c.place
         before = pool.exponent0[slot], pool.exponent1[slot]
         super().store(c)
         pool.exponent0[slot] = max(before[0], pool.exponent0[slot])
@@ -100,8 +100,8 @@ class ExponentsGrow(SwitchMlProgram):
 class _CompletesByCount(SlotService):
     def slot_event(self, c: Contribution) -> int:
         event, pool = super().slot_event(c), pool_of(c)
-        inside = pool.inside[c.slot] if pool.seen[c.slot] else 0
-        if event == REPEAT and pool.state(c.slot) == FILLING:
+        inside = pool.inside[c.place] if pool.seen[c.place] else 0
+        if event == REPEAT and pool.state(c.place) == FILLING:
             return COMPLETING if inside + 1 == pool.size else NEW
         return event
 
@@ -115,7 +115,7 @@ class CompletesByCount(SwitchMlProgram):
 class _SaturatingPool(SlotService):
     def store(self, c: Contribution) -> None:
         pool, is_first = pool_of(c), self.is_first(c)
-        at = pool.value_at(c.slot)
+        at = pool.value_at(c.place)
         values = np.asarray(pool.values)[at : at + c.count]
         before = values.astype(np.int64)
         super().store(c)

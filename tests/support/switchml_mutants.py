@@ -75,10 +75,10 @@ class _BitmapIgnored(SlotService):
         if event not in (NEW, COMPLETING, REPEAT):
             return event
         pool = pool_of(c)
-        state = pool.state(c.slot)
+        state = pool.state(c.place)
         if state == DONE:
             return REPEAT
-        before = pool.inside[c.slot] if state == FILLING else 0
+        before = pool.inside[c.place] if state == FILLING else 0
         return COMPLETING if before + 1 == pool.size else NEW
 
 
@@ -102,7 +102,7 @@ class NeverForgets(SwitchMlProgram):
 class _AddsToTheOldSum(SlotService):
     def is_first(self, c: Contribution) -> bool:
         if super().is_first(c):
-            pool, slot = pool_of(c), c.slot
+            pool, slot = pool_of(c), c.place
             pool.block[slot], pool.length[slot], pool.inside[slot] = c.block, c.count, 0
             for rank in range(pool.size):
                 pool.entered[slot * pool.size + rank] = 0
@@ -118,7 +118,7 @@ class _BelievesOldCopies(SlotService):
         return False
 
     def slot_event(self, c: Contribution) -> int:
-        return REPEAT if pool_of(c).state(c.slot) == DONE else super().slot_event(c)
+        return REPEAT if pool_of(c).state(c.place) == DONE else super().slot_event(c)
 
     def move_on(self, c: Contribution) -> None:
         pool_of(c).seen[other_slot(c)] &= ~(1 << c.rank)
@@ -166,7 +166,7 @@ class AnswersTheLastOnly(SwitchMlProgram):
 class _LastExponents(SlotService):
     def store(self, c: Contribution) -> None:
         super().store(c)
-        pool_of(c).exponent0[c.slot], pool_of(c).exponent1[c.slot] = c.exponent0, c.exponent1
+        pool_of(c).exponent0[c.place], pool_of(c).exponent1[c.place] = c.exponent0, c.exponent1
 
 
 class LastExponents(SwitchMlProgram):

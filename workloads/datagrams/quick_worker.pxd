@@ -1,6 +1,7 @@
 from workloads.datagrams.quantisation cimport Tensor
 from workloads.datagrams.slot_window cimport SlotWindow
-from workloads.quick cimport NEVER, Quick
+from workloads.kernels cimport NEVER
+from workloads.quick cimport Quick
 
 
 cdef class QuickWorker(Quick):

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+import cython
+
 from workloads.config import JobShare
 from workloads.datagrams.quantisation import Tensor, Unquantisable, create_tensor
 from workloads.datagrams.slot_window import SlotWindow
 from workloads.datagrams.training import Training
 from workloads.events import CollectiveStarted, DatagramStatistics, FrameRejected
 from workloads.machine import Buffer, Event
-from workloads.quick import NEVER, Quick
+from workloads.quick import Quick
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
 __all__ = ["QuickWorker"]
 

@@ -1,3 +1,5 @@
+from workloads.kernels cimport NEVER
+
 cdef long long _NOTHING
 
 

@@ -13,8 +13,12 @@ from array import array
 from collections import deque
 from collections.abc import Callable
 
+import cython
+
 from workloads.datagrams.retransmission import RetransmissionTimer
-from workloads.quick import NEVER
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
 __all__ = ["SlotWindow"]
 

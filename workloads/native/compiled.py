@@ -2,8 +2,8 @@
 
 A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name. What is compiled is a
 unit: all modules, or none, since they share types. The folder is `build/compiled` of a checkout, else that of the
-user's cache; a module is made again when its source, any `.pxd`, a C header or the flags changed. A wheel has the
-extension modules beside the sources (`setup.py`).
+user's cache; a module is made again when its source, a `.pxd` that it needs, a C header or the flags changed. A wheel
+has the extension modules beside the sources (`setup.py`).
 
 `INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
 further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
@@ -15,12 +15,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -38,9 +39,11 @@ MODULES = (
     "workloads.datagrams.quantisation",
     "workloads.datagrams.slot_window",
     "workloads.datagrams.quick_worker",
+    "workloads.switchml.framing",
     "workloads.switchml.worker",
     "switch_nodes.occupancy",
     "switch_nodes.switchml.pool",
+    "switch_nodes.switchml.framing",
     "switch_nodes.switchml.service",
     "testbed.faults.gate",
     "testbed.worlds.simulated.agenda",
@@ -48,6 +51,8 @@ MODULES = (
     "testbed.worlds.simulated.nodes",
 )
 """Data only: nothing is imported from above."""
+SHARED = "workloads.native.shared_utility"
+"""what Cython needs for arrays in memory, once for all of them; it has no source"""
 C_SOURCES = {"testbed.faults.gate": ("testbed/faults/filter.c",)}
 """C files that a module is linked with"""
 INCLUDES = ("workloads", "workloads/native", "testbed/faults", "testbed/worlds/simulated")
@@ -57,8 +62,8 @@ _HEADERS = (
     "testbed/worlds/simulated/heap.h",
 )  # fmt: skip
 _DIRECTIVES = ("language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
-               "annotation_typing=False")  # fmt: skip
-_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
+               "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False")  # fmt: skip
+_FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
           "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
 LINKED = ("-lz",)
 _DEFLATE_HEADERS = (Path("/usr/include/libdeflate.h"), Path("/usr/local/include/libdeflate.h"))
@@ -82,23 +87,32 @@ def _directives() -> tuple[str, ...]:
 
 
 def _digests() -> dict[str, str]:
-    """By module: of everything that decides what comes out."""
+    """By module, the shared one among them: of everything that decides what comes out."""
     flags = (*_FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
     shared = hashlib.sha256(repr((flags, _directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
-    for path in sorted({*_types(), *(_ROOT / name for name in _HEADERS)}):
-        shared.update(f"{path.name}\n".encode() + path.read_bytes())
-    found = {}
+    texts: dict[Path, bytes] = {}
+    found = {SHARED: shared.hexdigest()[:16]}
+    for name in _HEADERS:
+        shared.update((_ROOT / name).read_bytes())
     for module in MODULES:
         own = shared.copy()
-        own.update(_source(module).read_bytes())
+        for path in (_source(module), *sorted(_types(module, texts))):
+            own.update(path.name.encode() + (texts.get(path) or path.read_bytes()))
         found[module] = own.hexdigest()[:16]
     return found
 
 
-def _types() -> Iterator[Path]:
-    """All `.pxd` files."""
-    for folder in ("workloads", "switch_nodes", "testbed"):
-        yield from (_ROOT / folder).rglob("*.pxd")
+def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
+    """The `.pxd` of a module and those that it cimports; `texts` are read once."""
+    found, open_paths = set[Path](), [_source(module, ".pxd")]
+    while open_paths:
+        path = open_paths.pop()
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        text = texts.setdefault(path, path.read_bytes())
+        open_paths += [_source(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)]
+    return found
 
 
 def _folders() -> list[Path]:
@@ -107,7 +121,7 @@ def _folders() -> list[Path]:
 
 def find_compiled() -> dict[str, Path]:
     """The extension of each module; empty where not all of them are there."""
-    beside = {module: _source(module, _SUFFIX) for module in MODULES}
+    beside = {module: _source(module, _SUFFIX) for module in (*MODULES, SHARED)}
     if all(path.exists() for path in beside.values()):
         return beside
     try:
@@ -128,7 +142,7 @@ class _Finder:
         self.found = found
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in MODULES:
+        if name not in MODULES and name != SHARED:
             return None
         extension = self.found.get(name)
         if extension is None:
@@ -166,16 +180,25 @@ def _run(command: Sequence[str]) -> None:
         raise _Failed(f"{shlex.join(command)}\n{done.stdout}{done.stderr}")
 
 
+def translation(module: str, made: Path) -> list[str]:
+    """Arguments of Cython, which makes the C file of a module."""
+    if module == SHARED:
+        return [f"--generate-shared={made}"]
+    directives = [word for directive in _directives() for word in ("-X", directive)]
+    return [
+        "-3", *directives, "--shared", SHARED, "--module-name", module, "-I", str(_ROOT), "-o", str(made),
+        str(_source(module)),
+    ]  # fmt: skip
+
+
 def _make(module: str, digest: str, folder: Path, compiler: Sequence[str]) -> None:
     path = folder / f"{module}-{digest}{_SUFFIX}"
     if path.exists():
         return
-    made, scratch = folder / f"{module}-{digest}.c", folder / f".{module}-{digest}-{os.getpid()}{_SUFFIX}"
-    directives = [word for directive in _directives() for word in ("-X", directive)]
-    _run(
-        [sys.executable, "-m", "cython", "-3", *directives, "--module-name", module, "-I", str(_ROOT), "-o",
-         str(made), str(_source(module))]
-    )  # fmt: skip
+    scratch = folder / f".{module}-{digest}-{os.getpid()}{_SUFFIX}"
+    made = folder / f"{module.rpartition('.')[2]}.{digest}" / f"{module.rpartition('.')[2]}.c"
+    made.parent.mkdir(exist_ok=True)
+    _run([sys.executable, "-m", "cython", *translation(module, made)])
     flags, libraries = deflate()
     own = shlex.split(os.environ.get("INA_NATIVE_FLAGS", ""))
     includes = [f"-I{_ROOT / name}" for name in INCLUDES] + [f"-I{sysconfig.get_paths()['include']}"]
@@ -183,7 +206,7 @@ def _make(module: str, digest: str, folder: Path, compiler: Sequence[str]) -> No
     _run([*compiler, "-shared", *_FLAGS, *flags, *own, *includes, "-o", str(scratch), *sources, *LINKED, *libraries])
     os.chmod(scratch, 0o755)
     os.replace(scratch, path)
-    made.unlink()
+    shutil.rmtree(made.parent)
 
 
 def build() -> NativeStatus:

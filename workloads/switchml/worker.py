@@ -8,8 +8,6 @@ there, and answers it alone if the result was lost on the way back.
 
 from __future__ import annotations
 
-from collections import deque
-
 import cython
 
 from workloads.datagrams.problems import refuse
@@ -21,42 +19,14 @@ from workloads.gradients import GradientSource, source_of
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import Arrival, create_framing
-from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    SEQUENCES,
-    AggregationHeader,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    encode_datagram,
-)
+from workloads.wire.aggregation import SEQUENCES, DatagramError, DatagramFlag, DatagramKind, Policy
 
 if not cython.compiled:
-    from workloads.kernels import copy_bytes, finished, get8, get16, get32, new_draft, put8, put16, put32
-    from workloads.wire.inspected import (
-        AT_EXPONENT0,
-        AT_EXPONENT1,
-        AT_FLAGS,
-        AT_JOB,
-        AT_KIND,
-        AT_NELEM,
-        AT_PAYLOAD,
-        AT_SEQUENCE,
-        AT_SLOT,
-        AT_TENSOR,
-        AT_VERSION,
-        address_of,
-        is_sound,
-        nearest_packet,
-        seal,
-        as_signed,
-    )
+    from workloads.wire.inspected import nearest_packet
 
 __all__ = ["SwitchMlWorker", "create_worker"]
 
-_DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
-_POLICY = int(Policy.SWITCHML)
+_RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), SEQUENCES
 
 
@@ -69,72 +39,42 @@ class SwitchMlWorker(QuickWorker):
         training = Training.of(config.workload, source, share.rank, start_ns)
         QuickWorker.__init__(self, share, training, SlotWindow(config.window, config.rto_ns), config.elements)
         self._config, self._first_slot = config, config.first_slot
-        self._is_uc = config.uc is not None
         self._framing = create_framing(config)
-        self._address = int.from_bytes(config.envelope.src_ip, "big")
-        header = AggregationHeader(_POLICY, _DATA, share.job, 1, 0, 1 << share.rank, share.size)
-        self._template = encode_datagram(config.envelope, AGGREGATION_PORT, header, b"")
-        self._leaving: deque[bytes] = deque()
-        """the rest of a packet that takes several frames"""
+        self._found = Arrival()
 
     def take(self, port: int, frame: bytes, now: int) -> None:
-        if self._is_uc or not is_sound(frame):
-            self._take_other(frame, now)
-        elif address_of(frame, True) == self._address:
-            policy, kind = get8(frame, AT_VERSION) & 15, get8(frame, AT_KIND)
-            if policy != _POLICY or kind != _RESULT or get16(frame, AT_JOB) != self._job:
-                self._refuse(kind, get16(frame, AT_JOB), policy)
-            else:
-                self._take_result(
-                    get32(frame, AT_SEQUENCE), get16(frame, AT_SLOT), get16(frame, AT_FLAGS), get16(frame, AT_NELEM),
-                    as_signed(get8(frame, AT_EXPONENT0)), as_signed(get8(frame, AT_EXPONENT1)), frame, AT_PAYLOAD, now,
-                )  # fmt: skip
-
-    def _take_other(self, frame: bytes, now: int) -> None:
-        """A message of unreliable connections, and what is no datagram that can be used."""
+        found, window, tensor = self._found, self._window, self._tensor
         try:
-            found: Arrival | None = self._framing.receive(frame)
+            if not self._framing.read(frame, found):
+                return
         except DatagramError as error:
             self.reject(error.reason, str(error))
             return
-        if found is None:
+        if found.policy != _POLICY or found.kind != _RESULT or found.job != self._job:
+            self.reject("unexpected", f"kind {found.kind} of job {found.job}, policy {found.policy}")
             return
-        h = found.header
-        if (h.policy, h.kind, h.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
-            self._refuse(h.kind, h.job, h.policy)
-        else:
-            payload = bytes(found.payload)
-            self._take_result(h.sequence, h.slot, h.flags, h.nelem, h.exponent0, h.exponent1, payload, 0, now)
-
-    def _refuse(self, kind: int, job: int, policy: int) -> None:
-        self.reject("unexpected", f"kind {kind} of job {job}, policy {policy}")
-
-    def _take_result(
-        self, sequence: int, slot: int, flags: int, count: int, first: int, second: int, frame: bytes, at: int, now: int
-    ) -> None:
-        """`count` elements from `at` of a frame."""
-        window, tensor = self._window, self._tensor
-        packet = nearest_packet(sequence, window.first)
+        packet = nearest_packet(found.sequence, window.first)
         if tensor is None or self._failed or packet < 0 or not window.is_outstanding(packet):
             self._duplicates += 1
             return
-        own = packet - window.first
+        own, first, second = packet - window.first, found.exponent0, found.exponent1
         if (
-            count != tensor.elements_in(own)
-            or slot != self._first_slot + window.index_of(packet)
-            or (flags & _VERSION_FLAG != 0) != (window.version_of(packet) != 0)
+            found.count != tensor.elements_in(own)
+            or found.slot != self._first_slot + window.index_of(packet)
+            or (found.flags & _VERSION_FLAG != 0) != (window.version_of(packet) != 0)
             or not tensor.can_be(own, first, second)
         ):
-            what = f"{count} elements and exponents {(first, second)} in slot {slot}"
+            what = f"{found.count} elements and exponents {(first, second)} in slot {found.slot}"
             self.reject("bad_result", f"block {packet} with {what}")
             return
-        self.put(packet, first, second, frame, at, count, now)
+        self.put(packet, first, second, found.frame, found.at, found.count, now)
 
     def give(self, now: int) -> bytes | None:
         if self._failed:
             return None
-        if self._leaving:
-            following: bytes = self._leaving.popleft()
+        leaving = self._framing.leaving
+        if leaving:
+            following: bytes = leaving.popleft()
             return following
         window = self._window
         packet = window.next_ready()
@@ -143,7 +83,7 @@ class SwitchMlWorker(QuickWorker):
             packet = window.next_ready()
         if packet < 0:
             return None
-        frame = self._encode(packet)
+        frame = self._write(packet)
         before = window.left(packet, now)
         self._sent += 1
         if before:
@@ -152,41 +92,14 @@ class SwitchMlWorker(QuickWorker):
             self.events.append(DatagramResent(self._job, packet, slot, "timeout", before))
         return frame
 
-    def _encode(self, packet: int) -> bytes:
-        """The same header and elements each time: nothing in them depends on when it leaves. Over unreliable
-        connections the first frame; the others follow."""
+    def _write(self, packet: int) -> bytes:
+        """The same header and elements each time: nothing in them depends on when it leaves."""
         tensor, window = self._tensor, self._window
         assert tensor is not None, "a packet is outstanding"
-        own = packet - window.first
-        count, slot = tensor.elements_in(own), self._first_slot + window.index_of(packet)
         flags = _VERSION_FLAG if window.version_of(packet) else 0
+        slot = self._first_slot + window.index_of(packet)
         sequence = (packet + 1) % _SEQUENCES
-        if self._is_uc:
-            return self._encode_uc(own, sequence, slot, flags)
-        draft = new_draft(AT_PAYLOAD + 4 * count)
-        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
-        put8(draft, AT_KIND, _DATA if count else _EXPONENTS)
-        put16(draft, AT_FLAGS, flags)
-        put32(draft, AT_SEQUENCE, sequence)
-        put16(draft, AT_SLOT, slot)
-        put8(draft, AT_EXPONENT0, tensor.exponent(own, 0))
-        put8(draft, AT_EXPONENT1, tensor.exponent(own, 1))
-        put16(draft, AT_NELEM, count)
-        put32(draft, AT_TENSOR, self._training.iteration)
-        tensor.fill(draft, AT_PAYLOAD, own)
-        seal(draft, AT_PAYLOAD + 4 * count)
-        return finished(draft)
-
-    def _encode_uc(self, own: int, sequence: int, slot: int, flags: int) -> bytes:
-        assert self._tensor is not None, "a packet is outstanding"
-        (first, second), payload = self._tensor.payload(own)
-        header = AggregationHeader(
-            _POLICY, _DATA if payload else _EXPONENTS, self._job, sequence, slot, 1 << self._rank, self._size,
-            len(payload) // 4, flags, first, second, self._training.iteration,
-        )  # fmt: skip
-        self._leaving.extend(self._framing.frames(header, payload))
-        frame: bytes = self._leaving.popleft()
-        return frame
+        return self._framing.write(tensor, packet - window.first, sequence, slot, flags, self._training.iteration)
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:

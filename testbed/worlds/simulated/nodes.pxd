@@ -3,7 +3,8 @@ cimport cython
 from testbed.faults.gate cimport Gate
 from testbed.worlds.simulated.agenda cimport Agenda
 from testbed.worlds.simulated.wire cimport Station, Wire
-from workloads.quick cimport NEVER, Quick
+from workloads.kernels cimport NEVER
+from workloads.quick cimport Quick
 
 cdef long long _WAKE, _ENTER
 

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import cython
+
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import FrameFilter
 from switch_nodes.own_program import check_told
@@ -17,7 +19,10 @@ from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Station, Wire
 from workloads.machine import Buffer, Event, FrameBatch, Machine
-from workloads.quick import NEVER, Quick, quick_of
+from workloads.quick import Quick, quick_of
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
 __all__ = ["FinishingMachine", "HostNode", "Node", "SwitchNode"]
 

@@ -20,7 +20,7 @@ from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
 from testbed.worlds.simulated.native.roles import TableMaker
 from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
-from workloads.quick import NEVER
+from workloads.kernels import NEVER
 from workloads.rc import RcEndpoint
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
