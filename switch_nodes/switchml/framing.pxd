@@ -15,6 +15,7 @@ cdef class ServiceFraming:
 
 cdef class UdpService(ServiceFraming):
     cdef object _services
+    cdef long long _first
 
 
 cdef class UcService(ServiceFraming):

@@ -72,12 +72,16 @@ def create_service(jobs: Sequence[JobConfig]) -> ServiceFraming:
 class UdpService(ServiceFraming):
     def __init__(self, jobs: Sequence[JobConfig]) -> None:
         self._services = frozenset([int.from_bytes(job.service_ip, "big") for job in jobs])
+        self._first = int.from_bytes(jobs[0].service_ip, "big") if jobs else -1
 
     def read(self, frame: bytes, found: Arrival) -> int:
         if not is_sound(frame):
             decode_datagram(frame)  # which says why
             return _NOT_OURS
-        if get8(frame, AT_VERSION) & 15 != _POLICY or address_of(frame, True) not in self._services:
+        if get8(frame, AT_VERSION) & 15 != _POLICY:
+            return _NOT_OURS
+        address = address_of(frame, True)
+        if address != self._first and address not in self._services:
             return _NOT_OURS
         found.read(frame)
         return _OURS
@@ -100,7 +104,7 @@ class UdpService(ServiceFraming):
                 copy_bytes(draft, _HEADER_AT, whole, _HEADER_AT, size - _HEADER_AT)
             seal(draft, size)
             whole = finished(draft)
-            outbox.append((pool.members[rank].port, whole))
+            outbox.append((pool.ports[rank], whole))
 
 
 class UcService(ServiceFraming):

@@ -9,11 +9,12 @@ cdef class Pool(Occupancy):
     cdef public object config
     cdef public long long job, size, slots, elements, first_slot, everyone
     cdef public tuple members
-    cdef public dict by_ip
     cdef public list heads
     cdef public int32_t[::1] values
     cdef public long long[::1] seen, inside, block, length, exponent0, exponent1, entered, newest, opened
+    cdef long long[::1] addresses, ports
 
     cpdef long long value_at(self, long long slot)
     cpdef long long state(self, long long slot)
+    cdef long long rank_of(self, long long address)
     cpdef tuple contributions(self, long long slot)

@@ -45,7 +45,9 @@ class Pool(Occupancy):
         self.first_slot = config.first_slot
         self.everyone = (1 << self.size) - 1
         self.members = config.members
-        self.by_ip = {int.from_bytes(member.ip, "big"): member for member in config.members}
+        self.addresses: Any = array("q", [int.from_bytes(member.ip, "big") for member in config.members])
+        """IPv4, by rank, as `ports`"""
+        self.ports: Any = array("q", [member.port for member in config.members])
         count = VERSIONS * self.slots
         self.values: Any = np.zeros(count * config.elements, np.int32)
 
@@ -83,6 +85,13 @@ class Pool(Occupancy):
         if not self.seen[slot]:
             return _FREE
         return _DONE if self.inside[slot] == self.size else _FILLING
+
+    def rank_of(self, address: int) -> int:
+        """-1: it is no member's."""
+        for rank in range(self.size):
+            if self.addresses[rank] == address:
+                return rank
+        return -1
 
     def contributions(self, slot: int) -> tuple[int, ...]:
         """Per rank."""

@@ -83,12 +83,12 @@ class SlotService(Quick):
     def _place(self, port: int, c: Contribution) -> bool:
         """The slot of a packet; False, and told, when it has none."""
         pool: Pool | None = self._served.get(c.job)
-        member = pool.by_ip.get(c.source) if pool is not None else None
-        if pool is None or member is None or (c.kind != _DATA and c.kind != _EXPONENTS):
+        rank = -1 if pool is None else pool.rank_of(c.source)
+        if pool is None or rank < 0 or (c.kind != _DATA and c.kind != _EXPONENTS):
             self._ignore(c.job, -1, -1, c.slot, "malformed")
             return False
-        c.pool, c.rank, c.cell = pool, member.rank, c.slot - pool.first_slot
-        if member.port != port:
+        c.pool, c.rank, c.cell = pool, rank, c.slot - pool.first_slot
+        if pool.ports[rank] != port:
             self._refuse(c, "wrong_port")
         elif c.cell < 0 or c.cell >= pool.slots:
             self._refuse(c, "bad_slot")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import struct
 import zlib
+from functools import lru_cache
 from typing import NamedTuple
 
 from testbed.faults.connections import Flow
@@ -128,7 +129,7 @@ def datagram_text(frame: Buffer, identity: Identity) -> str:
     except ValueError:
         what = f"kind {kind}"
     again = " again" if flags & DatagramFlag.RESEND else ""
-    source, target = (ipaddress.ip_address(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
+    source, target = (_address_text(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
     return f"{what}{again} {source}>{target} job {job} packet {sequence} #{identity.key:016x}"
 
 
@@ -136,4 +137,9 @@ def flow_text(flow: Flow | None) -> str:
     """`srcip>dstip:qpn`; empty for no flow."""
     if flow is None:
         return ""
-    return f"{ipaddress.ip_address(flow[0])}>{ipaddress.ip_address(flow[1])}:{flow[2]}"
+    return f"{_address_text(flow[0])}>{_address_text(flow[1])}:{flow[2]}"
+
+
+@lru_cache(1024)
+def _address_text(address: bytes) -> str:
+    return str(ipaddress.ip_address(address))

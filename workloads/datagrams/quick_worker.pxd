@@ -10,7 +10,7 @@ cdef class QuickWorker(Quick):
     cdef public SlotWindow _window
     cdef public Tensor _tensor
     cdef public bint _failed, _is_layered, _awaits
-    cdef public long long _ready, _total, _training_due
+    cdef public long long _ready, _total, _iteration, _training_due
     cdef public long long _sent, _sent_again, _results, _duplicates, _timeouts, _rejected
 
     cdef _start(self)

@@ -36,7 +36,7 @@ class QuickWorker(Quick):
         self._tensor: Tensor | None = None
         """None: between iterations"""
         self._failed = self._awaits = False
-        self._ready = self._total = 0
+        self._ready = self._total = self._iteration = 0
         """elements of the gradient that may be sent, and all of them"""
         self._training_due = NEVER
         self._is_layered = training.is_layered
@@ -122,6 +122,7 @@ class QuickWorker(Quick):
         due = training.get_timer()
         self._training_due = NEVER if due is None else due
         self._ready, self._failed, self._awaits = training.ready, training.failed, training.awaits
+        self._iteration = training.iteration
 
     def may_leave(self, packet: int) -> bool:
         """Whether the block of which it tells first is computed; the last packets of floats tell of none."""

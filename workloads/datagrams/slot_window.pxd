@@ -1,3 +1,5 @@
+from workloads.datagrams.retransmission cimport RetransmissionTimer
+from workloads.heap cimport heap_first, heap_free, heap_new, heap_pop, heap_push, heap_tie, ina_heap
 from workloads.kernels cimport NEVER
 
 cdef long long _NOTHING
@@ -5,12 +7,13 @@ cdef long long _NOTHING
 
 cdef class SlotWindow:
     cdef public long long window, first, end
-    cdef public object _timer
+    cdef public RetransmissionTimer _timer
+    cdef ina_heap *_timers
+    cdef long long _timer_count
     cdef public long long missing
     cdef long long[::1] _outstanding, _deadline, _first_at, _tries
     cdef public object _ready
     cdef public list _held
-    cdef public list _timers
 
     cpdef long long index_of(self, long long packet)
     cpdef long long version_of(self, long long packet)
@@ -24,4 +27,5 @@ cdef class SlotWindow:
     cpdef long long due(self)
     cpdef long long expire(self, long long now)
     cdef bint _is_armed(self, long long deadline, long long packet)
+    cdef _drop(self)
     cdef _let_go(self, long long packet)

@@ -8,16 +8,17 @@ the tensor before. A result lets the packet W later go, in the same index and th
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import cython
 
 from workloads.datagrams.retransmission import RetransmissionTimer
 
 if not cython.compiled:
+    from workloads.heap import heap_first, heap_free, heap_new, heap_pop, heap_push, heap_tie
     from workloads.kernels import NEVER
 
 __all__ = ["SlotWindow"]
@@ -43,8 +44,12 @@ class SlotWindow:
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
         self._held: list[int] = []
-        self._timers: list[tuple[int, int]] = []
-        """(deadline, packet); those that are not valid any more are passed over"""
+        self._timers: Any = heap_new()
+        """by (deadline, packet); those that are not valid any more are passed over"""
+        self._timer_count = 0
+
+    def __dealloc__(self) -> None:
+        heap_free(self._timers)
 
     @property
     def complete(self) -> bool:
@@ -99,7 +104,9 @@ class SlotWindow:
             self._first_at[index] = now
         deadline = now + self._timer.wait(before)
         self._deadline[index] = deadline
-        heapq.heappush(self._timers, (deadline, packet))
+        if heap_push(self._timers, deadline, packet, 0, 0) < 0:
+            raise MemoryError("no memory for timers")
+        self._timer_count += 1
         return before
 
     def is_outstanding(self, packet: int) -> bool:
@@ -120,23 +127,28 @@ class SlotWindow:
 
     def due(self) -> int:
         """As `get_timer`; NEVER: none."""
-        timers = self._timers
-        while timers:
-            deadline, packet = timers[0]
-            if self._is_armed(deadline, packet):
+        while self._timer_count:
+            deadline = heap_first(self._timers)
+            if self._is_armed(deadline, heap_tie(self._timers)):
                 return deadline
-            heapq.heappop(timers)
+            self._drop()
         return NEVER
 
     def expire(self, now: int) -> int:
         """Let what waited too long leave again; how many packets that are."""
         expired = 0
-        while self._timers and self.due() <= now:
-            packet = heapq.heappop(self._timers)[1]
+        while self.due() <= now and self._timer_count:
+            packet = heap_tie(self._timers)
+            self._drop()
             self._ready.append(packet)
             self._deadline[packet % self.window] = _NOTHING
             expired += 1
         return expired
+
+    def _drop(self) -> None:
+        """The first timer."""
+        heap_pop(self._timers)
+        self._timer_count -= 1
 
     def _is_armed(self, deadline: int, packet: int) -> bool:
         index = packet % self.window

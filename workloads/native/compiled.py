@@ -30,13 +30,14 @@ from types import ModuleType
 from workloads.native.build import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
-__all__ = ["C_SOURCES", "INCLUDES", "LINKED", "MODULES", "compiled_status", "find_compiled", "install"]
+__all__ = ["C_SOURCES", "FLAGS", "INCLUDES", "LINKED", "MODULES", "SHARED", "compiled_status", "deflate", "find_compiled", "install", "translation"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
     "workloads.quick",
     "workloads.wire.inspected",
     "workloads.datagrams.quantisation",
+    "workloads.datagrams.retransmission",
     "workloads.datagrams.slot_window",
     "workloads.datagrams.quick_worker",
     "workloads.switchml.framing",
@@ -55,15 +56,15 @@ SHARED = "workloads.native.shared_utility"
 """what Cython needs for arrays in memory, once for all of them; it has no source"""
 C_SOURCES = {"testbed.faults.gate": ("testbed/faults/filter.c",)}
 """C files that a module is linked with"""
-INCLUDES = ("workloads", "workloads/native", "testbed/faults", "testbed/worlds/simulated")
+INCLUDES = ("workloads", "workloads/native", "testbed/faults")
 _HEADERS = (
     "workloads/kernels.h", "workloads/native/crc.h", "workloads/native/layout.h", "workloads/native/roce.h",
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
-    "testbed/worlds/simulated/heap.h",
+    "workloads/heap.h",
 )  # fmt: skip
 _DIRECTIVES = ("language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
                "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False")  # fmt: skip
-_FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
+FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
           "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
 LINKED = ("-lz",)
 _DEFLATE_HEADERS = (Path("/usr/include/libdeflate.h"), Path("/usr/local/include/libdeflate.h"))
@@ -88,7 +89,7 @@ def _directives() -> tuple[str, ...]:
 
 def _digests() -> dict[str, str]:
     """By module, the shared one among them: of everything that decides what comes out."""
-    flags = (*_FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
+    flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
     shared = hashlib.sha256(repr((flags, _directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
     texts: dict[Path, bytes] = {}
     found = {SHARED: shared.hexdigest()[:16]}
@@ -203,7 +204,7 @@ def _make(module: str, digest: str, folder: Path, compiler: Sequence[str]) -> No
     own = shlex.split(os.environ.get("INA_NATIVE_FLAGS", ""))
     includes = [f"-I{_ROOT / name}" for name in INCLUDES] + [f"-I{sysconfig.get_paths()['include']}"]
     sources = [str(made), *(str(_ROOT / name) for name in C_SOURCES.get(module, ()))]
-    _run([*compiler, "-shared", *_FLAGS, *flags, *own, *includes, "-o", str(scratch), *sources, *LINKED, *libraries])
+    _run([*compiler, "-shared", *FLAGS, *flags, *own, *includes, "-o", str(scratch), *sources, *LINKED, *libraries])
     os.chmod(scratch, 0o755)
     os.replace(scratch, path)
     shutil.rmtree(made.parent)

@@ -99,7 +99,7 @@ class SwitchMlWorker(QuickWorker):
         flags = _VERSION_FLAG if window.version_of(packet) else 0
         slot = self._first_slot + window.index_of(packet)
         sequence = (packet + 1) % _SEQUENCES
-        return self._framing.write(tensor, packet - window.first, sequence, slot, flags, self._training.iteration)
+        return self._framing.write(tensor, packet - window.first, sequence, slot, flags, self._iteration)
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:

@@ -1,6 +1,6 @@
 cimport cython
 
-from testbed.worlds.simulated.heap cimport (
+from workloads.heap cimport (
     heap_first, heap_free, heap_last, heap_new, heap_pop, heap_push, heap_what, ina_heap,
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 import cython
 
 if not cython.compiled:
-    from testbed.worlds.simulated.heap import (
+    from workloads.heap import (
         heap_first,
         heap_free,
         heap_last,

@@ -137,7 +137,7 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         self.start()
-        self.advance(self._plan.scenario.time_limit_ns, lambda: self._open)
+        self.advance(self._plan.scenario.time_limit_ns, self._open.__len__)
         self.finish()
 
     @property

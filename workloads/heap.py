@@ -1,11 +1,12 @@
 """Appointments in order of (time, tie, made): the body for Python. The compiled one is `heap.h`, by way of `heap.pxd`;
-`tests/testbed/worlds/simulated/test_agenda.py` holds them equal. What belongs to an appointment lies at its *place*."""
+`tests/workloads/test_kernels.py` holds them equal. What belongs to an appointment lies at its *place*."""
 
 from __future__ import annotations
 
 import heapq
 
-__all__ = ["Heap", "heap_first", "heap_free", "heap_last", "heap_new", "heap_pop", "heap_push", "heap_what"]
+__all__ = ["Heap", "heap_first", "heap_free", "heap_last", "heap_new", "heap_pop", "heap_push", "heap_tie",
+           "heap_what"]  # fmt: skip
 
 
 class Heap:
@@ -47,6 +48,11 @@ def heap_pop(heap: Heap) -> int:
 def heap_first(heap: Heap) -> int:
     """The time of the first one; -1: there is none."""
     return heap.entries[0][0] if heap.entries else -1
+
+
+def heap_tie(heap: Heap) -> int:
+    """Of the first one, which must be there."""
+    return heap.entries[0][1]
 
 
 def heap_last(heap: Heap) -> int:

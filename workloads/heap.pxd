@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 cdef extern from "heap.h" nogil:
     struct ina_appointment:
         int64_t time
+        uint64_t tie
 
     struct ina_heap:
         ina_appointment *entries
@@ -36,6 +37,10 @@ cdef inline long long heap_pop(ina_heap *heap) noexcept:
 
 cdef inline long long heap_first(ina_heap *heap) noexcept:
     return heap.entries[0].time if heap.count else -1
+
+
+cdef inline long long heap_tie(ina_heap *heap) noexcept:
+    return <long long>heap.entries[0].tie
 
 
 cdef inline long long heap_last(ina_heap *heap) noexcept:
