@@ -54,6 +54,7 @@ def uc_pairs(rank: int, first_slot: int, path_mtu: int) -> UcPairs:
 
 
 class Result(NamedTuple):
+    src_ip: bytes
     header: AggregationHeader
     payload: bytes
 
@@ -93,4 +94,4 @@ class Hand:
             found.policy, found.kind, found.job, found.sequence, found.slot, found.bitmap, found.fan_in, found.count,
             found.flags, found.exponent0, found.exponent1, op=found.op,
         )  # fmt: skip
-        return Result(header, found.frame[found.at : found.at + 4 * found.count])
+        return Result(found.source.to_bytes(4, "big"), header, found.frame[found.at : found.at + 4 * found.count])
