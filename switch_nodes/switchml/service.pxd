@@ -1,3 +1,5 @@
+cimport cython
+
 from switch_nodes.switchml.framing cimport _NOT_OURS as NOT_OURS, _UNFINISHED as UNFINISHED, ServiceFraming
 from switch_nodes.switchml.pool cimport Pool
 from workloads.kernels cimport add_words, bit_of, read_words
@@ -23,6 +25,7 @@ cdef class SlotService(Quick):
     cdef long long[::1] _after, _actions
     cdef public Contribution _contribution
 
+    @cython.locals(pool=Pool)
     cdef bint _place(self, Py_ssize_t port, Contribution c) except -1
     cdef _refuse(self, Contribution c, str reason)
     cpdef long long version_of(self, long long flags)

@@ -38,6 +38,11 @@ _HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
 """of an aggregation datagram: kind, flags, job, node, sequence"""
 
 
+_KINDS = {int(kind): kind.name.lower() for kind in DatagramKind}
+_RESEND = int(DatagramFlag.RESEND)
+"""as numbers: an Enum is slow for what is asked of each packet that a fault strikes"""
+
+
 class Identity(NamedTuple):
     key: int
     """64 bits for all of it; occurrences are counted by it"""
@@ -124,11 +129,8 @@ def datagram_text(frame: Buffer, identity: Identity) -> str:
     if not identity.datagram or len(frame) < _HEADER_AT + _HEADER.size:
         return ""
     kind, flags, job, _, sequence = _HEADER.unpack_from(frame, _HEADER_AT)
-    try:
-        what = DatagramKind(kind).name.lower()
-    except ValueError:
-        what = f"kind {kind}"
-    again = " again" if flags & DatagramFlag.RESEND else ""
+    what = _KINDS.get(kind) or f"kind {kind}"
+    again = " again" if flags & _RESEND else ""
     source, target = (_address_text(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
     return f"{what}{again} {source}>{target} job {job} packet {sequence} #{identity.key:016x}"
 

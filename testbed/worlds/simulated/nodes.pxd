@@ -35,7 +35,8 @@ cdef class Node(Station):
 
 
 cdef class HostNode(Node):
-    pass
+    @cython.locals(wire=Wire)
+    cpdef _let_leave(self)
 
 
 cdef class SwitchNode(Node):
@@ -44,11 +45,13 @@ cdef class SwitchNode(Node):
     cdef public long long[::1] _appointed
 
     cdef _know(self, Py_ssize_t port)
+    @cython.locals(gate=Gate)
     cpdef _pass(self, Py_ssize_t port, bytes frame, bint outgoing)
     cpdef _admit(self, Py_ssize_t port, bytes frame, bint outgoing)
     cpdef _go_on(self, Py_ssize_t port, bytes frame, bint outgoing, long long at)
     cpdef _hold(self, long long until, Py_ssize_t port, bytes frame, bint outgoing)
     cpdef _enter(self, Py_ssize_t port, bytes frame)
+    @cython.locals(wire=Wire)
     cpdef _leave(self, Py_ssize_t port, bytes frame)
     cpdef _depart(self, Py_ssize_t port, bytes frame)
     cpdef _tell_own(self, object event)
