@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 
 from switch_nodes.occupancy cimport Occupancy
+from workloads.kernels cimport bit_of
 
 cdef long long _FREE, _FILLING, _DONE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+import cython
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
@@ -23,6 +24,9 @@ from workloads.wire.aggregation import (
     Policy,
     encode_datagram,
 )
+
+if not cython.compiled:
+    from workloads.kernels import bit_of
 
 __all__ = ["VERSIONS", "Pool", "check_jobs", "envelope_to"]
 
@@ -43,7 +47,7 @@ class Pool(Occupancy):
         self.config, self.job = config, config.job
         self.size, self.slots, self.elements = len(config.members), config.slots, config.elements
         self.first_slot = config.first_slot
-        self.everyone = (1 << self.size) - 1
+        self.everyone = bit_of(self.size) - 1
         self.members = config.members
         self.addresses: Any = array("q", [int.from_bytes(member.ip, "big") for member in config.members])
         """IPv4, by rank, as `ports`"""
