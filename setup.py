@@ -1,5 +1,5 @@
-"""Builds the compiled modules (`workloads/native/compiled.py`) into a wheel, where a C compiler is; without one, or with
-INA_NATIVE=0, the wheel has the sources alone, which are a complete system. All else is in setup.cfg."""
+"""Builds the compiled modules (`workloads/native/compiled.py`) into a wheel, where a C compiler is; without one, or
+with INA_BUILD=0, the wheel has the sources alone, which are a complete system. All else is in setup.cfg."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OptionalBuild(build_ext):
     def run(self) -> None:
         try:
             super().run()
-        except Exception as error:  # noqa: BLE001 - no compiler, no Cython: the sources do
+        except Exception as error:
             self._without(error)
 
     def build_extension(self, ext: Extension) -> None:

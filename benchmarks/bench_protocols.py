@@ -36,11 +36,8 @@ print(json.dumps({"hops": simulation.packet_hops, "seconds": took, "records": le
 """
 _RACK = ("topology.hosts=8", "topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128",
          "transport.rto=1ms", "time_limit=30s")  # fmt: skip
-CASES = {
-    f"{protocol}, {loss} loss": (scenario, (f"faults=[{{kind: loss, name: loss, links: all, direction: both, rate: {loss}}}]",))
-    for protocol, scenario in (("SwitchML", "switchml-lossy"),)
-    for loss in ("0%", "1%")
-}  # fmt: skip
+_LOSS = "faults=[{kind: loss, name: loss, links: all, direction: both, rate: %s}]"
+CASES = {f"SwitchML, {loss} loss": ("switchml-lossy", (_LOSS % loss,)) for loss in ("0%", "1%")}
 
 
 def measure(scenario: str, overrides: tuple[str, ...], root: Path, *, native: bool) -> dict[str, float | str]:

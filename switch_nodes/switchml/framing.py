@@ -56,7 +56,9 @@ class ServiceFraming:
         """What it brings. Raises DatagramError for what is ours and cannot be used."""
         raise NotImplementedError
 
-    def write(self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]) -> None:
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
         """The sum of a slot, to ranks first .. end - 1, as frames to be sent in this order. `asked`: the packet that it
         answers."""
         raise NotImplementedError
@@ -64,7 +66,7 @@ class ServiceFraming:
 
 def create_service(jobs: Sequence[JobConfig]) -> ServiceFraming:
     """For jobs that `check_jobs` has seen."""
-    if any([member.uc is not None for job in jobs for member in job.members]):
+    if any(member.uc is not None for job in jobs for member in job.members):
         return UcService(jobs)
     return UdpService(jobs)
 
@@ -86,7 +88,9 @@ class UdpService(ServiceFraming):
         found.read(frame)
         return _OURS
 
-    def write(self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]) -> None:
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
         count, whole = pool.length[slot], b""
         size = AT_PAYLOAD + 4 * count
         for rank in range(first, end):
@@ -158,7 +162,9 @@ class UcService(ServiceFraming):
         found.know(message.src_ip, header, bytes(write.payload))
         return _OURS
 
-    def write(self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]) -> None:
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
         config, count, at = pool.config, pool.length[slot], pool.value_at(slot)
         payload = np.asarray(pool.values)[at : at + count].astype(">i4").tobytes()
         header = AggregationHeader(

@@ -9,6 +9,7 @@ from array import array
 from typing import Any
 
 import cython
+
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.switchml.framing import ServiceFraming
@@ -130,8 +131,8 @@ class SlotService(Quick):
             self.replay(c)
 
     def slot_event(self, c: Contribution) -> int:
-        """What the packet is to its slot, a `SlotEvent` by number; the state is looked at only for what the table cannot
-        know."""
+        """What the packet is to its slot, a `SlotEvent` by number; the state is looked at only for what the table
+        cannot know."""
         pool, slot = c.pool, c.place
         assert pool is not None
         if self.is_older(c.block, pool.newest[c.rank * pool.slots + c.cell]):

@@ -35,8 +35,8 @@ from workloads.wire.aggregation import (
     decode_datagram,
     encode_datagram,
 )
-from workloads.wire.inspected import nearest_packet
 from workloads.wire.ecn import is_ce
+from workloads.wire.inspected import nearest_packet
 
 __all__ = ["AtpWorker", "create_worker"]
 

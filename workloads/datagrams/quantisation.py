@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.gradients import Vector
-from workloads.machine import Buffer
 
 if not cython.compiled:
     from math import ldexp
@@ -144,7 +143,8 @@ class FloatTensor(Tensor):
 
     def __init__(self, gradient: Vector, result: Vector, block: int, workers: int, window: int) -> None:
         blocks = -(-len(gradient) // block)
-        # With fewer blocks than W some packets are empty, so that the packet W later never waits for less than it needs.
+        # With fewer blocks than W some packets are empty, so that the packet W later never waits for less than it
+        # needs.
         super().__init__(max(blocks, window) + window, window)
         self._gradient: Any = gradient
         self._result: Any = result
@@ -173,7 +173,7 @@ class FloatTensor(Tensor):
     def can_be(self, packet: int, first: int, second: int) -> bool:
         if packet >= self._blocks:
             return True
-        return first >= self._own[2 * packet] and second >= self._own[2 * packet + 1]
+        return bool(first >= self._own[2 * packet] and second >= self._own[2 * packet + 1])
 
     def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int) -> None:
         if packet < self._blocks:

@@ -147,5 +147,3 @@ class QuickWorker(Quick):
     def reject(self, reason: str, detail: str) -> None:
         self._rejected += 1
         self.events.append(FrameRejected(reason, detail))
-
-

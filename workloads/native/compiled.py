@@ -30,7 +30,19 @@ from types import ModuleType
 from workloads.native.build import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
-__all__ = ["C_SOURCES", "FLAGS", "INCLUDES", "LINKED", "MODULES", "SHARED", "compiled_status", "deflate", "find_compiled", "install", "translation"]
+__all__ = [
+    "C_SOURCES",
+    "FLAGS",
+    "INCLUDES",
+    "LINKED",
+    "MODULES",
+    "SHARED",
+    "compiled_status",
+    "deflate",
+    "find_compiled",
+    "install",
+    "translation",
+]
 
 _ROOT = Path(__file__).resolve().parents[2]
 MODULES = (
@@ -112,7 +124,9 @@ def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
             continue
         found.add(path)
         text = texts.setdefault(path, path.read_bytes())
-        open_paths += [_source(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)]
+        open_paths += [
+            _source(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)
+        ]
     return found
 
 
@@ -237,7 +251,7 @@ def build() -> NativeStatus:
             continue
         try:
             with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-                list(pool.map(lambda item: _make(*item, folder, compiler), _digests().items()))
+                list(pool.map(lambda item: _make(item[0], item[1], folder, compiler), _digests().items()))
         except (OSError, _Failed, subprocess.TimeoutExpired) as error:
             return NativeStatus(False, f"cannot be built in {folder}", failed=True, output=str(error)[-3000:])
         return NativeStatus(True, str(folder))

@@ -25,7 +25,7 @@ from workloads.wire.aggregation import (
 if not cython.compiled:
     from workloads.kernels import get8, get16, get32, put16, words_sum
 
-__all__ = ["AT_PAYLOAD", "address_of", "is_sound", "nearest_packet", "seal", "as_signed"]
+__all__ = ["AT_PAYLOAD", "address_of", "as_signed", "is_sound", "nearest_packet", "seal"]
 
 _HEADER_AT = 42
 _UDP_AT, _IP_AT = 34, 14

@@ -54,7 +54,7 @@ class Node(Station):
         """when its alarm goes off"""
         self._quick: Quick | None = None
         self.machine = make()
-        self._backlog: deque[tuple[int, Buffer]] = deque()
+        self._backlog: deque[tuple[int, bytes]] = deque()
         self.alive, self.paused = True, False
         self._frames_in = self._bytes_in = self._overflows = 0
 

@@ -19,7 +19,8 @@ from workloads.wire.inspected import address_of, as_signed, is_sound, seal
 
 ENVELOPE = Envelope(b"\x02aaaaa", b"\x02bbbbb", bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1)), 50_000)
 HEADERS = st.builds(
-    lambda **fields: AggregationHeader(**fields), policy=st.sampled_from(Policy), kind=st.sampled_from(DatagramKind), job=st.integers(0, 65535),
+    lambda **fields: AggregationHeader(**fields),
+    policy=st.sampled_from(Policy), kind=st.sampled_from(DatagramKind), job=st.integers(0, 65535),
     sequence=st.integers(0, 2**32 - 1), slot=st.integers(0, 65535), bitmap0=st.integers(0, 2**32 - 1),
     fan_in0=st.integers(1, 255), exponent0=st.integers(-128, 127), exponent1=st.integers(-128, 127),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Histories are what they were before the Machines were written for two speeds (`tests/support/golden_histories.py`)."""
+"""Histories are what they were before Machines were written for two speeds (`tests/support/golden_histories.py`)."""
 
 from __future__ import annotations
 
