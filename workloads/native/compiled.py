@@ -74,8 +74,8 @@ _HEADERS = (
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
     "workloads/heap.h",
 )  # fmt: skip
-_DIRECTIVES = ("language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
-               "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False")  # fmt: skip
+_DIRECTIVES = ("language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False",
+               "infer_types=True", "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False")  # fmt: skip
 FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
           "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
 LINKED = ("-lz",)
@@ -251,7 +251,9 @@ def build() -> NativeStatus:
             continue
         try:
             with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-                list(pool.map(lambda item: _make(item[0], item[1], folder, compiler), _digests().items()))
+                made = [pool.submit(_make, module, digest, folder, compiler) for module, digest in _digests().items()]
+                for each in made:
+                    each.result()
         except (OSError, _Failed, subprocess.TimeoutExpired) as error:
             return NativeStatus(False, f"cannot be built in {folder}", failed=True, output=str(error)[-3000:])
         return NativeStatus(True, str(folder))
