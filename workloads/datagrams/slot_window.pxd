@@ -11,7 +11,8 @@ cdef class SlotWindow:
     cdef ina_heap *_timers
     cdef long long _timer_count
     cdef public long long missing
-    cdef long long[::1] _outstanding, _deadline, _first_at, _tries
+    cdef public long long[::1] _outstanding, _deadline
+    cdef long long[::1] _first_at, _tries
     cdef public object _ready
     cdef public list _held
 

@@ -13,4 +13,6 @@ cdef class SwitchMlWorker(QuickWorker):
     cdef HostFraming _framing
     cdef Arrival _found
 
+    cpdef long long packet_of(self, long long sequence)
+    cpdef bint is_placed(self, long long packet, long long slot, long long flags)
     cdef bytes _write(self, long long packet)

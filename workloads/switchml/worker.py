@@ -53,21 +53,30 @@ class SwitchMlWorker(QuickWorker):
         if found.policy != _POLICY or found.kind != _RESULT or found.job != self._job:
             self.reject("unexpected", f"kind {found.kind} of job {found.job}, policy {found.policy}")
             return
-        packet = nearest_packet(found.sequence, window.first)
+        packet = self.packet_of(found.sequence)
         if tensor is None or self._failed or packet < 0 or not window.is_outstanding(packet):
             self._duplicates += 1
             return
         own, first, second = packet - window.first, found.exponent0, found.exponent1
         if (
             found.count != tensor.elements_in(own)
-            or found.slot != self._first_slot + window.index_of(packet)
-            or (found.flags & _VERSION_FLAG != 0) != (window.version_of(packet) != 0)
+            or not self.is_placed(packet, found.slot, found.flags)
             or not tensor.can_be(own, first, second)
         ):
             what = f"{found.count} elements and exponents {(first, second)} in slot {found.slot}"
             self.reject("bad_result", f"block {packet} with {what}")
             return
         self.put(packet, first, second, found.frame, found.at, found.count, now)
+
+    def packet_of(self, sequence: int) -> int:
+        """Whose result a number means."""
+        return nearest_packet(sequence, self._window.first)
+
+    def is_placed(self, packet: int, slot: int, flags: int) -> bool:
+        """Whether that is its slot and version."""
+        if slot != self._first_slot + self._window.index_of(packet):
+            return False
+        return (flags & _VERSION_FLAG != 0) == (self._window.version_of(packet) != 0)
 
     def give(self, now: int) -> bytes | None:
         if self._failed:
