@@ -74,8 +74,10 @@ _HEADERS = (
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
     "workloads/heap.h",
 )  # fmt: skip
-_DIRECTIVES = ("language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False",
-               "infer_types=True", "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False")  # fmt: skip
+_DIRECTIVES = (
+    "language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
+    "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False",
+)  # fmt: skip
 FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
           "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
 LINKED = ("-lz",)
