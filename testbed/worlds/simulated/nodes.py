@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import cython
 
@@ -17,8 +17,9 @@ from switch_nodes.tap import Tap
 from testbed.faults.gate import Gate
 from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.wire import Station, Wire
-from workloads.machine import Buffer, Event, FrameBatch, Machine
+from workloads.machine import Buffer, Event, FrameBatch
 from workloads.quick import Quick, quick_of
 
 if not cython.compiled:
@@ -33,12 +34,6 @@ _WAKE, _ENTER = 0, 1
 
 Tell = Callable[[str, Event], None]
 """(node, event)"""
-
-
-class FinishingMachine(Machine, Protocol):
-    def finish(self, now: int) -> None:
-        """Queue what is told at the end: statistics, slots."""
-        ...
 
 
 class Node(Station):
@@ -125,9 +120,8 @@ class Node(Station):
         if self.alive:
             self.machine.finish(self._agenda.now)
             self._tell_events()
-        wires = self.wires.values()
-        frames_out, bytes_out = self._frames_out(), sum(wire.bytes for wire in wires)
-        drops = sum(wire.drops for wire in wires)
+        frames_out, wires = self._frames_out(), self.wires.values()
+        bytes_out, drops = sum(wire.bytes for wire in wires), sum(wire.drops for wire in wires)
         self._tell(
             self.name,
             PlaneStatistics(
@@ -151,10 +145,8 @@ class Node(Station):
     def _take(self, port: int, frame: bytes) -> None:
         self._frames_in += 1
         self._bytes_in += len(frame)
-        if self._quick is None:
-            self.machine.receive_frame(port, frame, self._agenda.now)
-        else:
-            self._quick.take(port, frame, self._agenda.now)
+        now = self._agenda.now
+        self.machine.receive_frame(port, frame, now) if self._quick is None else self._quick.take(port, frame, now)
 
     def _let_leave(self) -> None:
         raise NotImplementedError
@@ -182,9 +174,9 @@ class Node(Station):
         return NEVER if due is None else due
 
     def _arm(self) -> None:
-        due, now = self._due(), self._agenda.now
+        due = self._due()
         if due < self.armed():
-            due = max(due, now)
+            due = max(due, self._agenda.now)
             self.set_armed(due)
             self._agenda.appoint(due, self._actor, self, _WAKE, None)
 
@@ -198,10 +190,7 @@ class Node(Station):
         if self._due() > now:
             self._arm()
             return
-        if self._quick is None:
-            self.machine.handle_timer(now)
-        else:
-            self._quick.wake(now)
+        self.machine.handle_timer(now) if self._quick is None else self._quick.wake(now)
         self.settle()
 
 
@@ -287,11 +276,8 @@ class SwitchNode(Node):
         if what == _WAKE:
             self._wake()
             return
-        side = what - _ENTER
-        if side % 2:
-            self._leave(side // 2, argument)
-        else:
-            self._enter(side // 2, argument)
+        port, outgoing = (what - _ENTER) // 2, (what - _ENTER) % 2
+        self._leave(port, argument) if outgoing else self._enter(port, argument)
 
     def finish(self) -> None:
         for found in (*self._ingress.values(), *self._egress.values()):
@@ -381,7 +367,7 @@ class SwitchNode(Node):
         """The program gave it."""
         if self._tap is not None:
             self._record(port, frame, outgoing=True)
-        if port < 0 or port >= len(self._ports):
+        if not 0 <= port < len(self._ports):
             raise KeyError(port)
         if self._gates[2 * port + 1] is None:
             self._leave(port, frame)
@@ -403,9 +389,9 @@ class SwitchNode(Node):
         self._tell(self.name, event)
 
     def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
+        assert self._tap is not None
         batch = FrameBatch.of(1, len(frame))
         batch.append(port, frame)
-        assert self._tap is not None
         self._tap.record(batch, 0, 1, self._agenda.now, outgoing)
 
     def _tell_strikes(self, found: FrameFilter) -> None:
