@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.events import PlaneStatistics
 from testbed.checkers.context import CheckContext
-from testbed.checkers.lateness import shortest_timer_ns, stood_between
+from testbed.checkers.lateness import LAG_SAMPLES, shortest_timer_ns, stood_between
 from testbed.checkers.twins import TOLERANCE, Figures, Twin, deviation, judge_twin
 from testbed.faults.model import LinkDown, Pause, RateChange
 from testbed.history import Record
@@ -19,7 +19,6 @@ __all__ = [
     "BUSY_LIMIT",
     "CPU_LIMIT",
     "LAG_LIMIT_NS",
-    "LAG_SAMPLES",
     "SHAPING_SLACK",
     "STARVED_LIMIT",
     "STOLEN_LIMIT",
@@ -31,8 +30,6 @@ CPU_LIMIT = 0.9
 """share of one CPU that a node's process may use on average: above, it was the bottleneck rather than the link"""
 LAG_LIMIT_NS = 5_000_000
 """from a deadline to its handling, 99th percentile: a fraction of the shortest RTO that scenarios use"""
-LAG_SAMPLES = 20
-"""deadlines below which a percentile would be one accident"""
 WAIT_LIMIT_NS = 2_500_000
 """from being ready to run to running, on average over a node's turns: beyond that the run measures how the machine
 shares its CPUs among the nodes. Of many nodes each has few deadlines, but many turns"""

@@ -13,16 +13,18 @@ from testbed.terminal.numbers import seconds
 from workloads.events import QpFailed, WorkerFailed
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["machine_to_blame", "shortest_timer_ns", "stood_between"]
+__all__ = ["LAG_SAMPLES", "machine_to_blame", "shortest_timer_ns", "stood_between"]
 
+LAG_SAMPLES = 20
+"""deadlines below which a percentile would be one accident"""
 _TIMEOUT_BASE_NS = 4_096
 _GAVE_UP = "RETRY_EXC"
 
 
 def machine_to_blame(context: CheckContext) -> str:
     """Why the first queue pair that gave up had to, in words: a node that no fault paused stood still while it sent
-    again, so long that at most one of its attempts could be answered. Empty: nothing of the kind; the failure is what
-    it looks like."""
+    again, so long that at most one of its attempts could be answered; or a node was later with what was due than the
+    sender waits for an answer. Empty: nothing of the kind; the failure is what it looks like."""
     failed = context.events(QpFailed, WorkerFailed, TimeLimitReached)
     first = min(failed, key=lambda record: record.t, default=None)
     transport = context.plan.scenario.transport
@@ -43,6 +45,12 @@ def machine_to_blame(context: CheckContext) -> str:
             return (
                 f"the machine let {record.node} stand still for {stood} until {until_s:.3f} s; a sender that hears "
                 f"nothing gives up after {seconds(give_up_ns / 1e9)}"
+            )
+        late_ns = record.event.lag_p99_ns if record.event.deadlines >= LAG_SAMPLES else 0
+        if record.node not in paused and late_ns >= timeout_ns:
+            return (
+                f"the machine let {record.node} do what was due {seconds(late_ns / 1e9)} late (99th percentile); a "
+                f"sender waits {seconds(timeout_ns / 1e9)} for an answer"
             )
     return ""
 

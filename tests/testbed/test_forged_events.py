@@ -27,6 +27,7 @@ name: forged
 topology: {kind: rack, hosts: 2, link: {rate: 100Mbps}}
 job: {size: 4kB, message_packets: 2, window_messages: 2}
 capture: false
+dilation: 10
 time_limit: 300ms
 """
 SWITCHML = """
@@ -34,6 +35,7 @@ name: forged
 topology: {kind: rack, hosts: 2, link: {rate: 100Mbps}}
 switch: {program: switchml, memory: 40}
 job: {collective: switchml, size: 2kB, window_packets: 4}
+dilation: 10
 time_limit: 300ms
 """
 FAULT = """faults: [{kind: loss, name: gone, links: [h1-s1], direction: up, rate: 1%, from: 299ms}]

@@ -92,10 +92,10 @@ GAVE_UP_AT = 5_000_000_000
 PATIENCE = 8 * (4_096 << small_plan().scenario.transport.chosen_timeout_code)
 
 
-def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1"):
+def gave_up(context, stood_ns, until_ns, *, status="RETRY_EXC", node="h1", **late):
     failed = a_record(GAVE_UP_AT, "h3", "QpFailed", qpn=context.plan.workers[2].to_successor.qpn, status=status, psn=7,
         detail="x")  # fmt: skip
-    plane = a_record(9_000_000_000, node, "PlaneStatistics", stood_ns=stood_ns, stood_until_ns=until_ns)
+    plane = a_record(9_000_000_000, node, "PlaneStatistics", stood_ns=stood_ns, stood_until_ns=until_ns, **late)
     return liveness(changed(context, stalled(context, failed, plane)))
 
 
@@ -124,6 +124,20 @@ def test_a_node_that_the_machine_let_stand_still_makes_it_unknown(good, node, st
 )
 def test_a_real_failure_stays_one(good, stood_ns, until_ns, status):
     assert gave_up(good, stood_ns, until_ns, status=status).verdict is FAIL
+
+
+@pytest.mark.parametrize(
+    ("late_ns", "deadlines", "verdict"),
+    [(PATIENCE // 8, 20, UNKNOWN), (PATIENCE // 8 - 1, 20, FAIL), (PATIENCE, 19, FAIL)],
+)
+def test_so_does_a_node_that_was_later_than_a_sender_waits(good, late_ns, deadlines, verdict):
+    result = gave_up(good, 0, 0, node="s1", lag_p99_ns=late_ns, deadlines=deadlines)
+    assert result.verdict is verdict
+    told = (
+        f"the machine let s1 do what was due {seconds(late_ns / 1e9)} late (99th percentile); a sender waits "
+        f"{seconds(PATIENCE / 8e9)} for an answer"
+    )
+    assert (told in result.detail) is (verdict is UNKNOWN)
 
 
 def test_a_node_that_a_fault_paused_is_no_excuse():

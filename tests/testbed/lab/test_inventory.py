@@ -66,7 +66,7 @@ def test_who_is_not_there_is_named_with_who_is() -> None:
     assert str(told.value) == "lab.yaml: no such host or group; found 'h7'; allowed: workers, gate, h1, f1"
     with pytest.raises(ScenarioError) as told:
         inventory.card("fpga1")
-    assert str(told.value) == "lab.yaml: no such card; found 'fpga1'; allowed: fpga0"
+    assert str(told.value) == "lab.yaml: no such card; found 'fpga1'; allowed: fpga0; did you mean 'fpga0'?"
     with pytest.raises(ScenarioError) as told:
         inventory.hosts["h1"].interface("control")
     assert str(told.value) == "scenario: hosts.h1.interfaces: no such interface; found 'control'; allowed: data"

@@ -48,7 +48,7 @@ def test_the_table_with_what_was_measured() -> None:
     lines = list(rows("pass", "pass", "fail").lines(80))
     assert "measured over rack in virtual time, all-reduce by ring, vectors divided by 10" in lines[2]
     assert lines[5].split() == ["MP,", "MP", "55", "bytes", "410", "bytes", "5.10", "s", "10.2", "s", "2.000", "pass"]
-    assert lines[7].split()[-5:] == ["2.1", "s", "-", "-", "fail"]
+    assert lines[7].split()[-5:] == ["2.10", "s", "-", "-", "fail"]
     assert lines[-1] == "DP,DP: liveness: h2 waits"
 
 

@@ -64,7 +64,7 @@ def test_they_are_rows_of_the_table_like_the_others(opened: list[tuple[int, set[
     assert opened == [(workers, set())]
     lines = [line.split("  ") for line in cost_table(case, groups_of(done), 100)]
     table = {line[1].strip(): [cell.strip() for cell in line[2:] if cell.strip()] for line in lines[1:]}
-    assert table["gloo (TCP)"] == table["OpenMPI (TCP)"] == ["1 s", "1.00", "2.00"]
+    assert table["gloo (TCP)"] == table["OpenMPI (TCP)"] == ["1.00 s", "1.00", "2.00"]
     assert list(table) == ["NetReduce gbn", "gloo (TCP)", "OpenMPI (TCP)"]
     assert [variant.label for variant in done.sweep.variants] == list(table), "a plot has them"
     gloo = [point for point in done.points if point.values[case.sweep.variant_name] == "gloo (TCP)"]

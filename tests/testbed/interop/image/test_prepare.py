@@ -72,7 +72,7 @@ def test_the_staged_code_is_all_that_the_guest_imports(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "elsewhere"))
     stage_code(TOP, tmp_path / "code")
     assert not list((tmp_path / "code").rglob("*.so"))
-    compiled = list((tmp_path / "code").rglob("runner.*.pyc"))
+    compiled = list((tmp_path / "code").rglob("guest/**/runner.*.pyc"))
     if Path("/usr/bin/python3").exists():
         # Bits 0 and 1 of the flags: by hash, and unchecked (PEP 552), so a file system's times do not matter.
         assert [path.read_bytes()[4:8] for path in compiled] == [b"\x01\0\0\0"]
