@@ -36,6 +36,8 @@ _T = TypeVar("_T")
 Path: TypeAlias = tuple[str | int, ...]
 Reader: TypeAlias = Callable[[Any, str], Any]
 """(JSON value, name of the field that holds it) -> value; raises Misfit"""
+_Bounds: TypeAlias = tuple[int | None, int | None]
+"""least and most"""
 NOTHING: Any = object()
 """what is found where nothing is"""
 
@@ -135,10 +137,10 @@ class Codec:
     """(JSON value, name of the field); raises Misfit, ValueError or TypeError"""
     least: int | None = None
     """of whole numbers"""
-    least_of: Mapping[tuple[type, str], int] = field(default_factory=dict)
-    """of a field's whole number, instead"""
-    choices: Mapping[tuple[type, str], Iterable[str]] = field(default_factory=dict)
-    """words that a field may hold"""
+    ranges: Mapping[tuple[type, str], tuple[int, int]] = field(default_factory=dict)
+    """least and most of a field's whole number, instead"""
+    choices: Mapping[tuple[type, str], Iterable[Any]] = field(default_factory=dict)
+    """words or numbers that a field may hold"""
     named: str = ""
     """a field of this name is never empty"""
     knows_all: bool = False
@@ -175,21 +177,21 @@ class Codec:
         """Of values with this annotation."""
         found = self._made.get(hint)
         if found is None:
-            found = self._made[hint] = self._make(hint, self.least)
+            found = self._made[hint] = self._make(hint, (self.least, None))
         return found
 
-    def _make(self, hint: Any, least: int | None) -> Reader:
+    def _make(self, hint: Any, bounds: _Bounds) -> Reader:
         if dataclasses.is_dataclass(hint):
             return self._dataclass(cast(type, hint), {})
         origin, arms = get_origin(hint), get_args(hint)
         if origin in (Union, types.UnionType):
-            return self._union([arm for arm in arms if arm is not type(None)], least, nothing=type(None) in arms)
+            return self._union([arm for arm in arms if arm is not type(None)], bounds, nothing=type(None) in arms)
         if origin is tuple:
             return self._tuple(arms)
         if origin is dict:
             return self._mapping(arms[1])
         if hint is int:
-            return _whole(least)
+            return _whole(*bounds)
         if hint is bytes:
             return self._bytes
         return _PLAIN_READERS.get(hint, _anything)
@@ -235,7 +237,7 @@ class Codec:
         ]
 
     def _field(self, kind: type, name: str, hint: Any) -> Reader:
-        read = self._make(hint, self.least_of[kind, name]) if (kind, name) in self.least_of else self.reader(hint)
+        read = self._make(hint, self.ranges[kind, name]) if (kind, name) in self.ranges else self.reader(hint)
         if (kind, name) not in self.choices:
             return read
         words = tuple(self.choices[kind, name])
@@ -243,13 +245,14 @@ class Codec:
         def read_choice(data: Any, name: str) -> Any:
             value = read(data, name)
             if value not in words:
-                raise Misfit(Problem((), "unknown value", value, ", ".join(words), words))
+                known = tuple(map(str, words))
+                raise Misfit(Problem((), "unknown value", value, ", ".join(known), known))
             return value
 
         return read_choice
 
-    def _union(self, arms: list[Any], least: int | None, *, nothing: bool) -> Reader:
-        readers = [self._make(arm, least) for arm in arms]
+    def _union(self, arms: list[Any], bounds: _Bounds, *, nothing: bool) -> Reader:
+        readers = [self._make(arm, bounds) for arm in arms]
 
         def read(data: Any, name: str) -> Any:
             if data is None and nothing:
@@ -313,12 +316,14 @@ class Codec:
             raise Misfit(Problem((), "not bytes", data, "hexadecimal digits")) from None
 
 
-def _whole(least: int | None) -> Reader:
-    allowed = "a whole number" if least is None else f"a whole number from {least}"
+def _whole(least: int | None, most: int | None) -> Reader:
+    allowed = "a whole number" + (f" from {least}" if least is not None else "") + (f" to {most}" if most else "")
 
     def read(data: Any, _: str) -> Any:
         if type(data) is not int or (least is not None and data < least):
             raise Misfit(Problem((), "not a whole number", data, allowed))
+        if most is not None and data > most:
+            raise Misfit(Problem((), "out of range", data, allowed))
         return data
 
     return read

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from testbed.cli.driving import drive
 from testbed.cli.running import require_raw_sockets
-from testbed.plan.nodeconfig import place_errors, read_node_config, refuse_problems
+from testbed.plan.nodeconfig import making_a_node, place_errors, read_node_config, refuse_problems
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
@@ -58,8 +58,10 @@ def run_server(args: argparse.Namespace) -> int:
     from workloads.datagrams.blocks import ServerStarted
     from workloads.hosts import create_host
 
+    with making_a_node(args.config):
+        server = create_host(config)
     drive(
-        create_host(config),
+        server,
         [args.port],
         backpressure=True,
         until=lambda now: False,

@@ -21,7 +21,7 @@ from switch_nodes.program import LetsJobsGo, SwitchProgram, TakesRings
 from switch_nodes.program_files import PROGRAM_KEY
 from testbed.cli.driving import drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
-from testbed.plan.nodeconfig import parse_node_config, place_errors, read_node_config
+from testbed.plan.nodeconfig import making_a_node, parse_node_config, place_errors, read_node_config
 from workloads.config import HostConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.machine import Event
@@ -59,7 +59,8 @@ def _run_switch(args: argparse.Namespace, heeds_signals: Callable[[], None]) -> 
     from switch_nodes.registry import create_program
 
     try:
-        program = create_program(config)
+        with making_a_node(args.config):
+            program = create_program(config)
     except ScenarioError as error:
         if error.file is not None or error.key == PROGRAM_KEY:
             raise
@@ -196,9 +197,9 @@ def run_worker(args: argparse.Namespace) -> int:
         config = true_names(config, exchange, dataclasses.asdict(planned_names(config)))
         exchange.publish("connected", {})
     told = exchange
-    return _drive_worker(
-        create_worker(config), config.name, args, lambda: told.publish("done", {}) if told is not None else None
-    )
+    with making_a_node(args.config):
+        worker = create_worker(config)
+    return _drive_worker(worker, config.name, args, lambda: told.publish("done", {}) if told is not None else None)
 
 
 def _run_datagram_worker(config: HostConfig, args: argparse.Namespace) -> int:
@@ -211,7 +212,9 @@ def _run_datagram_worker(config: HostConfig, args: argparse.Namespace) -> int:
     require_raw_sockets("worker")
     from workloads.hosts import create_host
 
-    return _drive_worker(create_host(config), config.name, args)
+    with making_a_node(args.config):
+        worker = create_host(config)
+    return _drive_worker(worker, config.name, args)
 
 
 def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Callable[[], None] = lambda: None) -> int:

@@ -6,10 +6,11 @@ MACs are written `02:49:4e:41:00:01`, IPv4 addresses `10.77.0.2`. Key names are 
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,14 +23,22 @@ from topologies import format_mac
 from workloads.atp import AtpConfig
 from workloads.atp.priority import PRIORITIES
 from workloads.codec import NOTHING, Codec, Misfit, Problem
-from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, WorkloadConfig
+from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
 from workloads.datagrams.problems import ConfigProblem
 from workloads.errors import ScenarioError
+from workloads.wire.envelope import Envelope
 
-__all__ = ["dump_node_config", "parse_node_config", "place_errors", "read_node_config", "refuse_problems"]
+__all__ = [
+    "dump_node_config",
+    "making_a_node",
+    "parse_node_config",
+    "place_errors",
+    "read_node_config",
+    "refuse_problems",
+]
 
 _T = TypeVar("_T")
-_CHOICES: dict[tuple[type, str], Iterable[str]] = {
+_CHOICES: dict[tuple[type, str], Iterable[str | int]] = {
     (SwitchConfig, "release"): names.RELEASES,
     (SwitchConfig, "gate"): names.GATES,
     (AggregatorKnobs, "age"): names.AGES,
@@ -41,9 +50,27 @@ _CHOICES: dict[tuple[type, str], Iterable[str]] = {
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,
     (AtpConfig, "priority"): PRIORITIES,
+    (QpConfig, "recovery"): names.RECOVERIES,
+    (QpConfig, "path_mtu"): names.PATH_MTUS,
 }
-_LEAST: dict[tuple[type, str], int] = {(JobMember, "rank"): -1}
-"""of whole numbers; of others 0"""
+_BITS: dict[type, dict[str, int]] = {
+    QpConfig: {
+        "qpn": 24, "peer_qpn": 24, "first_psn": 24, "peer_first_psn": 24, "timeout_code": 5, "retry_count": 3,
+        "rnr_retry": 3, "rnr_timer_code": 5,
+    },
+    CollectiveConfig: {"ring_id": 16, "rank": 8, "peer_base_va": 64, "peer_rkey": 32, "base_va": 64, "rkey": 32},
+    Envelope: {
+        "sport": 16, "tos": 8, "ttl": 8, "ident": 16, "flags_fragment": 16, "flow_label": 20, "udp_checksum": 16,
+    },
+}  # fmt: skip
+"""of whole numbers in packets as they are, or in the attributes of a queue pair (IBTA vol. 1, 9.2, 9.3, 11.2)"""
+_RANGES = {
+    (JobMember, "rank"): (-1, (1 << 16) - 1),
+    (CollectiveConfig, "message_packets"): (1, 1024),
+    (CollectiveConfig, "size"): (1, 1 << 8),
+    **{(kind, name): (0, (1 << bits) - 1) for kind, of in _BITS.items() for name, bits in of.items()},
+}
+"""of whole numbers; others begin with 0"""
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
 _OF_MACS = ("mac", "macs", "groups")
 """how names of fields end whose bytes are MACs; those of others are IP addresses"""
@@ -81,6 +108,21 @@ def refuse_problems(path: Path, problems: Iterable[ConfigProblem]) -> None:
         raise place_errors(path, *errors)
 
 
+@contextlib.contextmanager
+def making_a_node(path: Path | None) -> Iterator[None]:
+    """Around the making of a node's Machine. Whatever it cannot do with a configuration whose fields are all of their
+    types is the file's fault. Raises ScenarioError."""
+    try:
+        yield
+    except ScenarioError:
+        raise
+    except Exception as error:
+        if path is None:
+            raise
+        problem = f"no node can be made of this: {type(error).__name__}: {error}"
+        raise ScenarioError(problem, file=str(path), allowed="a configuration whose keys fit each other") from error
+
+
 def place_errors(path: Path, *errors: ScenarioError) -> ScenarioError:
     """One or more of what the file tells, with file and line; `key` is a key of the file, or of an entry."""
     _, places = parse_yaml(read_text(path, str(path)), str(path))
@@ -115,4 +157,4 @@ def _write_bytes(value: bytes) -> str:
     return format_mac(value) if len(value) == 6 else str(ipaddress.ip_address(value))
 
 
-_CODEC = Codec(_write_bytes, _read_bytes, least=0, least_of=_LEAST, choices=_CHOICES, named="name", knows_all=True)
+_CODEC = Codec(_write_bytes, _read_bytes, least=0, ranges=_RANGES, choices=_CHOICES, named="name", knows_all=True)

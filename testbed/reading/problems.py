@@ -79,9 +79,15 @@ def _short(name: str) -> tuple[str, ...]:
     return tuple(sorted(_LONG_NAME.sub(r"\1\2", name.lower()).split("-")))
 
 
+_LONGEST_WORD = 80
+"""that is compared with known ones: `difflib` takes more than linear time"""
+
+
 def closest(value: object, known: Iterable[str]) -> str | None:
     """`did you mean 'rate'?`, or None when nothing is near."""
     words = list(known)
+    if len(str(value)) > _LONGEST_WORD:
+        return None
     short = _short(str(value))
     for word in words:
         if _short(word) == short:

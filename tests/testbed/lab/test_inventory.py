@@ -8,30 +8,8 @@ import pytest
 
 from testbed.lab.inventory import load_inventory, parse_inventory
 from testbed.lab.model import Inventory, KeyReference, Power
+from tests.support.inventories import INVENTORY
 from workloads.errors import ScenarioError
-
-_GOOD = """\
-name: bench
-known_hosts: trust/known_hosts
-defaults:
-  user: lab
-  key: {file: keys/id_ed25519, passphrase_env: LAB_PASS}
-  connect_timeout: 2s
-hosts:
-  gate: {address: gate.example, key: {agent: true}}
-  h1:
-    address: 10.0.0.1
-    port: 2222
-    jump: gate
-    interfaces:
-      data: {device: ens1f0, mtu: 9000, rdma: mlx5_0, switch_port: tor1/12}
-    power: {cycle: [pdu, cycle, "3"]}
-  f1: {address: 10.0.0.9, base: /srv/ina/, python: /usr/bin/python3, packages: host}
-cards:
-  fpga0: {host: f1, transport: "bar:/sys/bus/pci/devices/0000:03:00.0/resource0", ports: [h1.data]}
-groups:
-  workers: [h1]
-"""
 
 
 def _parse(text: str) -> Inventory:
@@ -39,7 +17,7 @@ def _parse(text: str) -> Inventory:
 
 
 def test_all_keys_arrive() -> None:
-    inventory = _parse(_GOOD)
+    inventory = _parse(INVENTORY)
     h1, gate, f1 = inventory.hosts["h1"], inventory.hosts["gate"], inventory.hosts["f1"]
     assert inventory.known_hosts == Path("/etc/lab/trust/known_hosts")
     assert h1.key == KeyReference(file=Path("/etc/lab/keys/id_ed25519"), passphrase_env="LAB_PASS")
@@ -60,7 +38,7 @@ def test_all_keys_arrive() -> None:
 
 
 def test_who_is_not_there_is_named_with_who_is() -> None:
-    inventory = _parse(_GOOD)
+    inventory = _parse(INVENTORY)
     with pytest.raises(ScenarioError) as told:
         inventory.select(["h7"])
     assert str(told.value) == "lab.yaml: no such host or group; found 'h7'; allowed: workers, gate, h1, f1"

@@ -6,7 +6,6 @@ Kinds of scenario come from the built-ins; keys that none of them holds come fro
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -23,23 +22,13 @@ from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import builtin_names, dump_scenario
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.loader import parse_scenario
+from tests.support.spoiled import BAD, REMOVED, Path_, at, check_text, drawn, paths_of, spoiled
 from workloads.errors import ScenarioError
 from workloads.visible import visible
 
-_BAD = (
-    "null", '""', "abc", "-1", "0", "1", "1.5", "1e3", "1e400", "-1e400", ".inf", ".nan", '"nan"', "9" * 30, "9" * 5000,
-    "1e-9", "[]", "{}", "[1]", "[[1]]", "[null]", "[{}]", "{a: 1}", "true", "2024-01-01", "12:30", "0x10", "1_000",
-    '"1e3"', '"0x10"', '"1_000"', '"\\ud800"', '"\\0\\e[31m"', '"' + "x" * 5000 + '"', '"../x"', "auto", "all",
-    "1GB", "1ns", "60min", "100%", "[h1]", "[h1, h1]", "h1", "s1", "512", "mine.py:X",
-)  # fmt: skip
-"""as YAML"""
-_REMOVED = "removed"
-_MARK = "@@"
 _MOST_S = 20.0
 _EVERY = 500
 """one of so many cases is tried in a run of the tests"""
-
-Path_ = tuple[str | int, ...]
 
 
 @cache
@@ -49,23 +38,10 @@ def _data(name: str) -> dict[str, Any]:
     return found
 
 
-def _paths(data: Any, path: Path_ = ()) -> Iterator[Path_]:
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from _paths(item, (*path, key))
-
-
-def _at(data: Any, path: Path_) -> Any:
-    for key in path:
-        data = data[key]
-    return data
-
-
 def _unheld(name: str, path: Path_) -> list[str]:
     """Keys that this section may hold and does not."""
     changed = json.loads(json.dumps(_data(name)))
-    section = _at(changed, path)
+    section = at(changed, path)
     if not isinstance(section, dict):
         return []
     section["zz"] = 1
@@ -88,7 +64,7 @@ def _validate(name: str, text: str) -> None:
 def _shape(name: str, path: Path_) -> tuple[object, ...]:
     """What makes a case another one than in the scenarios before."""
     data = _data(name)
-    section = _at(data, path[:2]) if len(path) > 1 and path[0] == "faults" else {}
+    section = at(data, path[:2]) if len(path) > 1 and path[0] == "faults" else {}
     of = section.get("kind") if isinstance(section, dict) else None
     kinds = [data.get(key, {}).get(word) for key, word in (("job", "collective"), ("topology", "kind"))]
     return (*(0 if isinstance(part, int) else part for part in path), *kinds, of)
@@ -97,30 +73,18 @@ def _shape(name: str, path: Path_) -> tuple[object, ...]:
 def _cases(share: int) -> Iterator[tuple[str, Path_, str]]:
     seen: set[tuple[object, ...]] = set()
     for name in builtin_names():
-        held = list(_paths(_data(name)))
+        held = list(paths_of(_data(name)))
         fresh = [path for path in held if _shape(name, path) not in seen]
         seen |= {_shape(name, path) for path in fresh}
-        sections = [
-            path for path in ((), *fresh) if isinstance(_at(_data(name), path), dict) and _drawn(name, path, 12)
-        ]
+        sections = [path for path in ((), *fresh) if isinstance(at(_data(name), path), dict) and drawn(name, path, 12)]
         for path in (*fresh, *((*section, key) for section in sections for key in _unheld(name, section))):
-            for bad in (_REMOVED, *_BAD) if path in held else _BAD:
-                if _drawn(name, (*path, bad), share):
+            for bad in (REMOVED, *BAD) if path in held else BAD:
+                if drawn(name, (*path, bad), share):
                     yield name, path, bad
 
 
-def _drawn(name: str, words: Path_, share: int) -> bool:
-    return int.from_bytes(hashlib.sha256(repr((name, words)).encode()).digest()[:4]) % share == 0
-
-
 def _spoiled(name: str, path: Path_, bad: str) -> str:
-    data = json.loads(json.dumps(_data(name)))
-    section = _at(data, path[:-1])
-    if bad == _REMOVED:
-        del section[path[-1]]
-        return json.dumps(data)
-    section[path[-1]] = _MARK
-    return json.dumps(data).replace(f'"{_MARK}"', bad)
+    return spoiled(_data(name), path, bad)
 
 
 def _check(share: int) -> int:
@@ -131,21 +95,12 @@ def _check(share: int) -> int:
         try:
             _validate(name, _spoiled(name, path, bad))
         except ScenarioError as error:
-            _check_text(error, (name, path, bad[:40]))
+            check_text(error, (name, path, bad[:40]))
         except Exception as error:
             wrong.append(f"{name} {path} {bad[:40]}: {type(error).__name__}: {error}")
         assert time.process_time() - began < _MOST_S, (name, path, bad[:40])
     assert not wrong, wrong[:20]
     return count
-
-
-def _check_text(error: ScenarioError, case: object) -> None:
-    problems = error.problems if isinstance(error, InvalidScenario) else (error,)
-    for each in problems:
-        assert each.file, case
-        assert each.key or each.line, case
-        assert visible(str(each)) == str(each), case
-        assert len(str(each)) < 20_000, case
 
 
 def test_keys_removed_or_spoiled_are_named():

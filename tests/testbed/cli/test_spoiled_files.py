@@ -1,0 +1,83 @@
+"""Files that users write besides scenarios, each with one key removed or spoiled: used, or the file is named."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from switch_nodes.registry import create_program
+from testbed.cli.datagramnode import read_server_config, read_worker_config
+from testbed.cli.nodes import _of_file, _switch_config
+from testbed.lab.inventory import parse_inventory
+from testbed.plan import make_plan
+from testbed.plan.nodeconfig import dump_node_config, making_a_node
+from testbed.scenario import load_scenario
+from testbed.sweeps.builtin import builtin_sweeps, sweep_file
+from testbed.sweeps.loader import load_sweep
+from tests.support.inventories import INVENTORY
+from tests.support.selection import some_at_once
+from tests.support.spoiled import count_spoiled
+from workloads.config import WorkerConfig
+from workloads.errors import ScenarioError
+from workloads.fallback import create_worker
+from workloads.hosts import create_host
+
+_NODES = some_at_once(
+    ["rack", "irn-lossy", "spine-leaf", "switchml-uc", "atp", "esa-scarce", "grid-triangle", "dlcp-ina", "repair", "ps",
+     "hierarchical"], ["rack", "switchml-uc", "atp"],
+)  # fmt: skip
+_SHARE = 80
+
+
+@pytest.mark.parametrize("name", sorted(builtin_sweeps()))
+def test_sweeps(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "sweep.yaml"
+
+    def load(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        load_sweep(str(file))
+
+    assert count_spoiled(name, yaml.safe_load(sweep_file(name).read_text(encoding="utf-8")), _SHARE, load) > 5
+
+
+def test_inventories() -> None:
+    def load(text: str) -> None:
+        parse_inventory(text, "lab.yaml", Path("/etc/lab"))
+
+    assert count_spoiled("inventory", yaml.safe_load(INVENTORY), 10, load) > 50
+
+
+@pytest.mark.parametrize("name", _NODES)
+def test_nodes(name: str, tmp_path: Path) -> None:
+    plan, file = make_plan(load_scenario(name)), tmp_path / "node.yaml"
+
+    def worker(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        config = read_worker_config(file)
+        with making_a_node(file):
+            (create_worker if isinstance(config, WorkerConfig) else create_host)(config)  # type: ignore[arg-type]
+
+    def server(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        config = read_server_config(file)
+        with making_a_node(file):
+            create_host(config)
+
+    def switch(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        try:
+            with making_a_node(file):
+                create_program(_switch_config(words))
+        except ScenarioError as error:
+            raise _of_file(file, error) if error.file is None else error from error
+
+    first = plan.switches[0]
+    words = argparse.Namespace(config=file, program=first.program, ports=[f"p{port}" for port in range(first.ports)])
+    assert count_spoiled(name, json.loads(dump_node_config(plan.workers[0])), _SHARE, worker)
+    assert count_spoiled(name, json.loads(dump_node_config(first, ("program", "ports"))), 2 * _SHARE, switch)
+    for each in plan.servers[:1]:
+        assert count_spoiled(name, json.loads(dump_node_config(each)), _SHARE, server)
