@@ -243,11 +243,11 @@ def _speed(result: dict[str, Any]) -> list[Line]:
     lines = [Line(""), Line("Speed", "head"), *_time(result)]
     bound = metrics["bound_bps"]
     several = (metrics.get("jobs") or {"each": ()})["each"]
+    if (metrics["unreliable"] or metrics)["jct_s"] is None:
+        lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
     if metrics["unreliable"] is not None:
         return lines + unknown_speed(result)
-    if metrics["jct_s"] is None:
-        lines.append(Line("not every job completed" if len(several) > 1 else "the job did not complete", "", 2))
-    elif metrics["goodput_bps"] is None and len(several) > 1:
+    if metrics["jct_s"] is not None and metrics["goodput_bps"] is None and len(several) > 1:
         lines.append(Line(f"the last job completed after {seconds(metrics['jct_s'])}", "", 2))
     elif metrics["goodput_bps"] is not None and bound:
         lines.append(

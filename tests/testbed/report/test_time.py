@@ -66,6 +66,14 @@ def test_figures_far_from_the_twin_are_withheld_and_the_verdict_stays(context: C
     assert "+100.0% from the same run in virtual time, the limit is 5%" in " ".join(plain_summary(result).split())
 
 
+def test_an_untrusted_run_that_did_not_end_says_both(context: CheckContext) -> None:
+    result = judge(context, RunFacts(), world="emulated", replay=REPLAY, twin=_twin(context, 0.5))
+    assert "the job did not complete" not in plain_summary(result)
+    result["metrics"]["unreliable"]["jct_s"] = None
+    text = " ".join(plain_summary(result).split())
+    assert "the job did not complete completion time and goodput: unknown" in text
+
+
 @pytest.mark.parametrize(
     ("tried", "twin", "offered"),
     [
