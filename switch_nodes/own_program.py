@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import ast
 import json
-import signal
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from switch_nodes.blame import deepest_place, how_ended, in_one_line, is_interrupt
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import ProgramBase, SwitchProgram
 from switch_nodes.program_events import check_program_event
@@ -24,11 +24,7 @@ __all__ = [
     "ProgramFailed",
     "accused",
     "check_told",
-    "deepest_place",
     "ended_process",
-    "how_ended",
-    "in_one_line",
-    "is_interrupt",
     "slow_process",
     "watched",
 ]
@@ -72,32 +68,6 @@ def slow_process(program: str, limit_s: float, node: str, what: str = "program")
     failure = ProgramFailed(problem, file=shown, key=key)
     failure.reason = f"did not answer for {limit_s:g} s"
     return failure
-
-
-def how_ended(status: int) -> str:
-    """Exit code, or minus the number of a signal, in words."""
-    return f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
-
-
-def in_one_line(error: BaseException) -> str:
-    """An exception in one line."""
-    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Ctrl-C comes to whatever code runs; where it cannot come, the user's code itself has raised it."""
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-
-
-def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:
-    """(line, function) of the innermost call of a traceback that is code of this file; None: there is none."""
-    place, trace = None, error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == filename:
-            place = trace.tb_lineno, code.co_name
-        trace = trace.tb_next
-    return place
 
 
 def check_told(machine: object, event: object) -> None:

@@ -10,6 +10,7 @@ from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
     "DIGEST_DELAY_NS",
+    "ELEMENT_BYTES",
     "IRN_END_TO_END",
     "IRN_HELD",
     "IRN_RECOVERIES",
@@ -147,6 +148,8 @@ class ArithmeticSpec:
     """float32, int32 (wraps), int32sat (saturates)"""
 
 
+ELEMENT_BYTES = 4
+"""of every type that is summed"""
 PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
 """kinds of collectives that are phases of others and nothing by themselves"""
 

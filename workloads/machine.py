@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from workloads.codec import field_values, unless_default
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "BatchMachine",
@@ -88,6 +89,8 @@ class FrameBatch:
 
     @classmethod
     def of(cls, capacity: int, stride: int) -> FrameBatch:
+        import numpy as np  # here: who looks up an event or a layout makes no batch
+
         frames = np.empty((capacity, stride), np.uint8)
         frames.fill(0)  # has its memory now, not only when the first frames come
         return cls(frames, np.zeros(capacity, np.int32), np.zeros(capacity, np.int32), 0)
@@ -109,7 +112,7 @@ class FrameBatch:
 
     def append(self, port: int, frame: Buffer) -> None:
         index, size = self.count, len(frame)
-        self.frames[index, :size] = np.frombuffer(frame, np.uint8)
+        memoryview(self.frames[index])[:size] = frame
         self.lengths[index], self.ports[index] = size, port
         self.count = index + 1
 

@@ -1,5 +1,17 @@
 """The ATP and ESA switch programs: one core, two policies."""
 
-from switch_nodes.aggregators.policies import AtpProgram, EsaProgram
+from __future__ import annotations
 
-__all__ = ["AtpProgram", "EsaProgram"]
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from switch_nodes.aggregators.policies import AtpProgram, EsaProgram
+
+__all__ = [
+    "AtpProgram",
+    "EsaProgram",
+]
+
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ".policies"))

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators.core import AggregatorProgram
+from switch_nodes.aggregators.tables import atp_knobs
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import AggregatorKnobs
 from workloads.wire.aggregation import Policy
 
-__all__ = ["AtpProgram", "EsaProgram", "atp_knobs"]
-
-
-def atp_knobs(reclaim: bool = True) -> AggregatorKnobs:
-    """With these, and equal priorities, `esa` does what `atp` does, byte for byte."""
-    return AggregatorKnobs(preempt=False, age="none", free="ack", ps_copy=False, reminder=False, reclaim=reclaim)
+__all__ = ["AtpProgram", "EsaProgram"]
 
 
 class AtpProgram(AggregatorProgram):

@@ -1,5 +1,16 @@
 """The switch program beside DLCP: sums of whoever came in time, on their way to the server."""
 
-from switch_nodes.dlcp.program import DlcpProgram
+from __future__ import annotations
 
-__all__ = ["DlcpProgram"]
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from switch_nodes.dlcp.program import DlcpProgram
+
+__all__ = [
+    "DlcpProgram",
+]
+
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ".program"))

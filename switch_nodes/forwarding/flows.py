@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from workloads.machine import Buffer
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["SprayedCounts", "choose_port", "flow_hash", "salt_of", "spray_port", "sprayed_counts"]
 
-SprayedCounts = NDArray[np.uint32]
+SprayedCounts: TypeAlias = "NDArray[np.uint32]"
 """(256,): frames sprayed so far, by flow hash modulo 256; flows may share one"""
 
 _MASK = (1 << 64) - 1
@@ -44,6 +46,8 @@ def choose_port(ports: Sequence[int], frame: Buffer, salt: int) -> int:
 
 def sprayed_counts() -> SprayedCounts:
     """Before the first frame."""
+    import numpy as np
+
     return np.zeros(_SPRAYED_FLOWS, np.uint32)
 
 

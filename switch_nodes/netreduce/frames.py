@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import FrameKind
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
+from workloads.config import ELEMENT_BYTES
 from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, icrc_of
 from workloads.wire.envelope import ETHERNET, decode_envelope

@@ -1,5 +1,16 @@
 """The switch program beside a plain parameter server: sums on the way up, copies of results on the way down."""
 
-from switch_nodes.ps.program import PsProgram
+from __future__ import annotations
 
-__all__ = ["PsProgram"]
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from switch_nodes.ps.program import PsProgram
+
+__all__ = [
+    "PsProgram",
+]
+
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ".program"))

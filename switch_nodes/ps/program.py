@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.packets import Arrival, result_frame
-from switch_nodes.aggregators.policies import atp_knobs
 from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.tables import atp_knobs
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import TreeChild
 from switch_nodes.ps.trees import Place, TreeJob, check_trees

@@ -1,5 +1,16 @@
 """The switch program of repair jobs."""
 
-from switch_nodes.repair.program import RepairProgram
+from __future__ import annotations
 
-__all__ = ["RepairProgram"]
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from switch_nodes.repair.program import RepairProgram
+
+__all__ = [
+    "RepairProgram",
+]
+
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, ".program"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from switch_nodes.own_program import how_ended
+from switch_nodes.blame import how_ended
 from testbed.kernel.overdue import LIMIT_S, named_code
 from workloads.errors import ScenarioError
 

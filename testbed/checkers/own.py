@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from testbed.checkers.checker import Checker
 from testbed.checkers.context import CheckContext
-from testbed.checkers.registry import Checker
 from testbed.history.verdict import CheckResult
 from testbed.scenario.own_code import guarded, load_own
 from workloads.errors import ScenarioError

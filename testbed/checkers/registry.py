@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
 
-from switch_nodes.own_program import how_ended
+from switch_nodes.blame import how_ended
+from testbed.checkers.checker import Check, Checker, never
 from testbed.checkers.context import CheckContext
 from testbed.checkers.parts import merged, parts_of
 from testbed.history.verdict import CheckResult, Verdict
@@ -27,39 +28,17 @@ from testbed.scenario.own_code import is_own_code
 from testbed.terminal.activity import doing
 
 __all__ = [
-    "Check",
     "Checked",
-    "Checker",
     "Skipped",
     "checkers",
     "judges_of",
     "register_checker",
     "run_checks",
-    "skip_approximate",
 ]
 
 OF_SUMS = "bit_exact"
 """judges the sums of every protocol that is not approximate; of others, their own checkers do"""
 SUMS_JUDGED = "sums_judged"
-Check: TypeAlias = Callable[[CheckContext], CheckResult]
-
-
-def _never(context: CheckContext) -> str | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Checker:
-    name: str
-    check: Check
-    proves: str
-    """what a pass means, for `tb list` and the documentation"""
-    skip: Callable[[CheckContext], str | None] = _never
-    """why the check does not apply to this run; None: it does; empty: it does not, which nobody need be told"""
-    of_run: bool = False
-    """it asks what holds for a run as a whole; False: it judges the jobs of one collective, each for itself"""
-    own: bool = False
-    """code of the user's own, named on a command line"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +55,12 @@ class Checked:
     skipped: tuple[Skipped, ...]
 
 
-_CHECKERS: dict[str, Checker] = {}
+@cache
+def _registered() -> dict[str, Checker]:
+    """By name. Ours come first, and are imported here: whoever names a checker's type needs none of them."""
+    from testbed.checkers.stock import STOCK
+
+    return {checker.name: checker for checker in STOCK}
 
 
 def register_checker(
@@ -84,18 +68,19 @@ def register_checker(
     check: Check,
     *,
     proves: str,
-    skip: Callable[[CheckContext], str | None] = _never,
+    skip: Callable[[CheckContext], str | None] = never,
     of_run: bool = False,
 ) -> None:
     """Fields of `Checker`. Raises ValueError when the name is taken."""
-    if name in _CHECKERS:
+    known = _registered()
+    if name in known:
         raise ValueError(f"a checker named {name!r} is registered already")
-    _CHECKERS[name] = Checker(name, check, proves, skip, of_run)
+    known[name] = Checker(name, check, proves, skip, of_run)
 
 
 def checkers() -> tuple[Checker, ...]:
     """All of them, in the order of their registration."""
-    return tuple(_CHECKERS.values())
+    return tuple(_registered().values())
 
 
 def judges_of(context: CheckContext) -> tuple[Checker, ...]:
@@ -106,15 +91,6 @@ def judges_of(context: CheckContext) -> tuple[Checker, ...]:
 
 def _own_checkers(plan: Plan) -> tuple[Checker, ...]:
     return protocol_of(plan.scenario.job.collective).checkers
-
-
-def skip_approximate(context: CheckContext) -> str | None:
-    """Of checkers that know one right sum: where the protocol's are approximate, its own checkers judge them."""
-    protocol = protocol_of(context.plan.scenario.job.collective)
-    if not protocol.traits.approximate:
-        return None
-    names = ", ".join(checker.name for checker in protocol.checkers)
-    return f"the sums of {protocol.name} are approximate: {names} judges them"
 
 
 def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) -> Checked:

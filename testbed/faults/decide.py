@@ -16,11 +16,13 @@ from __future__ import annotations
 import hashlib
 from enum import IntEnum
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from topologies import Direction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "CHANCE_BITS",
@@ -168,6 +170,8 @@ def burst_is_bad(stream: int, flow: int, psn: int, occurrence: int, copy: int, e
 
 def absorb_many(states: NDArray[np.uint64] | int, words: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
     """`absorb` for arrays (uint64, broadcast against each other)."""
+    import numpy as np
+
     with np.errstate(over="ignore"):
         value = (np.asarray(states, np.uint64) ^ np.asarray(words, np.uint64)) + np.uint64(_GAMMA)
         value = (value ^ value >> np.uint64(30)) * np.uint64(_MULTIPLY_1)
@@ -184,5 +188,7 @@ def draw_many(
     purpose: int = Purpose.STRIKE,
 ) -> NDArray[np.uint64]:
     """`draw` for arrays of identities and occurrences (uint64, one shape)."""
+    import numpy as np
+
     tail = (occurrences & np.uint64(0xFFFFFFFF)) | np.uint64(copy << 32 | purpose << 48)
     return absorb_many(absorb_many(stream, identities), tail)

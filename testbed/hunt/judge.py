@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, replace
 
-from switch_nodes.aggregators.policies import atp_knobs
+from switch_nodes.aggregators.tables import atp_knobs
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from switch_nodes.own_program import ProgramFailed

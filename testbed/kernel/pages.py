@@ -9,13 +9,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 __all__ = ["does_matter", "own_pages"]
 
 _MADV_POPULATE_WRITE = 23
 """Linux 5.14, include/uapi/asm-generic/mman-common.h"""
-_PRESENT, _EXCLUSIVE = np.uint64(1 << 63), np.uint64(1 << 56)
+_PRESENT, _EXCLUSIVE = 1 << 63, 1 << 56
 """Documentation/admin-guide/mm/pagemap.rst"""
 _PAGEMAP = Path("/proc/self/pagemap")
 _ENTRY_BYTES = 8
@@ -50,6 +48,8 @@ def own_pages(most_bytes: int) -> int:
 
 def _shared(page: int) -> Iterator[tuple[int, int]]:
     """(address, bytes) of runs of pages that are there and that others have too, within private writable mappings."""
+    import numpy as np  # here: an estimate asks whether pages matter, and needs no array
+
     with _PAGEMAP.open("rb", buffering=0) as entries:
         for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
             span, modes, *_ = line.split(maxsplit=2)

@@ -7,8 +7,9 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
-from testbed.reading.fields import BoolKey, DurationKey, Section, WordKey, choice, refuse, whole
+from testbed.reading.fields import BoolKey, DurationKey, WordKey, choice, refuse, whole
 from testbed.reading.keytypes import Plain
+from testbed.reading.validate import Section
 
 __all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys", "TunnelKeys"]
 

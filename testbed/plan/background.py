@@ -6,10 +6,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from testbed.scenario.model import Scenario
-from workloads.background import FlowConfig, UdpSink, UdpSource
+from workloads.background import FlowConfig
 from workloads.wire import Envelope
+
+if TYPE_CHECKING:
+    from workloads.background import UdpSink, UdpSource
 
 __all__ = ["PlannedFlow", "plan_background", "udp_ends"]
 
@@ -62,6 +66,8 @@ def udp_ends(
 ) -> tuple[tuple[UdpSource, ...], tuple[UdpSink, ...]]:
     """Of the UDP flows that begin and end at a host. `start_ns`: when the traffic starts, by its clock. `timeout_ns`:
     as of UdpSource."""
+    from workloads.background import UdpSink, UdpSource  # a plan alone runs none
+
     udp = [flow for flow in flows if flow.kind == "udp"]
     sources = tuple(UdpSource(flow.config, start_ns, timeout_ns) for flow in udp if flow.source == host)
     return sources, tuple(UdpSink(flow.config) for flow in udp if flow.target == host)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.faults.connections import Connection
-from workloads.collectives.registry import message_packets
+from workloads.collectives.lengths import message_packets
 from workloads.config import WorkerConfig
 
 __all__ = ["plan_connections"]

@@ -17,10 +17,9 @@ from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from topologies import Node, machine_groups
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.kinds import ring_kind
 from workloads.collectives.schedules import chunk_bounds
-from workloads.config import ArithmeticSpec, WorkerConfig
+from workloads.config import ELEMENT_BYTES, ArithmeticSpec, WorkerConfig
 
 __all__ = ["plan_masters", "plan_parallel"]
 

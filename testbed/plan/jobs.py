@@ -13,7 +13,6 @@ from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node, Topology
 from topologies.routing import Junction
 from workloads.config import DIGEST_DELAY_NS, ArithmeticSpec, WorkloadConfig
-from workloads.gradients import digits_elements
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.models import layer_times, scaled_layers, single_layer
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES
@@ -110,7 +109,11 @@ def _layer_sizes(scenario: Scenario, job: Job, ranks: int) -> tuple[int, ...]:
         return stage_elements(job.stages.stages(ranks), ranks, block_elements(scenario.transport))[::-1]
     if job.model is not None:
         return scaled_layers(job.model, job.scale, scenario.transport.path_mtu // _ELEMENT_BYTES)
-    return (digits_elements() if job.workload == "digits" else job.size_bytes // _ELEMENT_BYTES,)
+    if job.workload != "digits":
+        return (job.size_bytes // _ELEMENT_BYTES,)
+    from workloads.gradients import digits_elements  # it brings NumPy along
+
+    return (digits_elements(),)
 
 
 def _compute(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from switch_nodes.config import SwitchConfig
 from testbed.faults.connections import Connection
 from testbed.plan.background import PlannedFlow
 from testbed.plan.timers import Timers
 from testbed.scenario.model import Scenario
-from topologies.routing.gradients import Plan as RoutingPlan
 from workloads.config import HostConfig, NodeConfig, WorkerConfig
 from workloads.server import ServerConfig
+
+if TYPE_CHECKING:
+    from topologies.routing.gradients import Plan as RoutingPlan
 
 __all__ = ["Plan", "RoutedFrom", "Unroutable"]
 

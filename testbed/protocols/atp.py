@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from switch_nodes.aggregators.policies import atp_knobs
-from switch_nodes.aggregators.tables import aggregator_table
-from testbed.checkers.blocks import blocks_with_exponents
-from testbed.checkers.orders import quantised
-from testbed.plan.atp import plan_atp
+from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
 from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
 from workloads.atp.checks import problems_in_worker
+from workloads.lazily import later
 
 __all__ = ["PROTOCOL"]
 
@@ -22,7 +19,7 @@ PROTOCOL = Protocol(
     name="atp",
     summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or "
             "forward)",
-    plan=plan_atp,
+    plan=later("testbed.plan.atp:plan_atp"),
     programs=("atp", "forward"),
     traits=Traits(
         several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
@@ -30,8 +27,8 @@ PROTOCOL = Protocol(
         heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served,),
-    order=quantised,
-    blocks=blocks_with_exponents,
+    order=later("testbed.checkers.orders:quantised"),
+    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     worker=AtpConfig,
     worker_problems=problems_in_worker,
     hunt=Hunt(

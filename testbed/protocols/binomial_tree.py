@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from testbed.checkers.folds import Array, fold
-from testbed.plan.model import Plan
 from testbed.protocols.parts.scheduled import scheduled
 from workloads.collectives.binomial_tree import binomial_tree
 from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
 
 def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
     """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
+    from testbed.checkers.folds import fold  # when a run is judged
+
     level = list(gradients)
     while len(level) > 1:
         level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from testbed.checkers.registry import Checker
-from testbed.plan import Plan
-from testbed.plan.dlcp import plan_dlcp
-from testbed.protocols.parts.bounded_loss import bounded_loss
-from testbed.protocols.parts.bounded_training import BoundedPieces
+from typing import TYPE_CHECKING
+
+from testbed.checkers.checker import Checker
 from testbed.scenario.checks_dlcp import check_dlcp, check_dlcp_fault
 from testbed.scenario.dlcp_keys import DlcpKeys
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.checks import problems_in_host
 from workloads.dlcp.chunks import chunk_of, steps_of
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -43,7 +45,7 @@ PROTOCOL = Protocol(
     name="dlcp",
     summary="sums of gradients of each of which a bounded share may be missing: at the last host, with switches that "
     "add (program dlcp), or in a ring",
-    plan=plan_dlcp,
+    plan=later("testbed.plan.dlcp:plan_dlcp"),
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
     traits=Traits(approximate=True, one_size=True, several_jobs=True, answers_at_once=True, largest_mtu=1024),
@@ -57,11 +59,11 @@ PROTOCOL = Protocol(
     checkers=(
         Checker(
             "bounded_loss",
-            bounded_loss,
+            later("testbed.protocols.parts.bounded_loss:bounded_loss"),
             proves="every rank holds, bit for bit, the sum of what was told to have come, which is enough of it",
         ),
     ),
-    follow=BoundedPieces,
+    follow=later("testbed.protocols.parts.bounded_training:BoundedPieces"),
     hunt=Hunt(
         {"float32": 40, "int32": 40, "int32sat": 20},
         frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST

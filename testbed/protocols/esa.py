@@ -9,15 +9,13 @@ from itertools import product
 from switch_nodes.aggregators.checks import AGES, FREES
 from switch_nodes.aggregators.tables import aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.checkers.blocks import blocks_with_exponents
-from testbed.checkers.orders import quantised
-from testbed.plan.atp import plan_atp
 from testbed.protocols.parts.server_steps import ONE_SIZE, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 from workloads.atp import AtpConfig
 from workloads.atp.checks import problems_in_worker
 from workloads.automaton import step_names
+from workloads.lazily import later
 
 __all__ = ["PROTOCOL"]
 
@@ -36,7 +34,7 @@ def _pairs() -> Iterable[tuple[Enum, Enum]]:
 PROTOCOL = Protocol(
     name="esa",
     summary="as atp, with priorities, in slots that can be taken away (program esa, or forward)",
-    plan=plan_atp,
+    plan=later("testbed.plan.atp:plan_atp"),
     programs=("esa", "forward"),
     traits=Traits(
         several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
@@ -44,8 +42,8 @@ PROTOCOL = Protocol(
         has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served,),
-    order=quantised,
-    blocks=blocks_with_exponents,
+    order=later("testbed.checkers.orders:quantised"),
+    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     worker=AtpConfig,
     worker_problems=problems_in_worker,
     hunt=Hunt(

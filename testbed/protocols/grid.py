@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.grid.tables import slot_table
-from testbed.checkers.blocks import blocks_with_exponents
-from testbed.checkers.orders import quantised
-from testbed.plan.grid import plan_grid
-from testbed.plan.model import Plan
 from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_grid import check_grid
 from testbed.scenario.checks_server import check_served
@@ -16,6 +14,10 @@ from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.automaton import step_names
 from workloads.grid import GridConfig
 from workloads.grid.checks import problems_in_grid_worker
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -31,7 +33,7 @@ def _bound(plan: Plan, link_bps: float) -> float:
 PROTOCOL = Protocol(
     name="grid",
     summary="each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
-    plan=plan_grid,
+    plan=later("testbed.plan.grid:plan_grid"),
     programs=("grid",),
     traits=Traits(
         several_jobs=True,
@@ -43,8 +45,8 @@ PROTOCOL = Protocol(
         needs="a section routing",
     ),
     checks=(check_served, check_grid),
-    order=quantised,
-    blocks=blocks_with_exponents,
+    order=later("testbed.checkers.orders:quantised"),
+    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     bound=_bound,
     worker=GridConfig,
     worker_problems=problems_in_grid_worker,

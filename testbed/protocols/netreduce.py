@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_rank_order
-from testbed.plan.ring import plan_ring
 from testbed.scenario.checks import check_fabric
 from testbed.scenario.protocol import Protocol, Traits
 from workloads.config import IRN_RECOVERIES
+from workloads.lazily import later
 
 __all__ = ["PROTOCOL"]
 
 PROTOCOL = Protocol(
     name="netreduce",
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
-    plan=plan_ring,
+    plan=later("testbed.plan.ring:plan_ring"),
     programs=("netreduce", "fpga"),
     traits=Traits(
         reliable=True,
@@ -25,5 +24,5 @@ PROTOCOL = Protocol(
         told_share=0.06,
     ),
     checks=(check_fabric,),
-    order=in_rank_order,
+    order=later("testbed.checkers.orders:in_rank_order"),
 )

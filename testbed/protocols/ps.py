@@ -3,12 +3,10 @@ own (docs/ps.md)."""
 
 from __future__ import annotations
 
-from switch_nodes.aggregators.policies import atp_knobs
-from switch_nodes.aggregators.tables import aggregator_table
-from testbed.checkers.blocks import blocks_with_exponents
-from testbed.checkers.orders import quantised
-from testbed.plan.model import Plan
-from testbed.plan.ps import keys_of_ps, plan_ps
+from typing import TYPE_CHECKING
+
+from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
+from testbed.plan.ps import keys_of_ps
 from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_ps import check_ps
 from testbed.scenario.checks_server import check_served
@@ -16,6 +14,10 @@ from testbed.scenario.protocol import Hunt, Protocol, Traits
 from testbed.scenario.ps_keys import PsKeys
 from workloads.atp import AtpConfig
 from workloads.atp.checks import problems_in_worker
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -44,7 +46,7 @@ PROTOCOL = Protocol(
     name="ps",
     summary="each host streams its gradient to a parameter server; sums on the way up and copies on the way down are "
             "options (program ps)",
-    plan=plan_ps,
+    plan=later("testbed.plan.ps:plan_ps"),
     programs=("ps",),
     job_keys=PsKeys,
     traits=Traits(
@@ -52,8 +54,8 @@ PROTOCOL = Protocol(
         heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served, check_ps),
-    order=quantised,
-    blocks=blocks_with_exponents,
+    order=later("testbed.checkers.orders:quantised"),
+    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     bound=_bound,
     worker=AtpConfig,
     worker_problems=problems_in_worker,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from testbed.checkers.folds import Array
-from testbed.checkers.orders import in_far_pairs, in_pairs
-from testbed.plan.model import Plan
 from testbed.protocols.parts.scheduled import scheduled
 from testbed.scenario.checks_pairs import check_halves
 from testbed.scenario.model import Job
 from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from workloads.collectives.rabenseifner import rabenseifner
 from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -35,6 +36,8 @@ def _options(job: Job) -> Mapping[str, Any]:
 
 
 def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+    from testbed.checkers.orders import in_far_pairs, in_pairs  # when a run is judged
+
     add = in_far_pairs if _keys(plan.scenario.job).far_first else in_pairs
     return add(plan, workers, gradients)
 

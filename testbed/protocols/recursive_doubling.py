@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_pairs
 from testbed.protocols.parts.scheduled import scheduled
 from workloads.collectives.recursive_doubling import recursive_doubling
+from workloads.lazily import later
 
 __all__ = ["PROTOCOL"]
 
@@ -19,6 +19,6 @@ PROTOCOL = scheduled(
     "recursive_doubling",
     "recursive doubling (butterfly): pairs exchange whole gradients",
     recursive_doubling,
-    in_pairs,
+    later("testbed.checkers.orders:in_pairs"),
     gradients=_gradients,
 )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from switch_nodes.repair.tables import SLOT_TABLE
-from testbed.checkers.folds import Array
-from testbed.checkers.registry import Checker
-from testbed.plan import Plan
-from testbed.plan.repair import plan_repair
-from testbed.protocols.parts.repair_bytes import link_bytes, skip_link_bytes
+from testbed.checkers.checker import Checker
 from testbed.protocols.parts.server_steps import ONE_SIZE
 from testbed.scenario.checks_repair import check_repair, check_repair_fault
 from testbed.scenario.protocol import Hunt, Part, Protocol, Traits
 from testbed.scenario.repair_keys import RepairKeys
+from workloads.lazily import later
 from workloads.repair import RepairConfig
 from workloads.repair.checks import problems_in_host
-from workloads.repair.stored import file_of, words_of
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -24,6 +25,8 @@ __all__ = ["PROTOCOL"]
 def _stored(plan: Plan, workers: Sequence[RepairConfig], gradients: Sequence[Array]) -> list[Array]:
     """Each node of the code holds what it stored of the file: the donors as before, the newcomer again. No donor's
     symbol is looked at: the file is encoded."""
+    from workloads.repair.stored import file_of, words_of  # when a run is judged
+
     share = workers[0].share
     nodes = share.code.encode(file_of(share.code, gradients))
     return [words_of(nodes[node], gradients[0].dtype) for node in (*share.donors, share.lost)]
@@ -49,7 +52,7 @@ PROTOCOL = Protocol(
     name="repair",
     summary="donors send what a newcomer needs to hold a lost block of an erasure code, and switches combine it "
     "(program repair, or forward)",
-    plan=plan_repair,
+    plan=later("testbed.plan.repair:plan_repair"),
     programs=("repair", "forward"),
     job_keys=RepairKeys,
     traits=Traits(sums=False, several_jobs=True, largest_mtu=1024),
@@ -64,9 +67,9 @@ PROTOCOL = Protocol(
     checkers=(
         Checker(
             "link_bytes",
-            link_bytes,
+            later("testbed.protocols.parts.repair_bytes:link_bytes"),
             proves="the newcomer got, and the donors sent, as many bytes as the code says",
-            skip=skip_link_bytes,
+            skip=later("testbed.protocols.parts.repair_bytes:skip_link_bytes"),
         ),
     ),
     hunt=Hunt(

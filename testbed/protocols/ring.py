@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_ring_order
-from testbed.plan.model import Plan
-from testbed.plan.ring import plan_ring
+from typing import TYPE_CHECKING
+
 from testbed.protocols.parts.scheduled import PAIRS_HUNT
 from testbed.scenario.protocol import Protocol, Traits
 from workloads.config import IRN_END_TO_END
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -21,7 +24,7 @@ def _bound(plan: Plan, link_bps: float) -> float:
 PROTOCOL = Protocol(
     name="ring",
     summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
-    plan=plan_ring,
+    plan=later("testbed.plan.ring:plan_ring"),
     traits=Traits(
         reliable=True,
         recoveries=("gbn", *IRN_END_TO_END),
@@ -31,7 +34,7 @@ PROTOCOL = Protocol(
         "only)",
         why_no_clamping="a ring adds step by step and would clamp early",
     ),
-    order=in_ring_order,
+    order=later("testbed.checkers.orders:in_ring_order"),
     bound=_bound,
     hunt=PAIRS_HUNT,
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_ring_order
 from testbed.protocols.parts.scheduled import scheduled
 from testbed.reading.problems import Problems
 from testbed.scenario.job import Job
 from topologies import Topology
 from workloads.collectives.sharded_ps import sharded_ps
+from workloads.lazily import later
 
 __all__ = ["PROTOCOL"]
 
@@ -28,7 +28,7 @@ PROTOCOL = scheduled(
     "sharded_ps",
     "sharded parameter server: every host sums its share of the gradient and gives it to all",
     sharded_ps,
-    in_ring_order,
+    later("testbed.checkers.orders:in_ring_order"),
     gradients=lambda ranks: 2 * (ranks - 1) / ranks,
     checks=(check_shares,),
 )

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import in_stages
-from testbed.plan.model import Plan
-from testbed.plan.strategies import plan_strategy
+from typing import TYPE_CHECKING
+
 from testbed.scenario.protocol import Protocol, Traits
 from testbed.scenario.strategies import StrategyKeys, check_strategy
 from workloads.collectives.kinds import sent_share
 from workloads.config import WorkerConfig
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
@@ -28,7 +31,7 @@ PROTOCOL = Protocol(
     name="staged",
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
-    plan=plan_strategy,
+    plan=later("testbed.plan.strategies:plan_strategy"),
     programs=("netreduce", "fpga", "forward"),
     traits=Traits(
         reliable=True,
@@ -39,6 +42,6 @@ PROTOCOL = Protocol(
     ),
     job_keys=StrategyKeys,
     checks=(check_strategy,),
-    order=in_stages,
+    order=later("testbed.checkers.orders:in_stages"),
     bound=_bound,
 )

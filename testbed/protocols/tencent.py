@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
-from testbed.checkers.orders import masters_of_machines
-from testbed.plan.hierarchical import plan_masters
-from testbed.plan.machines import machine_rates
-from testbed.plan.model import Plan
+from typing import TYPE_CHECKING
+
 from testbed.scenario.checks import check_machines
 from testbed.scenario.protocol import Protocol, Traits
-from workloads.costs import machine_cost
+from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
     """The closed form without latencies; it reduces inside a machine even where there is nobody to reduce with."""
+    from testbed.plan.machines import machine_rates  # when a run is measured
+    from workloads.costs import machine_cost
+
     place = machine_rates(plan)
     return 8 / machine_cost("FR" if place.per_machine == 1 else "TA").seconds(place, 1)
 
@@ -24,13 +28,13 @@ PROTOCOL = Protocol(
     name="tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
-    plan=plan_masters,
+    plan=later("testbed.plan.hierarchical:plan_masters"),
     traits=Traits(
         reliable=True,
         needs="topology.kind: machines",
         why_no_clamping="what machines sum for themselves would clamp early",
     ),
     checks=(check_machines,),
-    order=masters_of_machines,
+    order=later("testbed.checkers.orders:masters_of_machines"),
     bound=_bound,
 )

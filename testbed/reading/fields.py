@@ -6,8 +6,6 @@ import re
 from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 from testbed.reading.keytypes import Plain, refuse
 from testbed.reading.problems import closest
 from testbed.reading.quantities import (
@@ -43,7 +41,6 @@ __all__ = [
     "ScaledDurationKey",
     "ScaledRateKey",
     "ScaledSizeKey",
-    "Section",
     "ServersKey",
     "SizeKey",
     "SomeNamesKey",
@@ -64,12 +61,6 @@ __all__ = [
 
 _SCALE = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,2})?\Z", re.ASCII)
 _MOST_SCALE = 1e12
-
-
-class Section(BaseModel):
-    """A mapping of an inventory file: unknown keys are refused, nothing is converted silently."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
 def whole(low: int, high: int, meaning: str = "") -> Plain:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic_core import PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Any
 
 from testbed.reading.problems import KeyPath, Problems
+
+if TYPE_CHECKING:
+    from pydantic_core.core_schema import CoreSchema
 
 __all__ = ["At", "KeyType", "Plain", "Refer", "Refused", "Told", "refuse"]
 
@@ -104,8 +105,9 @@ class Plain(KeyType):
     def schema(self, refer: Refer) -> dict[str, Any]:
         return dict(self.json_schema() if callable(self.json_schema) else self.json_schema)
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """For files whose sections are pydantic models (inventories of a lab)."""
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """For files whose sections are pydantic models (inventories of a lab), which alone import pydantic."""
+        from pydantic_core import PydanticCustomError, core_schema
 
         def check(value: Any) -> Any:
             try:

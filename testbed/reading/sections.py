@@ -120,7 +120,8 @@ class KeyOf:
     """MISSING: a file must hold it"""
     flat: bool = False
     needs: tuple[str, ...] = ()
-    allowed: str | None = None
+    told: str | None = None
+    """what a file is told that lacks the key; None: what its type allows"""
     shown: str | None = None
     doc: str | None = None
     """None: it stands below the field"""
@@ -128,6 +129,10 @@ class KeyOf:
     first: bool = False
     only: Only | None = None
     """None: every file may hold it"""
+
+    @property
+    def allowed(self) -> str | None:
+        return self.told or self.type.allowed
 
 
 class _NotGiven:
@@ -179,10 +184,20 @@ def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
         kind = replace(kind, what=note.what)
     plain = note.name or name.removesuffix(kind.suffix)
     usual = MISSING if note.required else default
-    allowed = note.allowed or kind.allowed
     only = next((item for item in notes if isinstance(item, Only)), None)
     first = KeyOf(
-        name, plain, kind, usual, note.flat, note.needs, allowed, note.shown, note.doc, note.filled, note.first, only
+        name,
+        plain,
+        kind,
+        usual,
+        note.flat,
+        note.needs,
+        note.allowed,
+        note.shown,
+        note.doc,
+        note.filled,
+        note.first,
+        only,
     )
     others = [item for item in notes if isinstance(item, Also)]
     return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc, only=only) for item in others)]

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from testbed.reading.fields import Section
 from testbed.reading.problems import KeyPath, Problems, closest, show
 
-__all__ = ["key_names", "validate_mapping", "validate_section"]
+__all__ = ["Section", "key_names", "validate_mapping", "validate_section"]
+
+
+class Section(BaseModel):
+    """A mapping of an inventory file: unknown keys are refused, nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
 
 _S = TypeVar("_S", bound=Section)
 

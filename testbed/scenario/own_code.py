@@ -13,7 +13,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from switch_nodes.own_program import deepest_place, in_one_line, is_interrupt
+from switch_nodes.blame import deepest_place, in_one_line, is_interrupt
 from testbed.kernel.overdue import must_answer
 from testbed.reading.problems import closest
 from workloads.errors import ScenarioError, TestbedError

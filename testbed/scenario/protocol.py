@@ -177,7 +177,7 @@ class Protocol:
     worker_problems: Callable[..., Any] | None = None
     """configuration of a worker -> what cannot be in it (`workloads.datagrams.problems`)"""
     checkers: tuple[Any, ...] = ()
-    """`testbed.checkers.registry.Checker` of its own, which judge its runs beside the others"""
+    """`testbed.checkers.Checker` of its own, which judge its runs beside the others"""
     follow: Callable[..., Any] | None = None
     """Plan -> what judges a training piece by piece (`testbed.checkers.pieces.PieceJudge`), of protocols whose sums are
     approximate. None: such a one cannot train; others are held to `order`"""

@@ -4,46 +4,22 @@ the other end a count of what came. Nothing is answered, nothing heeded."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from workloads.background.config import HEADERS_BYTES, FlowConfig
 from workloads.events import FlowReceived, FlowSent
 from workloads.machine import Buffer, FrameBatch
-from workloads.wire import Envelope
 from workloads.wire.envelope import ROCE_PORT, encode_envelope
 
-__all__ = ["FlowConfig", "UdpSink", "UdpSource"]
+__all__ = ["UdpSink", "UdpSource"]
 
 _BITS_NS = 8 * 10**9
-_HEADERS = 14 + 20 + 8
 _DPORT_AT = 14 + 20 + 2
 _FLOW_AT, _FLOW_END = 26, 38
 """IPv4 addresses and UDP ports in a frame without IP options: together a flow's name on the wire"""
 _MOST_BEHIND_NS = 50_000_000
 """A source that could not send for longer than that gives up what it owes: its queue would have overflowed."""
-
-
-@dataclass(frozen=True, slots=True)
-class FlowConfig:
-    """One background flow, at both ends. Times in ns since the start of the traffic."""
-
-    name: str
-    envelope: Envelope
-    """of its packets; not RoCE: its destination port is `dport`"""
-    dport: int
-    rate_bps: int | None
-    """of Ethernet frames; None: TCP's own"""
-    start_ns: int = 0
-    stop_ns: int | None = None
-    size_bytes: int | None = None
-    """payload at most"""
-    payload_bytes: int = 1000
-    """of a UDP datagram"""
-
-    @property
-    def frame_bytes(self) -> int:
-        return self.payload_bytes + _HEADERS
 
 
 class UdpSource:
@@ -123,7 +99,7 @@ class UdpSink:
 
     def receive(self, frame: Buffer, now: int) -> bool:
         """Whether the frame is of this flow (then it was counted)."""
-        if bytes(frame[_FLOW_AT:_FLOW_END]) != self._name or len(frame) < _HEADERS or frame[23] != 17:
+        if bytes(frame[_FLOW_AT:_FLOW_END]) != self._name or len(frame) < HEADERS_BYTES or frame[23] != 17:
             return False
         self._count(1, int(frame[15] & 3 == 3), now)
         return True
@@ -132,7 +108,7 @@ class UdpSink:
         """As `receive` for each row."""
         rows = batch.frames[: batch.count]
         ours = (rows[:, _FLOW_AT:_FLOW_END] == self._name_row).all(axis=1) & (rows[:, 23] == 17)
-        ours &= batch.lengths[: batch.count] >= _HEADERS
+        ours &= batch.lengths[: batch.count] >= HEADERS_BYTES
         if ours.any():
             self._count(int(ours.sum()), int((rows[ours, 15] & 3 == 3).sum()), now)
 

@@ -11,11 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.config import ArithmeticSpec
+from workloads.config import ELEMENT_BYTES, ArithmeticSpec
 
-__all__ = ["CANONICAL_NAN", "ELEMENT_BYTES", "fold"]
+__all__ = ["CANONICAL_NAN", "fold"]
 
-ELEMENT_BYTES = 4
 CANONICAL_NAN = 0x7FC00000
 """bits of every NaN in a float32 result"""
 _INT32 = np.iinfo(np.int32)

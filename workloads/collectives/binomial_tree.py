@@ -8,8 +8,8 @@ the rest would be refused again and again. So the parent of such a rank says whe
 
 from __future__ import annotations
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.pairs import PairPhase, check_ranks
+from workloads.config import ELEMENT_BYTES
 
 __all__ = ["binomial_tree"]
 

@@ -24,52 +24,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.base import RankOfRing, segment
 from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader, InaHeaders
+from workloads.collectives.lengths import Piece, cut_gradient
 from workloads.collectives.slots import ReceiveSlots, Verbs
-from workloads.config import CollectiveConfig, WorkerConfig
+from workloads.config import WorkerConfig
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
 from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 from workloads.wire import WireError
 
-__all__ = ["NetReduceCollective", "Piece", "cut_gradient", "netreduce_packets"]
+__all__ = ["NetReduceCollective"]
 
 _CREDIT: dict[str, Callable[[int, int], int]] = {
     "both": min,
     "received": lambda received, acked: received,
     "acked": lambda received, acked: acked,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One message's part of a gradient."""
-
-    start: int
-    """bytes"""
-    stop: int
-    packets: int
-
-
-def cut_gradient(elements: int, message_packets: int, path_mtu: int) -> tuple[Piece, ...]:
-    """Messages of `message_packets` packets of `path_mtu` bytes, the INA header included; the last as short as it
-    is."""
-    room, size = message_packets * path_mtu - INA_HEADER_BYTES, elements * ELEMENT_BYTES
-    return tuple(
-        Piece(start, min(start + room, size), -(-(min(room, size - start) + INA_HEADER_BYTES) // path_mtu))
-        for start in range(0, size, room)
-    )
-
-
-def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
-    """Packets of each message of a connection, hello first."""
-    pieces = tuple(piece.packets for piece in cut_gradient(elements, config.message_packets, path_mtu))
-    return ((1,) if config.hello else ()) + pieces * iterations
 
 
 class NetReduceCollective(RankOfRing):

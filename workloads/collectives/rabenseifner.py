@@ -3,9 +3,9 @@ log2 D times; then each gives what it has, the last partner first."""
 
 from __future__ import annotations
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.pairs import PairPhase, folded_in, folded_out, meetings, standing_ranks
 from workloads.collectives.schedules import chunk_bounds
+from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
 __all__ = ["rabenseifner"]

@@ -19,8 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
-from workloads.config import CollectiveConfig
+from workloads.config import ELEMENT_BYTES, CollectiveConfig
 
 __all__ = ["CHAINS", "Transfer", "chunk_bounds", "gathers", "longest_packets", "ring_packets", "ring_schedule"]
 

@@ -7,9 +7,9 @@ i gets, and sums, in the order i, i+1, ..., i-1, which is that of a ring.
 
 from __future__ import annotations
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.pairs import PairPhase, check_ranks
 from workloads.collectives.schedules import chunk_bounds
+from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
 __all__ = ["sharded_ps"]

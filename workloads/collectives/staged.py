@@ -12,11 +12,10 @@ Rules of this file
 
 from __future__ import annotations
 
-from workloads.collectives.arithmetic import ELEMENT_BYTES
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.schedules import chunk_bounds
 from workloads.collectives.slots import Verbs
-from workloads.config import WorkerConfig
+from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.gradients import Vector
 
 __all__ = ["StagedCollective"]

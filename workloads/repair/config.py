@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from workloads.codes import LinearCode, create_code
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+if TYPE_CHECKING:
+    from workloads.codes import LinearCode
 
 __all__ = ["OPS", "CodeShare", "RepairConfig"]
 
@@ -32,6 +34,8 @@ class CodeShare:
     @property
     def code(self) -> LinearCode:
         """Raises ValueError for a code that cannot be."""
+        from workloads.codes import create_code  # its fields are NumPy arrays
+
         return create_code(self.name, self.n, self.k, self.d)
 
 

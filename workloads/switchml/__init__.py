@@ -1,6 +1,21 @@
 """The worker side of SwitchML, over UDP or RoCE v2 unreliable connections."""
 
-from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.worker import SwitchMlWorker
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workloads.lazily import lazily
+
+if TYPE_CHECKING:
+    from workloads.switchml.config import SwitchMlConfig
+    from workloads.switchml.worker import SwitchMlWorker
 
 __all__ = ["SwitchMlConfig", "SwitchMlWorker"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "SwitchMlConfig": ".config",
+        "SwitchMlWorker": ".worker",
+    },
+)

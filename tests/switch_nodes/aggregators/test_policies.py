@@ -10,8 +10,7 @@ import pytest
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.aggregators.core import AggregatorProgram
-from switch_nodes.aggregators.policies import atp_knobs
-from switch_nodes.aggregators.tables import aggregator_table
+from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
 from switch_nodes.events import SwitchStatistics
 from switch_nodes.jobs import AggregatorKnobs, RackLevels
 from tests.support.aggregator_bench import Bench, job_config

@@ -11,8 +11,7 @@ import pytest
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.aggregators.checks import AGES, FREES
-from switch_nodes.aggregators.policies import atp_knobs
-from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table
+from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table, atp_knobs
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_bench import Bench, MakeProgram, job_config
 from workloads.datagrams.blocks import SlotChanged

@@ -1,7 +1,8 @@
 import pytest
 
 from testbed.checkers import checkers, register_checker, registry, run_checks
-from testbed.checkers.registry import Checker, Skipped
+from testbed.checkers.checker import Checker
+from testbed.checkers.registry import Skipped
 from testbed.history.verdict import CheckResult, Verdict
 from tests.support.judged import good_context
 
@@ -24,7 +25,8 @@ def test_stock_checkers_are_registered_in_a_readable_order():
 
 
 def test_a_user_adds_a_checker(monkeypatch):
-    monkeypatch.setattr(registry, "_CHECKERS", dict(registry._CHECKERS))
+    known = dict(registry._registered())
+    monkeypatch.setattr(registry, "_registered", lambda: known)
     register_checker("mine", passing, proves="that I can")
     assert checkers()[-1].name == "mine"
     with pytest.raises(ValueError, match="'mine' is registered already"):

@@ -208,11 +208,34 @@ def test_no_help_imports_anything_heavy():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [["validate", "rack"], ["list"]])
+_NEVER_LOOKED_UP = (
+    "testbed.worlds", "testbed.runs", "testbed.bench", "testbed.hunt", "testbed.lab", "testbed.report",
+    "testbed.figures", "testbed.history", "testbed.captures",
+)  # fmt: skip
+_MACHINES = re.compile(
+    r"switch_nodes\.\w+\.(program|core|fast|registers)|workloads\.\w*\.?(worker|host|machine|endpoint)$"
+    r"|workloads\.collectives\.(registry|base)|switch_nodes\.(own_program|registry|program)$|testbed\.checkers\.stock"
+)
+"""what runs a protocol, and what judges a run"""
+
+
+@pytest.mark.parametrize("words", [["validate", "rack"], ["validate", "rack", "--resolved"], ["list"]])
 def test_looking_things_up_imports_no_world_no_report_and_no_sweep(words):
-    rooms = {".".join(name.split(".")[:2]) for name in imported_by(words) if name.startswith("testbed.")}
-    assert rooms & {"testbed.worlds", "testbed.runs", "testbed.bench", "testbed.hunt", "testbed.lab"} == set()
-    assert not {name for name in imported_by(words) if name.startswith(("scipy", "networkx", "matplotlib"))}
+    loaded = imported_by(words)
+    assert {name for name in loaded if name.startswith(_NEVER_LOOKED_UP)} == set()
+    assert {name for name in loaded if name.split(".")[0] in {*_HEAVY} - {"yaml", "numpy"}} == set()
+    assert {name for name in loaded if _MACHINES.match(name)} - {"workloads.machine"} == set()
+
+
+@pytest.mark.parametrize("words", [["validate", "rack"], ["validate", "ring"], ["validate", "rack", "--json"]])
+def test_validating_imports_the_protocols_that_the_scenario_names_and_no_arrays(words):
+    loaded = imported_by(words)
+    assert "numpy" not in loaded
+    assert len({name for name in loaded if re.fullmatch(r"testbed\.protocols\.\w+", name)} - {_PARTS}) == 1
+    assert {name for name in loaded if name.startswith(("testbed.checkers", "topologies.routing.gradients"))} == set()
+
+
+_PARTS = "testbed.protocols.parts"
 
 
 def test_a_closed_pipe_is_no_crash():

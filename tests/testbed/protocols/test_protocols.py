@@ -17,6 +17,7 @@ from testbed.scenario.named import protocol_names
 from testbed.scenario.protocol import Hunt, Protocol
 from tests.support.floors import ROOT
 from workloads.errors import InternalError
+from workloads.lazily import later
 
 NAMES = protocol_names()
 
@@ -24,6 +25,16 @@ NAMES = protocol_names()
 def test_every_module_of_the_folder_is_a_collective() -> None:
     found = {path.stem for path in (ROOT / "testbed" / "protocols").glob("*.py")} - {"__init__"}
     assert sorted(found) == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_that_is_imported_later_is_there(name: str) -> None:
+    protocol = protocol_of(name)
+    of_checkers = [function for checker in protocol.checkers for function in (checker.check, checker.skip)]
+    functions = [protocol.plan, protocol.order, protocol.blocks, protocol.follow, *of_checkers]
+    found = [function for function in functions if getattr(function, "__code__", None) is later("os:getpid").__code__]
+    for function in found:
+        assert callable(getattr(import_module(function.__module__), function.__name__)), function
 
 
 @pytest.mark.parametrize("name", NAMES)

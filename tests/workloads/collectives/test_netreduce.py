@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.support.fake_fabric import RECEIVE_QPN, SEND_QPN, FakeFabric, FakeVerbs, worker_config
 from workloads.collectives import base
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
-from workloads.collectives.netreduce import NetReduceCollective, cut_gradient, netreduce_packets
+from workloads.collectives.lengths import cut_gradient, netreduce_packets
+from workloads.collectives.netreduce import NetReduceCollective
 from workloads.config import ArithmeticSpec
 from workloads.events import CollectiveCompleted, MessageAcked, MessagePosted, MessageReceived
 from workloads.rc import SUCCESS, ReceiveCompleted, SendCompleted

@@ -1,8 +1,9 @@
 import pytest
 
 from tests.support.fake_fabric import FakeVerbs, worker_config
+from workloads.collectives.lengths import message_packets
 from workloads.collectives.netreduce import NetReduceCollective
-from workloads.collectives.registry import create_collective, message_packets
+from workloads.collectives.registry import create_collective
 from workloads.collectives.ring import RingCollective
 from workloads.errors import ScenarioError
 
@@ -12,12 +13,6 @@ from workloads.errors import ScenarioError
 )
 def test_each_name_makes_its_collective(kind, made):
     assert type(create_collective(worker_config(0, 2, kind=kind), FakeVerbs(), 100, 1)) is made
-
-
-def test_packets_by_name():
-    config = worker_config(0, 2, kind="shift", message_packets=2).collective
-    assert message_packets(config, 200, 1, 256) == (1, 2, 2)
-    assert message_packets(worker_config(0, 2, kind="ring").collective, 128, 1, 256) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +29,3 @@ def test_an_unknown_name(call):
         "scenario: job.collective: no ring is of that kind, and the worker is told no phases; found rings; allowed: "
         "netreduce, ring, shift; any other with the phases of a plan"
     )
-
-
-def test_a_collective_of_phases_has_no_connection_of_its_own():
-    with pytest.raises(ScenarioError, match="no phases; found tencent;"):
-        message_packets(worker_config(0, 2, kind="tencent").collective, 1, 1, 256)
-    assert message_packets(worker_config(0, 2, kind="all_gather").collective, 128, 1, 256) == (1,)

@@ -1,0 +1,33 @@
+"""What code of the user's own did wrong, in words: which exception, at which of its lines, or how its process ended."""
+
+from __future__ import annotations
+
+import signal
+
+__all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt"]
+
+
+def how_ended(status: int) -> str:
+    """Exit code, or minus the number of a signal, in words."""
+    return f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+
+
+def in_one_line(error: BaseException) -> str:
+    """An exception in one line."""
+    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Ctrl-C comes to whatever code runs; where it cannot come, the user's code itself has raised it."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:
+    """(line, function) of the innermost call of a traceback that is code of this file; None: there is none."""
+    place, trace = None, error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == filename:
+            place = trace.tb_lineno, code.co_name
+        trace = trace.tb_next
+    return place

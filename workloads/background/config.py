@@ -1,0 +1,34 @@
+"""What both ends of a background flow are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.wire import Envelope
+
+__all__ = ["HEADERS_BYTES", "FlowConfig"]
+
+HEADERS_BYTES = 14 + 20 + 8
+"""Ethernet, IPv4, UDP"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowConfig:
+    """One background flow, at both ends. Times in ns since the start of the traffic."""
+
+    name: str
+    envelope: Envelope
+    """of its packets; not RoCE: its destination port is `dport`"""
+    dport: int
+    rate_bps: int | None
+    """of Ethernet frames; None: TCP's own"""
+    start_ns: int = 0
+    stop_ns: int | None = None
+    size_bytes: int | None = None
+    """payload at most"""
+    payload_bytes: int = 1000
+    """of a UDP datagram"""
+
+    @property
+    def frame_bytes(self) -> int:
+        return self.payload_bytes + HEADERS_BYTES
