@@ -1,4 +1,5 @@
-"""Text folded between words. No word is ever cut: one that is longer than the line stands on a line of its own."""
+"""Text folded between words. No word is ever cut: one that is longer than the line stands on a line of its own. A
+number stays on one line with its unit."""
 
 from __future__ import annotations
 
@@ -6,8 +7,13 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-__all__ = ["fold", "fold_laid_out", "fold_lines", "joined", "paragraphs"]
+__all__ = ["HARD_BLANK", "fold", "fold_laid_out", "fold_lines", "joined", "paragraphs", "with_units_held"]
 
+HARD_BLANK = "\ue000"
+"""stands for a blank at which text is not folded"""
+
+_UNIT = re.compile(r"(?<=\d) (?=(?:(?:[mun]?s|min|h|%|bytes?|[kMGT]?(?:B|bps|bits?(?:/s)?))(?![\w/])))")
+"""the blank between a number and its unit"""
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _COMMANDS = ("replay: ", "tb: run it again: ")
 """what begins so is a command: a shell would run its first line"""
@@ -20,9 +26,16 @@ def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     line."""
     if f"{first}{text}".lstrip().startswith(_COMMANDS):
         return [f"{first}{text}"]
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    ) or [first.rstrip()]
+    rows = textwrap.wrap(
+        with_units_held(text), width, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [row.replace(HARD_BLANK, " ") for row in rows] or [first.rstrip()]
+
+
+def with_units_held(text: str) -> str:
+    """With `HARD_BLANK` between each number and its unit."""
+    return _UNIT.sub(HARD_BLANK, text)
 
 
 def joined(text: str) -> list[str]:

@@ -6,14 +6,12 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterator, Sequence
 
-from testbed.terminal.folding import fold
+from testbed.terminal.folding import HARD_BLANK, fold, with_units_held
 
 __all__ = ["table_lines"]
 
 _BETWEEN = 2
 """blanks between columns"""
-_HARD = "\ue000"
-"""stands for a blank at which a cell is not to be folded"""
 
 
 def table_lines(
@@ -30,7 +28,10 @@ def table_lines(
     folded between words, but for those of numbers, which never are. Where the longest words alone are too wide, the
     columns come in several tables, each with the first `keys` columns; where even one column has no room next to them,
     each row comes as lines of `name: cell`. `group`: an empty line wherever the first column changes."""
-    whole = [[cell if index in text else cell.replace(" ", _HARD) for index, cell in enumerate(row)] for row in rows]
+    whole = [
+        [with_units_held(cell) if index in text else cell.replace(" ", HARD_BLANK) for index, cell in enumerate(row)]
+        for row in rows
+    ]
     least = [_longest_word([head[index], *(row[index] for row in whole)]) for index in range(len(head))]
     if sum(least[:keys]) + _BETWEEN * keys + max(least[keys:], default=0) > width - indent:
         yield from _records(head, rows, width, indent)
@@ -82,7 +83,7 @@ def _render(
         table.add_row(*map(Text, row))
     out = io.StringIO()
     Console(file=out, width=10_000, color_system=None, force_terminal=False).print(table)
-    yield from (f"{' ' * indent}{line}".rstrip() for line in out.getvalue().replace(_HARD, " ").splitlines())
+    yield from (f"{' ' * indent}{line}".rstrip() for line in out.getvalue().replace(HARD_BLANK, " ").splitlines())
 
 
 def _widths(cells: Sequence[Sequence[str]], room: int) -> list[int]:

@@ -39,3 +39,12 @@ def test_lines_that_an_author_broke_are_joined_and_paragraphs_are_kept() -> None
 def test_a_command_to_be_copied_stays_one_line() -> None:
     line = "  replay: tb run /a/long/path/to/a/scenario.yaml --set switch.program=/another/long/path.py:MyProgram"
     assert fold_laid_out(line, 60) == [line]
+
+
+def test_a_number_stays_on_one_line_with_its_unit() -> None:
+    text = "time 169 ms at least, 12.5 Mbit/s per link, 1,000 bytes each and 5 % of all"
+    for width in range(40, 80):
+        rows = fold_laid_out(text, width)
+        for quantity in ("169 ms", "12.5 Mbit/s", "1,000 bytes", "5 %"):
+            assert any(quantity in row for row in rows), (width, quantity)
+        assert " ".join(rows).split() == text.split()
