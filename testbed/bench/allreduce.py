@@ -11,6 +11,7 @@ from statistics import median
 
 from testbed.bench.measure import Measurement, allreduce_scenario, measure
 from testbed.bench.rows import Row, for_whom, summarise
+from testbed.terminal.numbers import seconds
 
 __all__ = ["bench_allreduce"]
 
@@ -44,7 +45,7 @@ def _run(
     """`dilation`: None leaves it to the machine."""
     found = measure(allreduce_scenario(collective, hosts, rate_mbps * 1_000_000, path_mtu, _SIZE_BYTES, seed, dilation))
     say(
-        f"{collective} N={hosts} {rate_mbps} Mbps, {path_mtu}-byte payloads: {found.jct_s:.3f} s, "
+        f"{collective} N={hosts} {rate_mbps} Mbps, {path_mtu}-byte payloads: {seconds(found.jct_s)}, "
         f"{found.goodput_bps / found.bound_bps:.1%} of the framing bound, dilation {found.dilation}, "
         f"{_off(found)}fidelity {found.fidelity}"
     )

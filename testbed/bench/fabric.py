@@ -19,6 +19,7 @@ from testbed.runs.run import run_scenario
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.terminal.numbers import seconds
 from topologies import LinkShape, spine_leaf
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.costs.flat import ring
@@ -89,7 +90,10 @@ def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
             ]
             runs += both
             factors.append(both[0].jct_s / both[1].jct_s)
-            say(f"{_RACKS} racks of {hosts}, seed {seed}: ring {both[0].jct_s:.4f} s, NetReduce {both[1].jct_s:.4f} s")
+            say(
+                f"{_RACKS} racks of {hosts}, seed {seed}: ring {seconds(both[0].jct_s)}, NetReduce "
+                f"{seconds(both[1].jct_s)}"
+            )
         middle = sorted(factors)[len(factors) // 2]
         target, most = (1 - _WITHIN, 1 + _WITHIN) if simulated else (None, None)
         fidelity = "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"

@@ -20,6 +20,7 @@ from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
+from testbed.terminal.numbers import bits_per_second
 from topologies import LinkShape, grid_triangle
 from workloads.errors import InternalError
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -175,7 +176,7 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
         for number in range(settings.repeats):
             runs.append(run_grid(replace(grid_scenario(name, world, settings.pace, slower=slower), seed=number)))
             rates.setdefault(name, []).append(runs[-1].min_rate_bps)
-            say(f"{name}, run {number + 1}: slowest worker {runs[-1].min_rate_bps / 1e6:.3f} Mbit/s")
+            say(f"{name}, run {number + 1}: slowest worker {bits_per_second(runs[-1].min_rate_bps)}")
         measured_runs += runs
         rows += _load_rows(planner, runs, settings, world)
         if not planner.fills_links:
@@ -205,7 +206,7 @@ def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: s
         asked = load.name != planner.contradicted
         rows.append(
             Row(
-                f"{planner.name}: {load.name}", f"plan {load.planned_bps / 1e6:.3f} Mbit/s", len(values),
+                f"{planner.name}: {load.name}", f"plan {bits_per_second(load.planned_bps)}", len(values),
                 median(values), spread(values), "bit/s", median(values) / load.planned_bps,
                 1 - within if asked else None, fidelity, most=1 + within if asked else None,
                 note="" if asked else "the published table contradicts itself here",
@@ -230,10 +231,10 @@ def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]
 
 def _lossy(say: Say, planner: str, world: str, slower: int) -> Row:
     run = run_grid(grid_scenario(planner, world, _SETTINGS[world].pace, loss=_LOSS, slower=slower))
-    say(f"{planner}, {_LOSS:.1%} loss: slowest worker {run.min_rate_bps / 1e6:.3f} Mbit/s, exact sums")
+    say(f"{planner}, {_LOSS:.1%} loss: slowest worker {bits_per_second(run.min_rate_bps)}, exact sums")
     planned_bps = min(load.planned_bps for load in run.loads if load.name.startswith("w"))
     return Row(
-        f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {planned_bps / 1e6:.3f} Mbit/s", 1, run.min_rate_bps,
+        f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {bits_per_second(planned_bps)}", 1, run.min_rate_bps,
         0.0, "bit/s",
         run.min_rate_bps / planned_bps, None, run.fidelity, note=f"sums exact; {run.strikes} packets lost",
         **for_whom(world, [run]),

@@ -19,6 +19,7 @@ from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.plan.grid_routes import GROUP_IP
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
+from testbed.terminal.numbers import bits_per_second
 from testbed.worlds.simulated.world import simulate
 from topologies import Topology
 from workloads.datagrams.blocks import BlockSummed
@@ -110,15 +111,15 @@ def bench_fabrics(say: Say) -> list[Row]:
     for name, build in FABRICS.items():
         for planner in _PLANNERS:
             run = run_fabric(fabric_scenario(build(), _WORKERS, planner))
-            say(f"{name}, {planner}: {run.measured_bps / 1e9:.3f} Gbit/s of planned {run.planned_bps / 1e9:.3f}")
+            say(f"{name}, {planner}: {bits_per_second(run.measured_bps)} of planned {bits_per_second(run.planned_bps)}")
             less = run.expected_bps < run.planned_bps * (1 - _WITHIN)
             rows.append(
                 Row(
-                    f"{planner}: {name}, {_WORKERS} workers", f"plan {run.planned_bps / 1e9:.3f} Gbit/s", 1,
+                    f"{planner}: {name}, {_WORKERS} workers", f"plan {bits_per_second(run.planned_bps)}", 1,
                     run.measured_bps,
                     0.0, "bit/s", run.measured_bps / run.expected_bps, 1 - _WITHIN,
                     most=run.planned_bps / run.expected_bps + _WITHIN,
-                    note=f"with results on full links {run.expected_bps / 1e9:.3f}" if less else "",
+                    note=f"with results on full links {bits_per_second(run.expected_bps)}" if less else "",
                     world="simulated",
                 )
             )  # fmt: skip

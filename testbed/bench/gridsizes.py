@@ -9,6 +9,7 @@ from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from testbed.bench.gridtable import Say, Table, generator
+from testbed.terminal.numbers import seconds
 from topologies import LinkShape, Topology, fat_tree, spine_leaf
 
 if TYPE_CHECKING:
@@ -121,10 +122,10 @@ def growth(say: Say, sizes: Sequence[tuple[int, int]] = _SIZES, shares: Sequence
                 began, worked = time.perf_counter(), time.process_time()
                 plan = make_plan(problem, planner, generator(1))
                 passed, taken = time.perf_counter() - began, time.process_time() - worked
-                cells.append(f"{taken:.2f} s / {passed:.2f} s ({plan.min_rate_bps / _G:.3g})")
+                cells.append(f"{seconds(taken)} / {seconds(passed)} ({plan.min_rate_bps / _G:.3g})")
                 if taken > _MOST_S:
-                    missed.append(f"{what}: {planner} took {taken:.1f} s of CPU")
-                say(f"growth: {what}, {planner}: {taken:.2f} s")
+                    missed.append(f"{what}: {planner} took {seconds(taken)} of CPU")
+                say(f"growth: {what}, {planner}: {seconds(taken)}")
             notes = [f"{plan.bound_bps / _G:.3g}", f"{1 - plan.min_rate_bps / plan.bound_bps:.0%}"]
             rows.append((str(hosts), str(2 * leaves), str(len(problem.aggregators)), *cells, *notes))
     header = ("servers", "switches", "that sum", *_GROWTH, "LP bound", f"gap of {_GROWTH[-1]}")

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from testbed.bench.machines import COLLECTIVES, Place
 from testbed.bench.measure import Measurement, measure
 from testbed.bench.rows import Row, for_whom
+from testbed.terminal.numbers import byte_size
+from testbed.terminal.numbers import seconds as shown
 from workloads.costs import machine_cost, threshold_ratio
 from workloads.costs.conditions import crossover_size_bytes
 from workloads.errors import InternalError
@@ -119,7 +121,7 @@ def _at(setting: Setting, ratio: float) -> Place:
 def _run(say: Say, place: Place, algorithm: str, size: int, *, pipelined: bool = False) -> Measurement:
     found = measure(place.scenario(algorithm, size, pipelined=pipelined))
     ratio, word = place.intra_bps / place.inter_bps, ", pipelined" if pipelined else ""
-    say(f"{algorithm}{word}, B_intra/B_inter {ratio:g}, {size} bytes: {found.jct_s:.5f} s, fidelity {found.fidelity}")
+    say(f"{algorithm}{word}, B_intra/B_inter {ratio:g}, {size} bytes: {shown(found.jct_s)}, fidelity {found.fidelity}")
     return found
 
 
@@ -132,7 +134,7 @@ def _times(say: Say, setting: Setting) -> Iterator[Row]:
         closed = {name: machine_cost(name).seconds(costs, size) for name in COLLECTIVES}
         for name, seconds in closed.items():
             run = _run(say, place, name, size)
-            what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {seconds:.4f} s"
+            what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {shown(seconds)}"
             note = "least of the three closed forms" if seconds == min(closed.values()) else ""
             yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, [run], place.world, note)
 
@@ -151,7 +153,7 @@ def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
             word, note = "", f"{found / closed - 1:+.1%}"
             if pipelined:
                 word, note = ", pipelined", f"{note}; rings that hide latency, which the closed form counts in full"
-            what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {closed / 1e6:.4f} MB"
+            what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {byte_size(closed)}"
             yield _row(what, peer, found, "byte", found / closed, within, race.runs, place.world, note)
 
 

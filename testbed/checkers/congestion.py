@@ -8,6 +8,7 @@ from testbed.checkers.context import CheckContext
 from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.faults.model import Duplicate, Forge
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.numbers import bits_per_second, nanoseconds
 from testbed.terminal.words import violations
 from workloads.config import DcqcnConfig
 from workloads.events import CnpSent, CongestionStatistics, RateChanged
@@ -51,7 +52,7 @@ def congestion(context: CheckContext) -> CheckResult:
     least, who = min((rate, worker) for worker in context.workers for _, rate in rate_timeline(context, worker))
     detail = (
         f"{marks} packets marked, {sent} CNPs sent, {received} received, rates cut {cuts} times, down to "
-        f"{least / 1e6:.3g} Mbit/s ({who})"
+        f"{bits_per_second(least)} ({who})"
     )
     return CheckResult(_NAME, Verdict.PASS, detail)
 
@@ -77,8 +78,8 @@ def _notices(context: CheckContext) -> Iterator[str]:
             continue
         least = config.cnp_interval_ns * (_BILLION - drift) // _BILLION
         if key in last and record.t - last[key] < least:
-            gap, interval = (record.t - last[key]) / 1e6, config.cnp_interval_ns / 1e6
-            yield f"{key[0]} sent two CNPs within {gap:g} ms, the interval is {interval:g} ms"
+            gap, interval = nanoseconds(record.t - last[key]), nanoseconds(config.cnp_interval_ns)
+            yield f"{key[0]} sent two CNPs within {gap}, the interval is {interval}"
         last[key] = record.t
 
 
@@ -91,9 +92,10 @@ def _rates(context: CheckContext) -> Iterator[str]:
         config = parameters.get(key)
         if config is None:
             continue
-        where = f"{key[0]}: a rate of {rate / 1e6:g} Mbit/s after {record.event.cause}"
+        where = f"{key[0]}: a rate of {bits_per_second(rate)} after {record.event.cause}"
         if not config.min_rate_bps <= rate <= config.line_rate_bps:
-            yield f"{where} is outside {config.min_rate_bps / 1e6:g} to {config.line_rate_bps / 1e6:g} Mbit/s"
+            low, high = bits_per_second(config.min_rate_bps), bits_per_second(config.line_rate_bps)
+            yield f"{where} is outside {low} to {high}"
         if record.event.cause == "cnp" and rate >= before[key]:
             yield f"{where} is no lower than before"
         if not 0 <= record.event.alpha <= 1:

@@ -14,6 +14,7 @@ from testbed.checkers.context import CheckContext
 from testbed.history import Record
 from testbed.history.events import QueueDropped, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.numbers import moment
 from testbed.terminal.words import amount, violations
 from topologies import Link
 from workloads.wire.dscp import is_low, read_dscp
@@ -63,7 +64,7 @@ def early_drops(context: CheckContext) -> CheckResult:
 
 def _problems(record: Record[QueueDropped], link: Link) -> Iterator[str]:
     event, shape = record.event, link.shape
-    who = f"{event.link} {event.direction} at {record.t / 1e6:.3f} ms: DSCP {event.dscp}, {event.waiting} waiting"
+    who = f"{event.link} {event.direction} at {moment(record.t)}: DSCP {event.dscp}, {event.waiting} waiting"
     if not shape.knows_classes:
         yield f"{who}: it knows no classes"
     elif not event.early:

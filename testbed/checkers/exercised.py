@@ -8,6 +8,7 @@ from testbed.faults.model import Fault, Match, NodeFault, PacketFault, RateChang
 from testbed.history import Record
 from testbed.history.events import FaultByChance, KernelFaultsUnseen
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.numbers import moment
 from testbed.terminal.words import times
 
 __all__ = ["faults_exercised", "strikes"]
@@ -73,7 +74,7 @@ def _why(context: CheckContext, fault: Fault, end_ns: int) -> str:
         if record.event.fault == fault.name:
             return record.event.why
     if isinstance(fault, PacketFault | RateChange | NodeFault) and fault.window.start_ns >= end_ns:
-        return f"it starts at {fault.window.start_ns / 1e9:g} s and the run ended at {end_ns / 1e9:.3f} s"
+        return f"it starts at {moment(fault.window.start_ns)} and the run ended at {moment(end_ns)}"
     if isinstance(fault, PacketFault):
         if fault.rate < 1:
             return f"at a rate of {fault.rate:g} too few packets matched; run longer or raise the rate"

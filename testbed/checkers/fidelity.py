@@ -12,6 +12,7 @@ from testbed.history.events import MachineMeasured, NodeStarted, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import overbooked
 from testbed.scenario.own_program import is_own_program
+from testbed.terminal.numbers import nanoseconds
 from topologies import DIRECTIONS, Direction
 from workloads.events import CollectiveCompleted, WorkerFinished
 
@@ -99,7 +100,7 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
     lag_ns = max((record.event.lag_p99_ns for record in planes if record.event.deadlines >= LAG_SAMPLES), default=0)
     detail = (
         f"{len(planes)} nodes kept up: no frame dropped by a socket or queue, lag at most "
-        f"{lag_ns / 1e6:.2f} ms (99th percentile), busiest node "
+        f"{nanoseconds(lag_ns)} (99th percentile), busiest node "
         f"{busiest.node} at {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a CPU"
     )
     return CheckResult("fidelity", Verdict.PASS, detail + _compared(own, twin))
@@ -116,13 +117,13 @@ def _plane(record: Record[PlaneStatistics]) -> list[str]:
         reasons.append(f"{node}: its process used {record.event.cpu_ns / wall:.0%} of a CPU")
     if record.event.deadlines >= LAG_SAMPLES and record.event.lag_p99_ns > LAG_LIMIT_NS:
         reasons.append(
-            f"{node}: deadlines were handled {record.event.lag_p99_ns / 1e6:.1f} ms late (99th percentile), "
-            f"the limit is {LAG_LIMIT_NS / 1e6:g} ms"
+            f"{node}: deadlines were handled {nanoseconds(record.event.lag_p99_ns)} late (99th percentile), "
+            f"the limit is {nanoseconds(LAG_LIMIT_NS)}"
         )
     if record.event.turns >= LAG_SAMPLES and record.event.waited_ns / record.event.turns > WAIT_LIMIT_NS:
         reasons.append(
-            f"{node}: waited {record.event.waited_ns / record.event.turns / 1e6:.1f} ms for a CPU each time, "
-            f"the limit is {WAIT_LIMIT_NS / 1e6:g} ms"
+            f"{node}: waited {nanoseconds(record.event.waited_ns / record.event.turns)} for a CPU each time, "
+            f"the limit is {nanoseconds(WAIT_LIMIT_NS)}"
         )
     return reasons
 
@@ -141,7 +142,7 @@ def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: se
         return []
     names = ", ".join(link.name for link in links)
     starved = (
-        f"{node}: {names} was idle for {starved_ns / 1e6:.1f} ms although frames waited for it, {share:.0%} of the time"
+        f"{node}: {names} was idle for {nanoseconds(starved_ns)} although frames waited for it, {share:.0%} of the time"
     )
     return [f"{starved} that the host had something to send, the limit is {STARVED_LIMIT:.0%}"]
 
@@ -161,8 +162,8 @@ def _stood_still(context: CheckContext, planes: list[Record[PlaneStatistics]]) -
     paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
     found = [(record.node, stood_between(record, began, ended)) for record in planes if record.node not in paused]
     return [
-        f"{node}: stood still for {stood_ns / 1e6:.1f} ms, without a processor or in one long computation; the limit "
-        f"is {limit_ns / 1e6:.1f} ms, {name}"
+        f"{node}: stood still for {nanoseconds(stood_ns)}, without a processor or in one long computation; the limit "
+        f"is {nanoseconds(limit_ns)}, {name}"
         for node, stood_ns in sorted(found, key=lambda item: -item[1])
         if stood_ns > limit_ns
     ]

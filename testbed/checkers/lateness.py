@@ -9,7 +9,7 @@ from testbed.faults.model import Pause
 from testbed.history import Record
 from testbed.history.events import TimeLimitReached
 from testbed.plan import Plan
-from testbed.terminal.numbers import seconds
+from testbed.terminal.numbers import moment, nanoseconds
 from workloads.events import QpFailed, WorkerFailed
 from workloads.rc.recovery import rto_ns
 
@@ -41,16 +41,16 @@ def machine_to_blame(context: CheckContext) -> str:
     for record in context.events(PlaneStatistics):
         overlap_ns = stood_between(record, first.t - give_up_ns, first.t)
         if record.node not in paused and overlap_ns >= give_up_ns - timeout_ns:
-            stood, until_s = seconds(record.event.stood_ns / 1e9), record.event.stood_until_ns / 1e9
+            stood, until = nanoseconds(record.event.stood_ns), moment(record.event.stood_until_ns)
             return (
-                f"the machine let {record.node} stand still for {stood} until {until_s:.3f} s; a sender that hears "
-                f"nothing gives up after {seconds(give_up_ns / 1e9)}"
+                f"the machine let {record.node} stand still for {stood} until {until}; a sender that hears "
+                f"nothing gives up after {nanoseconds(give_up_ns)}"
             )
         late_ns = record.event.lag_p99_ns if record.event.deadlines >= LAG_SAMPLES else 0
         if record.node not in paused and late_ns >= timeout_ns:
             return (
-                f"the machine let {record.node} do what was due {seconds(late_ns / 1e9)} late (99th percentile); a "
-                f"sender waits {seconds(timeout_ns / 1e9)} for an answer"
+                f"the machine let {record.node} do what was due {nanoseconds(late_ns)} late (99th percentile); a "
+                f"sender waits {nanoseconds(timeout_ns)} for an answer"
             )
     return ""
 

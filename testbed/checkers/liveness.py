@@ -14,6 +14,7 @@ from testbed.faults.model import Kill, LinkDown, Pause
 from testbed.history import Record
 from testbed.history.events import CardCounted, TimeLimitReached, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.numbers import moment
 from workloads.collectives.kinds import ring_kind
 from workloads.events import (
     CollectiveStarted,
@@ -55,7 +56,7 @@ def liveness(context: CheckContext) -> CheckResult:
     if context.fell_back:
         first = context.events(WorkerFellBack)[0]
         detail = (
-            f"all {len(context.workers)} workers finished, as {first.event.collective}: at {first.t / 1e9:.3f} s "
+            f"all {len(context.workers)} workers finished, as {first.event.collective}: at {moment(first.t)} "
             f"{first.node} was the first to start the job anew ({first.event.reason})"
         )
         return CheckResult("liveness", Verdict.PASS, detail)
@@ -106,7 +107,7 @@ def _out_of_order(context: CheckContext, at_ns: int) -> str:
     for fault in context.plan.scenario.faults:
         if fault.name not in struck or not isinstance(fault, LinkDown | Kill | Pause) or not is_active(fault, at_ns):
             continue
-        since = f"since {fault.window.start_ns / 1e9:.3f} s"
+        since = f"since {moment(fault.window.start_ns)}"
         if isinstance(fault, LinkDown):
             causes.append(f"with the link{'' if len(fault.links) == 1 else 's'} {', '.join(fault.links)} down {since}")
         else:
@@ -115,12 +116,12 @@ def _out_of_order(context: CheckContext, at_ns: int) -> str:
 
 
 def _failure(record: Record[QpFailed | WorkerFailed | TimeLimitReached], context: CheckContext) -> str:
-    at = f"at {record.t / 1e9:.3f} s" + _out_of_order(context, record.t)
+    at = f"at {moment(record.t)}" + _out_of_order(context, record.t)
     if isinstance(record.event, TimeLimitReached):
         names = ", ".join(record.event.unfinished)
-        limit = f"the time limit of {record.event.limit_ns / 1e9:g} s"
+        limit = f"the time limit of {moment(record.event.limit_ns)}"
         if record.t < record.event.limit_ns:  # virtual time need not be waited out
-            return f"{limit} was reached, and nothing more happened after {record.t / 1e9:.3f} s; unfinished: {names}"
+            return f"{limit} was reached, and nothing more happened after {moment(record.t)}; unfinished: {names}"
         return f"{at} {limit} was reached, unfinished: {names}"
     if isinstance(record.event, QpFailed):
         explained = _EXPLAINED.get(record.event.status, "")

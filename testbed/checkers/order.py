@@ -5,6 +5,7 @@ from __future__ import annotations
 from testbed.checkers.context import CheckContext
 from testbed.history.events import LeftoversFound, NodeExited, NodeStarted
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.numbers import moment
 
 __all__ = ["no_crash", "no_leftovers"]
 
@@ -17,7 +18,7 @@ def no_crash(context: CheckContext) -> CheckResult:
             status = record.event.status
             how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
             tail = record.event.output.strip().splitlines()[-6:]
-            evidence.append(f"{record.node} {how} at {record.t / 1e9:.3f} s" + "".join(f"\n  {x}" for x in tail))
+            evidence.append(f"{record.node} {how} at {moment(record.t)}" + "".join(f"\n  {x}" for x in tail))
         return CheckResult("no_crash", Verdict.FAIL, evidence[0].splitlines()[0], tuple(evidence))
     started = len({record.node for record in context.events(NodeStarted)})
     if not started:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from testbed.checkers.context import CheckContext
+from testbed.terminal.numbers import moment
 from testbed.terminal.words import amount, times
 from workloads.events import FrameRejected
 
@@ -44,5 +45,5 @@ def refused_text(found: dict[str, Refused]) -> str:
     were = "came and was" if total == 1 else "came and were"
     return (
         f"{amount(total, 'result')} {were} refused as {_BAD_RESULT} ({who}{more}), the first by {name} at "
-        f"{each['first_s']:.3f} s: {each['first']}"
+        f"{moment(each['first_s'] * 1e9)}: {each['first']}"
     )

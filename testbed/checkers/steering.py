@@ -11,6 +11,7 @@ from testbed.checkers.context import Capture, CheckContext
 from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.accelerated import DATA_DSCP
+from testbed.terminal.numbers import moment
 from topologies import Attachment, attachment
 from workloads.wire import opcode_name
 
@@ -110,7 +111,7 @@ class _Judge:
     def _note(self, at_ns: int, what: str) -> None:
         self._violations += 1
         if len(self._wrong) < _SHOWN:
-            self._wrong.append(f"at {at_ns / 1e9:.6f} s {what}")
+            self._wrong.append(f"at {moment(at_ns)} {what}")
 
 
 def _take(counts: Counter[_Key], key: _Key) -> bool:

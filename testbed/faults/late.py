@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from testbed.faults.events import FaultMissed
 from testbed.faults.healing import kind_of
 from testbed.faults.model import PacketFault
+from testbed.terminal.numbers import moment
 
 __all__ = ["LateFrames"]
 
@@ -55,10 +56,7 @@ class LateFrames:
         late = Counter(fault for due, fault in self._copies if due > now)
         due = {fault: due for due, fault in reversed(self._copies) if due > now}
         for fault, count in late.items():
-            why = (
-                f"what it sent later was due at {due[fault] / _SECOND:.3f} s, and the run ended at {now / _SECOND:.3f} "
-                "s"
-            )
+            why = f"what it sent later was due at {moment(due[fault])}, and the run ended at {moment(now)}"
             yield self._missed(fault, count, why)
         for fault, count in self._in_order.items():
             yield self._missed(fault, count, "no later packet overtook what it held back")

@@ -6,6 +6,8 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
+from testbed.terminal.numbers import seconds
+
 __all__ = ["junit_xml"]
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -66,7 +68,7 @@ def _run_case(suite: ElementTree.Element, result: dict[str, Any], took_s: float,
     """The run as a whole: how long it took, and whether the expected verdict came where that is asked."""
     case = _case(suite, result, "run", took_s)
     simulated = result["metrics"]["duration_s"]
-    own_time = "" if simulated is None else f"; {simulated:.6f} s of the run's own time"
+    own_time = "" if simulated is None else f"; {seconds(simulated)} of the run's own time"
     summary = f"verdict {result['verdict']}{own_time}"
     if expect and result["verdict"] != result["expect"]:
         message = f"{result['verdict']}, and {result['expect']} was expected"

@@ -10,6 +10,7 @@ from testbed.figures.metrics import figures_of, metrics
 from testbed.history import sort_history
 from testbed.plan import make_plan
 from testbed.scenario.model import Scenario
+from testbed.terminal.numbers import seconds
 from testbed.worlds.simulated.world import simulate
 
 __all__ = ["GO_BACK_N", "Cost", "cost_of", "virtual_jct_s"]
@@ -30,10 +31,10 @@ class Cost:
         if own is None:
             return "In virtual time the job did not complete, so that nothing can be said of go-back-N."
         if other is None:
-            return f"With go-back-N the job would not have completed; with IRN it takes {own:.2f} s of virtual time."
+            return f"With go-back-N the job would not have completed; with IRN it takes {seconds(own)} of virtual time."
         return (
-            f"With go-back-N instead of IRN the same job, losses and all, would have taken {other:.2f} s instead of "
-            f"{own:.2f} s: {other / own:.1f} times as long (both measured in virtual time)."
+            f"With go-back-N instead of IRN the same job, losses and all, would have taken {seconds(other)} instead of "
+            f"{seconds(own)}: {other / own:.1f} times as long (both measured in virtual time)."
         )
 
 

@@ -22,6 +22,7 @@ from testbed.history import sort_history
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
+from testbed.terminal.numbers import seconds
 from testbed.worlds.base import RunFacts, World
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import make_worker, simulate
@@ -120,7 +121,7 @@ def make_twin(
     runs, end = _in_child(replace(plan, scenario=scenario), own, began + budget_s, say)
     took_s = time.monotonic() - began
     if end is _End.LATE and len(runs) < _ENOUGH:
-        reason = f"its twin in virtual time did not end within {budget_s:.1f} s, as long as the run took"
+        reason = f"its twin in virtual time did not end within {seconds(budget_s)}, as long as the run took"
         return Twin(runs, left_out=reason, fails=True, took_s=took_s)
     if end is _End.FAILED:
         return Twin(runs, left_out="its twin in virtual time failed", fails=True, took_s=took_s)

@@ -6,7 +6,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-__all__ = ["DIGITS", "bits_per_second", "byte_size", "quantity", "scale_of", "seconds", "significant", "tick", "ticks"]
+__all__ = [
+    "DIGITS",
+    "bits_per_second",
+    "byte_size",
+    "moment",
+    "nanoseconds",
+    "quantity",
+    "scale_of",
+    "seconds",
+    "significant",
+    "tick",
+    "ticks",
+]
 
 DIGITS = 3
 _UP = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -50,6 +62,17 @@ def quantity(value: float, unit: str, digits: int = DIGITS) -> str:
 
 def seconds(value: float) -> str:
     return quantity(value, "s")
+
+
+def nanoseconds(ns: float) -> str:
+    """A duration: `33.8 ms`."""
+    return seconds(ns / 1e9)
+
+
+def moment(ns: float) -> str:
+    """An instant of a run, as exact as it takes to find it there: up to six digits, without zeros at the end."""
+    number, _, unit = quantity(ns / 1e9, "s", 2 * DIGITS).partition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
 
 
 def bits_per_second(rate: float) -> str:

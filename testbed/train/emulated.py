@@ -13,6 +13,7 @@ from testbed.history import Record
 from testbed.history.events import NodeExited, TrafficStarted
 from testbed.history.training_events import AllReduceCarried, AllReducePosted
 from testbed.plan import Plan
+from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.train.planning import has_one_size
@@ -139,7 +140,7 @@ class EmulatedNetwork:
                 mailbox.post(_place(memory, piece), len(piece))
 
     def _fail(self, record: Record, reason: str) -> None:
-        self.problem = f"the network failed {record.t / 1e9:.3f} s after it came up: {reason}"
+        self.problem = f"the network failed {moment(record.t)} after it came up: {reason}"
 
 
 def _place(memory: Gradient, piece: Gradient) -> int:

@@ -12,7 +12,7 @@ from testbed.scenario import load_scenario
 from testbed.scenario.known import protocol_of, protocols, traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.protocol import Protocol
-from workloads.collectives.arithmetic import ELEMENT_BYTES
+from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
 __all__ = ["TrainingSource", "has_one_size", "judged_plan", "round_piece", "training_plan"]

@@ -13,6 +13,7 @@ from testbed.history.events import NodeExited
 from testbed.history.records import make_record
 from testbed.history.training_events import AllReduceCarried, AllReducePosted
 from testbed.plan import Plan
+from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
 from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
 from testbed.train.planning import has_one_size
@@ -122,7 +123,7 @@ class SimulatedNetwork:
             self._simulation.nudge(worker.name)
 
     def _story(self, reason: str) -> str:
-        return f"the network failed at {self.now / 1e9:.6f} s of virtual time: {reason}"
+        return f"the network failed at {moment(self.now)} of virtual time: {reason}"
 
     def _hear(self, record: Record) -> None:
         match record.event:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from testbed.terminal.activity import hide
+from testbed.terminal.numbers import seconds
 from testbed.terminal.stream import say
 
 __all__ = ["PrintedVoice"]
@@ -48,4 +49,4 @@ class PrintedVoice:
         if spoke or self._clock() < self._silent_until:
             return
         self._silent_until = self._clock() + _LEAST_PAUSE_S
-        self.say(f"step {step:,}: {all_reduces:,} all-reduces, {network_s:.6f} s in the network so far")
+        self.say(f"step {step:,}: {all_reduces:,} all-reduces, {seconds(network_s)} in the network so far")

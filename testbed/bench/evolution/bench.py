@@ -12,6 +12,7 @@ from testbed.bench.evolution.matrix import matrix_csv, matrix_lines, matrix_page
 from testbed.bench.evolution.runs import Figures, closed_form_s, run_cells
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
+from testbed.terminal.numbers import seconds
 from workloads.trusted import write_file
 
 __all__ = ["bench_evolution", "rack_rows", "star_rows"]
@@ -53,7 +54,7 @@ def star_rows(found: Mapping[Cell, Figures]) -> Iterator[Row]:
         if cell.fabric == _STAR and cell.skew == SKEWS[0]:
             closed = closed_form_s(cell)
             yield Row(
-                f"{cell.scheme.name}, {cell.model.name}, star of {_STAR.workers}", f"closed form {closed:.4f} s", 1,
+                f"{cell.scheme.name}, {cell.model.name}, star of {_STAR.workers}", f"closed form {seconds(closed)}", 1,
                 figures.communication_s, 0.0, "s", figures.communication_s / closed, 1 - _WITHIN, most=1 + _WITHIN,
                 world="simulated",
             )  # fmt: skip

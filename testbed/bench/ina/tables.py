@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
 from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
+from testbed.terminal.numbers import byte_size, seconds
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
 
@@ -42,11 +43,11 @@ def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
         return "-" if other is None or peer is cell.subject else f"{gain(other, cell):.2f}"
 
     return [
-        str(cell.memory), f"{cell.memory / windows:.2f}", str(slots), cell.subject.name, f"{cell.jct_s * 1e3:.1f} ms",
-        f"{cell.spread:.1%}", over(ATP), over(SWITCHML), f"{cell.middle('p95_jct_s') * 1e3:.1f} ms",
+        f"{cell.memory:,}", f"{cell.memory / windows:.2f}", f"{slots:,}", cell.subject.name, f"{seconds(cell.jct_s)}",
+        f"{cell.spread:.1%}", over(ATP), over(SWITCHML), f"{seconds(cell.middle('p95_jct_s'))}",
         f"{cell.middle('busy'):.1%}", f"{cell.middle('useful'):.1%}", f"{cell.middle('collisions'):,.0f}",
         f"{cell.middle('evictions'):,.0f}", f"{cell.middle('resends'):,.0f}",
-        f"{cell.middle('server_bytes') / 1e6:.2f} MB",
+        f"{byte_size(cell.middle('server_bytes'))}",
     ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from testbed.bench.ina.place import Place, Point
 from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
 from testbed.bench.rows import Report, Row, for_whom, spread
+from testbed.terminal.numbers import bits_per_second, moment, seconds
 from testbed.terminal.tables import table_lines
 
 __all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pair_of", "twin_points", "world_lines", "world_rows"]
@@ -86,14 +87,14 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
     """The table for people, of so many columns."""
     place = pairs[0].point.place
     yield (
-        f"{_MIX} at {place.rate_bps / 1e6:g} Mb/s and {place.delay_ns / 1e6:g} ms per hop, average JCT in both worlds; "
-        f"emulated: medians of {pairs[0].repeats}"
+        f"{_MIX} at {bits_per_second(place.rate_bps)} and {moment(place.delay_ns)} per hop, average JCT in both "
+        f"worlds; emulated: medians of {pairs[0].repeats}"
     )
     head = ("M", "protocol", "seed", "simulated", "emulated", "spread", "ratio", "dilation", "twin", "fidelity")
     rows = [
         (
-            f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{pair.virtual_s:.3f} s",
-            f"{pair.real_s:.3f} s", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
+            f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{seconds(pair.virtual_s)}",
+            f"{seconds(pair.real_s)}", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
             str(pair.dilation), "" if pair.deviation is None else f"{pair.deviation:+.1%}",
             f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}"
             + (f": {pair.reason}" if pair.reason else ""),
@@ -109,7 +110,8 @@ def world_rows(pairs: Sequence[Pair]) -> list[Row]:
         Row(
             f"average JCT, emulated, {_MIX}, M = {pair.point.memory}, {pair.point.subject.name}, seed "
             f"{pair.point.seed}",
-            f"simulated {pair.virtual_s:.4f} s", pair.repeats, pair.real_s, pair.spread, "s", pair.ratio, 1 - _WITHIN,
+            f"simulated {seconds(pair.virtual_s)}", pair.repeats, pair.real_s, pair.spread, "s", pair.ratio,
+            1 - _WITHIN,
             pair.fidelity, True, pair.reason, 1 + _WITHIN,
             pair.dilation, pair.deviation,
         )

@@ -20,6 +20,7 @@ from testbed.bench.peers.plot import write_plot
 from testbed.bench.peers.summary import figures_of, rows_of, table
 from testbed.bench.rows import Report
 from testbed.runs.calibration import machine_name
+from testbed.terminal.numbers import seconds
 from workloads.errors import ScenarioError
 
 __all__ = ["DEFAULT_PLOT", "bench_peers"]
@@ -70,7 +71,7 @@ def _measure(grid: Grid, repeats: int, dilation: int | None, absent: Mapping[str
 
 def _told(sample: Sample) -> str:
     bits = sample.case.size_bytes * 8 / sample.seconds
-    text = f"{sample.subject}, {sample.case}, run {sample.repeat}: {sample.seconds:.3f} s"
+    text = f"{sample.subject}, {sample.case}, run {sample.repeat}: {seconds(sample.seconds)}"
     text += f", {sample.multiple:.2f} times M/B, {bits / RATE_BPS:.0%} of the links"
     if sample.case.loss:
         text += f", {sample.lost} frames lost"

@@ -8,6 +8,7 @@ from statistics import median
 
 from testbed.bench.peers.cases import RATE_BPS, SUBJECTS, Case, Sample
 from testbed.bench.rows import Row, for_whom, spread
+from testbed.terminal.numbers import bits_per_second, byte_size, seconds
 from testbed.terminal.tables import table_lines
 
 __all__ = ["Figure", "figures_of", "rows_of", "table"]
@@ -53,7 +54,7 @@ def rows_of(figures: Figures) -> list[Row]:
         lost = sorted(sample.lost for sample in figure.samples)
         rows.append(
             Row(
-                f"{subject}, {case}", f"M/B = {case.least_s:.3f} s", len(figure.samples),
+                f"{subject}, {case}", f"M/B = {seconds(case.least_s)}", len(figure.samples),
                 median(sample.seconds for sample in figure.samples), figure.spread, "s", figure.multiple,
                 fidelity=figure.fidelity or "pass",
                 note="; ".join(
@@ -73,8 +74,8 @@ def table(figures: Figures, absent: Mapping[str, str], width: int) -> Iterator[s
         least = cases[0].least_s
         repeats = max(len(figure.samples) for (_, case), figure in figures.items() if case in cases)
         yield (
-            f"all-reduce of {size / 1e6:g} MB float32 at {RATE_BPS / 1e6:g} Mbit/s, multiples of M/B = {least:.3f} s: "
-            f"median of {repeats} (spread)"
+            f"all-reduce of {byte_size(size)} of float32 at {bits_per_second(RATE_BPS)}, multiples of M/B = "
+            f"{seconds(least)}: median of {repeats} (spread)"
         )
         head = ["", *(f"N={case.hosts}, {100 * case.loss:g}% loss" for case in cases)]
         yield from table_lines(head, list(_cells(figures, absent, cases)), width)

@@ -14,6 +14,7 @@ from testbed.report.timeline.dispatch import reads
 from testbed.report.timeline.model import Lane, Mark, Span
 from testbed.report.timeline.naming import Names
 from testbed.report.timeline.queue_pairs import QpReader
+from testbed.terminal.numbers import nanoseconds
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -177,7 +178,7 @@ class DatagramReader(QpReader):
 
     @reads(JobResumed)
     def _job_resumed(self, record: Record[JobResumed]) -> None:
-        self._tell(record, "turn", "goes on with", f"after {record.event.took_ns / 1e6:g} ms")
+        self._tell(record, "turn", "goes on with", f"after {nanoseconds(record.event.took_ns)}")
 
     @reads(ServerStatistics)
     def _server_statistics(self, record: Record[ServerStatistics]) -> None:

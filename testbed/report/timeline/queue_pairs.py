@@ -10,6 +10,7 @@ from testbed.history.events import NodeExited, TimeLimitReached
 from testbed.report.timeline.dispatch import RecordReader, reads
 from testbed.report.timeline.model import Lane, Mark, Span
 from testbed.report.timeline.naming import Names
+from testbed.terminal.numbers import moment
 from workloads.events import (
     CollectiveCompleted,
     CollectiveStarted,
@@ -233,7 +234,7 @@ class QpReader(RecordReader):
             title = f"{found[2]} {record.event.fault!r} at {record.event.target}"
             for since, until in record.event.windows or [(found[0], record.t)]:
                 self._faults.spans.append(Span(since, until, "fault", title))
-                self._faults.marks.append(Mark(until, "turn", f"healed: {title}, since {since / 1e6:g} ms"))
+                self._faults.marks.append(Mark(until, "turn", f"healed: {title}, since {moment(since)}"))
 
     def _struck(self, record: Record[FaultStruck]) -> Lane:
         """The lane of the end of the connection at whose link the packet was struck; else of the end that sent it."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+from testbed.terminal.numbers import scale_of, tick
 
 __all__ = ["show_time", "ticks"]
 
+_DIGITS = 4
+
 
 def show_time(t_ns: int, span_ns: int) -> str:
-    """`t_ns` with so many digits that a thousandth of `span_ns` is seen; ms, or s for long spans."""
-    if span_ns >= 100_000_000_000:
-        return f"{t_ns / 1e9:.3f} s"
-    digits = 3 if span_ns >= 10_000_000 else 4 if span_ns >= 1_000_000 else 6
-    return f"{t_ns / 1e6:.{digits}f} ms"
+    """`t_ns` in the unit of `span_ns`, with so many digits that a ten-thousandth of that is seen."""
+    scale, unit = scale_of(span_ns / 1e9, "s")
+    decimals = max(0, _DIGITS - math.floor(math.log10(max(1.0, span_ns / 1e9 / scale))))
+    return f"{t_ns / 1e9 / scale:,.{decimals}f} {unit}"
 
 
 def ticks(start: int, stop: int, most: int) -> Iterator[tuple[int, str]]:
@@ -25,4 +29,4 @@ def ticks(start: int, stop: int, most: int) -> Iterator[tuple[int, str]]:
     )
     first = -(-start // step) * step
     for t in range(first, stop + 1, step):
-        yield t, f"{t / unit:g} {name}"
+        yield t, f"{tick(t / unit)} {name}"

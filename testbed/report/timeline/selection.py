@@ -98,7 +98,7 @@ def _queue_pairs(timeline: Timeline, wanted: Selection) -> list[Lane]:
 def _slot(timeline: Timeline, slot: int) -> list[Lane]:
     if not timeline.traced:
         raise ScenarioError(
-            "the history tells no slots",
+            "the history has no slots",
             file="history",
             key="--slot",
             found=str(slot),

@@ -8,6 +8,7 @@ from itertools import groupby
 from testbed.report.timeline.model import KINDS, Lane, Mark, MessageLife, Timeline
 from testbed.report.timeline.scale import show_time, ticks
 from testbed.terminal.folding import fold, fold_lines
+from testbed.terminal.numbers import nanoseconds
 from testbed.terminal.words import amount
 from testbed.terminal.words import times as often
 
@@ -54,7 +55,7 @@ def _head(timeline: Timeline, width: int) -> Iterator[str]:
     yield (
         f"{amount(len(timeline.hosts), 'host')}, {', '.join(timeline.switches) or 'no switch'}; "
         f"{show_time(timeline.start, span)} to {show_time(timeline.stop, span)}, a column is "
-        f"{span / _room(width) / 1e6:.3g} ms"
+        f"{nanoseconds(span / _room(width))}"
     )
 
 
@@ -63,7 +64,7 @@ def _tail(timeline: Timeline) -> Iterator[str]:
     if not timeline.traced:
         of_pairs = timeline.lanes_are == "queue pairs"
         what, steps = ("messages only", "queue pairs and slots") if of_pairs else ("no steps", "slots")
-        notes.append(f"{what}: a run with `--set trace=true` tells every step of {steps}")
+        notes.append(f"{what}: a run with `--set trace=true` records every step of {steps}")
     if notes:
         yield ""
     yield from (f"note: {note}" for note in notes)
@@ -150,7 +151,7 @@ def _lane(lane: Lane, timeline: Timeline, width: int) -> Iterator[str]:
         yield f"{'':12}    ~ {show_time(timeline.stop - before, span)} nothing ~"
     if len(marks) < len(lane.marks):
         yield (
-            f"{'':12}    ({len(lane.marks) - len(marks)} ordinary steps: --from, --to around {_FEW} of them tells each)"
+            f"{'':12}    ({len(lane.marks) - len(marks)} ordinary steps: --from, --to around {_FEW} of them shows each)"
         )
 
 

@@ -82,11 +82,11 @@ def test_a_run_that_did_not_exercise_it_is_unknown(good, events, why):
 @pytest.mark.parametrize(
     ("event", "fields", "text"),
     [
-        ("CnpSent", {"t": 5}, "h2 sent two CNPs within 0 ms, the interval is 20 ms"),
+        ("CnpSent", {"t": 5}, "h2 sent two CNPs within 0 s, the interval is 20.0 ms"),
         ("ShapingMeasured", {"marks": 0}, "CNPs were sent, and nothing marked a packet"),
         ("CongestionStatistics", {"cnps_received": 50}, "CNPs were received and"),
-        ("RateChanged", {"rate_bps": 10**8 + 1}, "is outside 1 to 100 Mbit/s"),
-        ("RateChanged", {"rate_bps": 999_999}, "is outside 1 to 100 Mbit/s"),
+        ("RateChanged", {"rate_bps": 10**8 + 1}, "is outside 1.00 Mbit/s to 100 Mbit/s"),
+        ("RateChanged", {"rate_bps": 999_999}, "is outside 1.00 Mbit/s to 100 Mbit/s"),
         ("RateChanged", {"rate_bps": 10**8, "cause": "cnp"}, "is no lower than before"),
         ("RateChanged", {"alpha": 1.1}, "alpha is 1.1"),
     ],

@@ -25,7 +25,7 @@ LOSS = Loss("loss", ("h1-s1",), rate=0.1)
 def test_machine_kept_up(good):
     result = judge_fidelity(good)
     assert result.verdict is PASS
-    assert "lag at most 0.20 ms" in result.detail
+    assert "lag at most 200 us" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_machine_kept_up(good):
     [
         ({"socket_drops": 3}, "h2: the kernel dropped 3 frames"),
         ({"cpu_ns": 950_000_000}, "h2: its process used 95% of a CPU"),
-        ({"lag_p99_ns": 7_500_000}, "h2: deadlines were handled 7.5 ms late"),
+        ({"lag_p99_ns": 7_500_000}, "h2: deadlines were handled 7.50 ms late"),
         ({"queue_drops": 4}, "h2: its egress queues refused 4 frames"),
-        ({"waited_ns": 100_000_000}, "h2: waited 3.3 ms for a CPU each time, the limit is 2.5 ms"),
+        ({"waited_ns": 100_000_000}, "h2: waited 3.33 ms for a CPU each time, the limit is 2.50 ms"),
     ],
 )
 def test_machine_did_not_keep_up(good, change, found):
@@ -54,7 +54,7 @@ def test_few_deadlines_are_neither_judged_nor_told(good):
     change = {"lag_p99_ns": 113_000_000, "deadlines": 19}
     result = judge_fidelity(changed(good, altered(good.history, "PlaneStatistics", change, node="h2")))
     assert result.verdict is PASS
-    assert "lag at most 0.20 ms" in result.detail
+    assert "lag at most 200 us" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_a_node_that_stood_still_where_no_reference_run_judges(good, node):
         result = judge_fidelity(_stood(good, node), OWN, twin)
         assert result.verdict is UNKNOWN
         (reason,) = result.evidence
-        assert reason.startswith(f"{node}: stood still for 0.3 ms, without a processor or in one long computation; ")
-        assert reason.endswith("the limit is 0.3 ms, 5% of the job's time")
+        assert reason.startswith(f"{node}: stood still for 330 us, without a processor or in one long computation; ")
+        assert reason.endswith("the limit is 325 us, 5% of the job's time")
     assert judge_fidelity(_stood(good, node), OWN, AGREES).verdict is PASS
     assert any("stood still" in text for text in judge_fidelity(_stood(good, node), OWN, DISAGREES).evidence)
 
@@ -220,7 +220,7 @@ def test_a_stand_still_that_harms_no_figure(good, change):
 def test_a_longer_stand_still_after_the_job_hides_none_within_it(good):
     later = (5_000_000, 12_000_000)
     stands = {"stood_ns": later[0], "stood_until_ns": later[1], "stands": (later, (330_000, 3_000_000))}
-    assert "s1: stood still for 0.3 ms" in judge_fidelity(_stood(good, **stands)).detail
+    assert "s1: stood still for 330 us" in judge_fidelity(_stood(good, **stands)).detail
     assert judge_fidelity(_stood(good, **{**stands, "stands": (later, (320_000, 3_000_000))})).verdict is PASS
 
 
@@ -232,7 +232,7 @@ def test_a_stand_still_that_a_fault_asked_for():
 def test_a_stand_still_longer_than_a_timer_counts_in_a_long_job(good):
     quick = replace(good.plan, workers=tuple(_with_timer(worker, 4) for worker in good.plan.workers))
     context = _stood(replace(good, plan=quick), stood_ns=70_000)
-    assert judge_fidelity(context).evidence[0].endswith("the limit is 0.1 ms, the shortest retransmission timer")
+    assert judge_fidelity(context).evidence[0].endswith("the limit is 65.5 us, the shortest retransmission timer")
     assert judge_fidelity(_stood(good, stood_ns=70_000)).verdict is PASS
 
 

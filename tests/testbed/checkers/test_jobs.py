@@ -210,7 +210,7 @@ def test_results_that_workers_refused_are_told_with_who_and_why() -> None:
     assert result.detail.startswith(
         "1 of 2 workers did not finish; 3 results came and were refused as bad_result (h1 1x, h2 2x), the first by h1 "
         "at "
-        "0.003 s: block 3 in slot 7; h2 sent "
+        "3 ms: block 3 in slot 7; h2 sent "
     )
     assert result.detail.endswith("the switch had summed it, h2 refused 2 results")
     assert "did not arrive" not in result.detail

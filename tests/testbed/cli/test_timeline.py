@@ -81,7 +81,7 @@ def test_a_queue_pair_that_is_not_there(run_dir: Path, capsys: pytest.CaptureFix
 def test_a_range_behind_the_end(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["timeline", str(run_dir), "--from", "20s"]) == 64
     assert capsys.readouterr().err.startswith(
-        "tb: history: --from: nothing happened so late; found 20000.000 ms; allowed: before "
+        "tb: history: --from: nothing happened so late; found 20.000 s; allowed: before "
     )
 
 

@@ -58,7 +58,7 @@ def test_a_copy_that_was_due_after_the_end_never_came() -> None:
     filter_ = link_filter(Duplicate("twice", LINK, delay_ns=2_000_000_000))
     for number in range(3):
         frame_at(filter_, number, number * 1_000_000_000)
-    why = "what it sent later was due at 3.000 s, and the run ended at 2.500 s"
+    why = "what it sent later was due at 3 s, and the run ended at 2.5 s"
     assert missed(filter_, 2_500_000_000) == {"twice": (2, why)}
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from testbed.report.junit import junit_xml
+from testbed.terminal.numbers import seconds
 from tests.support.results import REPLAY, failing_context, lossy_context, result_of
 
 TOOK_S = 1.25
@@ -26,7 +27,7 @@ def test_passing_run(tmp_path, monkeypatch):
     assert [case.get("name") for case in cases][:3] == ["run", "bit_exact", "exactly_once"]
     assert [case.get("time") for case in cases] == ["1.250"] + 9 * ["0.000"]
     assert cases[0].find("system-out").text == (
-        f"verdict pass; {result['metrics']['duration_s']:.6f} s of the run's own time"
+        f"verdict pass; {seconds(result['metrics']['duration_s'])} of the run's own time"
     )
     assert suite.find("testcase").get("classname") == "emulated.small"
     assert [(item.get("name"), item.get("value")) for item in suite.find("properties")] == [("dilation", "1")]
@@ -41,7 +42,7 @@ def test_failing_run(monkeypatch):
     assert suite.get("skipped") == "1"
     # It has a duration, though no job was completed.
     assert result["metrics"]["jct_s"] is None
-    assert f"{result['metrics']['duration_s']:.6f} s of the run's own time" in suite.find("testcase/system-out").text
+    assert f"{seconds(result['metrics']['duration_s'])} of the run's own time" in suite.find("testcase/system-out").text
     cases = {case.get("name"): case for case in suite}
     assert cases["liveness"].find("failure").get("message") == next(
         check["detail"] for check in result["checks"] if check["name"] == "liveness"

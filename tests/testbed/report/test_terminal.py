@@ -72,7 +72,7 @@ def test_timers_that_took_much_are_told_with_a_way_out(tmp_path, monkeypatch, sh
 @pytest.mark.parametrize(
     ("environment", "line"),
     [
-        ({}, "code that ran: nobody told, so speeds may be those of the Python reference"),
+        ({}, "code that ran: not recorded, so speeds may be those of the Python reference"),
         (
             {"code": "h1: native; h2: python (no cc)"},
             "code that ran: h1: native; h2: python (no cc); about 20 times slower in virtual time, with the same sums",

@@ -46,7 +46,7 @@ def test_dilation_and_twin_are_in_every_report(context: CheckContext) -> None:
     text = " ".join(plain_summary(result).split())
     assert "a second of it took 8 real seconds (dilation 8); the machine did not keep up at 2, 4" in text
     assert "not dilated: background flow bulk: the kernel's TCP and its timers" in text
-    assert "its twin in virtual time: " in text
+    assert "the same run in virtual time: " in text
     assert ", +2.0%; it took 250 ms to run" in text
     told = ElementTree.fromstring(junit_xml(result)).findall("testsuite/properties/property")
     assert {item.get("name"): item.get("value") for item in told} == {

@@ -41,9 +41,9 @@ def test_a_job_that_does_not_complete_says_so() -> None:
     [
         (
             Cost(0.5, 3.0),
-            "would have taken 3.00 s instead of 0.50 s: 6.0 times as long (both measured in virtual time).",
+            "would have taken 3.00 s instead of 500 ms: 6.0 times as long (both measured in virtual time).",
         ),
-        (Cost(0.5, None), "would not have completed; with IRN it takes 0.50 s of virtual time."),
+        (Cost(0.5, None), "would not have completed; with IRN it takes 500 ms of virtual time."),
         (Cost(None, 1.0), "did not complete, so that nothing can be said of go-back-N."),
     ],
 )

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.terminal.numbers import bits_per_second, byte_size, quantity, seconds, significant, tick, ticks
+from testbed.terminal.numbers import (
+    bits_per_second,
+    byte_size,
+    moment,
+    nanoseconds,
+    quantity,
+    seconds,
+    significant,
+    tick,
+    ticks,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +76,10 @@ def test_ticks_are_round_few_and_inside(high: float, most: int) -> None:
 def test_ticks_have_no_rounding_errors() -> None:
     assert [tick(value) for value in ticks(0.0, 0.31, 5)] == ["0", "0.1", "0.2", "0.3"]
     assert tick(25000) == "25,000"
+
+
+def test_an_instant_is_exact_without_zeros_at_the_end() -> None:
+    assert [moment(ns) for ns in (0, 338_000_000, 12_034_000_000, 33_812_512, 10**12)] == [
+        "0 s", "338 ms", "12.034 s", "33.8125 ms", "1,000 s",
+    ]  # fmt: skip
+    assert nanoseconds(33_812_512) == "33.8 ms"

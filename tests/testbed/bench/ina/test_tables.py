@@ -17,18 +17,18 @@ _JCTS = {
 }
 _TABLE = """\
 mix-2+2: vgg16 (0.25), vgg16 (0.25), resnet50 (4), resnet50 (4); 4 workers each; SW = 96 packets; medians of 2 seeds
-    M   M/SW  slots  protocol          avg JCT  spread  x ATP  x SwitchML   p95 JCT   busy  useful  collided  evicted  resent    PS in
-    8   0.08      8  atp              190.0 ms   10.5%      -        2.66  285.0 ms  84.0%    0.5%     6,251        0      36  7.22 MB
-    8   0.08      8  esa              110.0 ms   18.2%   1.75        4.63  165.0 ms  50.0%   25.0%         0       12       0  0.00 MB
-    8   0.08      8  esa equal early  125.0 ms    8.0%   1.53        4.05  187.5 ms  50.0%   25.0%         0        0       0  0.00 MB
-    8   0.08      8  esa prio ack     175.0 ms    5.7%   1.08        2.89  262.5 ms  50.0%   25.0%         0        0       0  0.00 MB
-    8   0.08      4  switchml         505.0 ms    2.0%   0.38           -  757.5 ms  50.0%   25.0%         0        0       0  0.00 MB
+    M   M/SW  slots  protocol         avg JCT  spread  x ATP  x SwitchML  p95 JCT   busy  useful  collided  evicted  resent    PS in
+    8   0.08      8  atp               190 ms   10.5%      -        2.66   285 ms  84.0%    0.5%     6,251        0      36  7.22 MB
+    8   0.08      8  esa               110 ms   18.2%   1.75        4.63   165 ms  50.0%   25.0%         0       12       0  0 bytes
+    8   0.08      8  esa equal early   125 ms    8.0%   1.53        4.05   188 ms  50.0%   25.0%         0        0       0  0 bytes
+    8   0.08      8  esa prio ack      175 ms    5.7%   1.08        2.89   262 ms  50.0%   25.0%         0        0       0  0 bytes
+    8   0.08      4  switchml          505 ms    2.0%   0.38           -   758 ms  50.0%   25.0%         0        0       0  0 bytes
 
-  960  10.00    960  atp              102.0 ms    0.0%      -        0.98  153.0 ms  84.0%    0.5%     6,251        0      36  7.22 MB
-  960  10.00    960  esa              100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0       12       0  0.00 MB
-  960  10.00    960  esa equal early  100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
-  960  10.00    960  esa prio ack     100.0 ms    0.0%   1.02        1.00  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
-  960  10.00    480  switchml         100.0 ms    0.0%   1.02           -  150.0 ms  50.0%   25.0%         0        0       0  0.00 MB
+  960  10.00    960  atp               102 ms    0.0%      -        0.98   153 ms  84.0%    0.5%     6,251        0      36  7.22 MB
+  960  10.00    960  esa               100 ms    0.0%   1.02        1.00   150 ms  50.0%   25.0%         0       12       0  0 bytes
+  960  10.00    960  esa equal early   100 ms    0.0%   1.02        1.00   150 ms  50.0%   25.0%         0        0       0  0 bytes
+  960  10.00    960  esa prio ack      100 ms    0.0%   1.02        1.00   150 ms  50.0%   25.0%         0        0       0  0 bytes
+  960  10.00    480  switchml          100 ms    0.0%   1.02           -   150 ms  50.0%   25.0%         0        0       0  0 bytes
 """  # noqa: E501
 
 

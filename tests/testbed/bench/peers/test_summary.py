@@ -10,7 +10,7 @@ from testbed.bench.peers.summary import figures_of, rows_of, table
 from tests.support.peer_samples import CASES, samples
 
 _TABLE = """\
-all-reduce of 16 MB float32 at 100 Mbit/s, multiples of M/B = 1.280 s: median of 3 (spread)
+all-reduce of 16.0 MB of float32 at 100 Mbit/s, multiples of M/B = 1.28 s: median of 3 (spread)
                  N=4, 0% loss  N=4, 1% loss  N=8, 0% loss  N=8, 1% loss
   openmpi          2.00 (20%)    2.00 (20%)    2.00 (20%)    2.00 (20%)
   ring             3.00 (20%)    3.00 (20%)    3.00 (20%)    3.00 (20%)

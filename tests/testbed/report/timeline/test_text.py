@@ -68,7 +68,7 @@ def test_a_narrow_range_tells_every_step() -> None:
 def test_what_is_left_out_is_said() -> None:
     _, _, timeline = run(LOSS, trace=True)
     text = timeline_text(select(timeline, Selection()))
-    assert "ordinary steps: --from, --to around 60 of them tells each)" in text
+    assert "ordinary steps: --from, --to around 60 of them shows each)" in text
     assert f"left out: {len(timeline.slots) - 3} slots that were open for less time (--slot N shows them)" in text
     _, _, many = run(hosts=10)
     assert "left out: 4 queue pairs with less trouble (--host NAME shows them)" in timeline_text(many)
