@@ -26,7 +26,7 @@ examples:
   sudo ./tb bench peers --quick --plot peers.svg
   ./tb bench loss --quick                 JCT over loss, by protocol and loss recovery; goes on after an interruption
   sudo ./tb bench loss --emulated
-  ./tb bench grid                         routes on the network beside their plan
+  ./tb bench grid                         routes on the network, compared with their plan
   sudo ./tb bench grid --emulated --slower 3
   ./tb bench grid --plan-only sensitivity
   ./tb bench grid --plan-only scale,growth --seeds 10

@@ -96,7 +96,7 @@ COMMANDS = {
     ),
     "cleanup": Command("testbed.cli.host", "remove what dead runs left, and nothing else"),
     "replay": Command("testbed.cli.running", "run again what a run directory holds, with the same seed"),
-    "report": Command("testbed.cli.reporting", "the page of a run anew, also of one that was killed"),
+    "report": Command("testbed.cli.reporting", "write the page of a run again, also of a run that was killed"),
     "compare": Command(
         "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
     ),

@@ -1,4 +1,4 @@
-"""`--dilation` and `--no-twin`: how slowly emulated time passes, and what the run is held beside."""
+"""`--dilation` and `--no-twin`: how slowly emulated time passes, and what the run is compared with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_dilation(parser: argparse.ArgumentParser, *, auto: bool = True) -> None:
 def add_twin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-twin", dest="twin", action="store_false",
-        help="emulated world: do not hold the figures beside those of the same plan in virtual time",
+        help="emulated world: do not compare the figures with those of the same plan in virtual time",
     )  # fmt: skip
 
 

@@ -83,5 +83,5 @@ def run_cleanup(args: argparse.Namespace) -> int:
         for item in removed:
             say(f"removed {item}")
         if not removed:
-            say("nothing of ours was left")
+            say("nothing of the testbed was left")
     return 0

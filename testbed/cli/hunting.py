@@ -19,7 +19,7 @@ def configure_hunt(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 Every schedule is a small job in virtual time with drawn faults; each is judged by all checkers. The first that breaks a
 rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same
-arguments; what other code hunted is hunted anew.
+arguments; schedules that other code hunted are hunted again.
 
 exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (the state is kept)
 

@@ -43,9 +43,8 @@ Root is needed only to install missing Debian packages, and for the default stat
         "--where",
         choices=("auto", "qemu", "host", "initial"),
         default="auto",
-        help="qemu: a stock kernel in guests; host: this kernel's rdma_rxe, in a network namespace of ours; initial: "
-        "in the "
-        "initial namespace, on a machine that is yours alone; auto: host where that works, else qemu",
+        help="qemu: a stock kernel in guests; host: this kernel's rdma_rxe, in a network namespace that tb makes; "
+        "initial: in the initial namespace, on a machine that is yours alone; auto: host where that works, else qemu",
     )
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")

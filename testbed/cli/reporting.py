@@ -1,4 +1,4 @@
-"""`tb report`: the page of a run anew, also of one that was killed."""
+"""`tb report`: writes the page of a run again, also of a run that was killed."""
 
 from __future__ import annotations
 

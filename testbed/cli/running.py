@@ -82,7 +82,9 @@ examples:
     parser.add_argument(
         "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
     )
-    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets are struck")
+    parser.add_argument(
+        "--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets the faults hit"
+    )
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",

@@ -33,7 +33,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="simulated or emulated (default: as the scenario says)")
-    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs and which packets are struck")
+    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs and which packets the faults hit")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as topology.hosts=8; may be repeated",

@@ -70,7 +70,7 @@ def _code(environment: dict[str, str]) -> Iterator[Line]:
     """What a reader of figures has to know of the code; nothing where it was the C core everywhere."""
     code, version = environment.get("code"), environment.get("host_version", "")
     if code is None:
-        yield Line("code that ran: nobody told, so speeds may be those of the Python reference", "unknown", 2)
+        yield Line("code that ran: not recorded, so speeds may be those of the Python reference", "unknown", 2)
     elif code != NATIVE:
         yield Line(f"code that ran: {slower_code(environment)}", "unknown", 2)
     if ": " in version:
@@ -290,7 +290,7 @@ def _beside(result: dict[str, Any]) -> list[Line]:
     low, high = twin["jct_s"][0], twin["jct_s"][-1]
     beside = seconds(low) if twin["runs"] == 1 else f"{seconds(low)} to {seconds(high)} in {twin['runs']} runs"
     off = "" if twin["deviation"] is None else f", {twin['deviation']:+.1%}"
-    return [Line(f"its twin in virtual time: {beside}{off}; it took {seconds(twin['took_s'])} to run", "", 2)]
+    return [Line(f"the same run in virtual time: {beside}{off}; it took {seconds(twin['took_s'])} to run", "", 2)]
 
 
 def _tenants(result: dict[str, Any]) -> list[Line]:

@@ -76,7 +76,7 @@ def summary(finished: Finished, width: int = PROSE) -> Iterator[str]:
         f"{sweep.name}: {amount(len(points), 'point')}, {amount(len(finished.rows), 'result')} of the {sweep.model} "
         "model"
     )
-    anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
+    anew = f" (of them {finished.anew:,} again, because the code changed)" if finished.anew else ""
     yield f"  computed now {computed:,}{anew}, already there {finished.reused:,}"
     for reason, count in sorted(finished.skipped.items()):
         yield f"  left out {count:,}: {reason}"

@@ -133,7 +133,7 @@ def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterato
     groups, sweep = groups_of(finished), finished.sweep
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in _verdicts(finished).items())
     yield f"{sweep.name}: {amount(len(finished.points), 'run')} at {amount(len(groups), 'point')}: {verdicts}"
-    anew = f" (of it anew, since other code had computed it, {finished.anew:,})" if finished.anew else ""
+    anew = f" (of them {finished.anew:,} again, because the code changed)" if finished.anew else ""
     yield f"  computed now {len(finished.points) - finished.reused:,}{anew}, already there {finished.reused:,}"
     for figure in sweep.figures:
         yield ""

@@ -12,13 +12,13 @@ __all__ = ["ACTIONS", "configure_lab"]
 ACTIONS = {
     "up": "make an emulated lab on this machine (--emulated)",
     "down": "remove it",
-    "list": "what the inventory holds; asks nobody",
+    "list": "what the inventory holds; connects to no host",
     "trust": "show the host keys, and record them with --yes",
     "check": "OS, interfaces, MTU, clock, disk and versions of hosts",
     "deploy": "this package and its agent to hosts",
     "status": "leases, cards and runs of hosts",
     "lease": "hosts and their cards for you alone, for --time",
-    "release": "give them back; --break: whoever has them",
+    "release": "give them back; --break: also leases of other users",
     "collect": "files of a run from hosts",
     "power-cycle": "switch hosts off and on",
     "program": "load a bitstream into a card",
@@ -72,7 +72,12 @@ examples:
         metavar="TIME",
         help="lease: how long (default: 60min)",
     )
-    parser.add_argument("--break", dest="break_", action="store_true", help="release: whoever has them; says who")
+    parser.add_argument(
+        "--break",
+        dest="break_",
+        action="store_true",
+        help="release: also a lease of another user, whose name is printed",
+    )
     parser.add_argument(
         "--bitstream", type=Path, metavar="FILE", help="program: what to load (default: as the inventory says)"
     )

@@ -30,7 +30,7 @@ its rings again, SIGUSR1 prints the statistics so far, SIGTERM ends it. docs/swi
         help="an interface; the first is port 0",
     )
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="what the program is told, as rings or jobs (default: none)"
+        "--config", type=Path, metavar="FILE", help="the configuration of the program, as rings or jobs (default: none)"
     )
 
 
@@ -44,7 +44,7 @@ FILE holds the fields of WorkerConfig (workloads/config.py); where its collectiv
 those of SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the
 endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """  # noqa: E501
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="what this worker is told")
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration of this worker")
     endpoint = parser.add_mutually_exclusive_group(required=True)
     endpoint.add_argument("--port", metavar="IFACE", help="the host's interface, for an endpoint of our own")
     endpoint.add_argument("--device", metavar="NAME", help="an RDMA device, as rxe0 or mlx5_0")

@@ -210,7 +210,7 @@ def test_cleanup_tells_what_it_removed(monkeypatch, capsys):
     assert main(["cleanup"]) == 0
     assert main(["cleanup", "--run", "r1"]) == 0
     assert asked == [None, "r1"]
-    assert capsys.readouterr().out == "nothing of ours was left\nremoved folder x\n"
+    assert capsys.readouterr().out == "nothing of the testbed was left\nremoved folder x\n"
 
 
 def test_list_shows_everything_or_one_kind(capsys):

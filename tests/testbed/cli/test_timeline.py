@@ -51,7 +51,7 @@ def test_a_picture_goes_to_a_file(run_dir: Path, tmp_path: Path, capsys: pytest.
     ("words", "text"),
     [
         (["--host", "h9"], "tb: history: --host: no such host; found 'h9'; allowed: h1, h2\n"),
-        (["--slot", "3"], ("tb: history: --slot: the history tells no slots; found 3; allowed: a run with --set "
+        (["--slot", "3"], ("tb: history: --slot: the history has no slots; found 3; allowed: a run with --set "
                           "trace=true\n")),
         (["--from", "2ms", "--to", "2ms"], ("tb: history: --to: an empty range; found 2.0000 ms; allowed: more than "
                                            "2.0000 ms\n")),

@@ -106,7 +106,7 @@ def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "code_version", lambda model: "another")
     again = run(machines(gpus="[32]"), tmp_path)
     assert (again.reused, again.anew) == (0, 24)
-    told = "  computed now 24 (of it anew, since other code had computed it, 24), already there 0"
+    told = "  computed now 24 (of them 24 again, because the code changed), already there 0"
     assert list(summary(again))[1] == told
     assert run(machines(gpus="[32]"), tmp_path).anew == 0
     assert run(machines(gpus="[64]"), tmp_path).anew == 0
