@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -14,21 +14,41 @@ from testbed.history import Record, make_record
 from testbed.runs.run import judge_scenario
 from testbed.scenario import load_scenario
 from tests.support.records import a_record
-from workloads.events import DatagramResent, Retransmission
+from workloads.events import CollectiveStarted, DatagramResent, GradientComputed, Retransmission
 from workloads.machine import Event
 
 MS = 1_000_000
 
 
-def _context(*events: tuple[int, Event], nics: Iterable[tuple[str, str]] = ()) -> CheckContext:
-    """The traffic starts at 100 ms; the job ends 100 ms later. `events`: when, and what."""
+def _worker(name: str, *, arrival_ns: int = 0, computes: str = "") -> SimpleNamespace:
+    compute = SimpleNamespace(in_stages=computes == "stages") if computes else None
+    return SimpleNamespace(name=name, workload=SimpleNamespace(arrival_ns=arrival_ns, compute=compute))
+
+
+def _context(
+    *events: tuple[int, Event], nics: Iterable[tuple[str, str]] = (), computes: str = "", more: Iterable[Record] = ()
+) -> CheckContext:
+    """The traffic starts at 100 ms; the job of h1 and h2 ends 100 ms later. `events`: when, and what, of h1."""
     history: list[Record] = [
         a_record(100 * MS, "world", "TrafficStarted"),
         a_record(200 * MS, "h1", "CollectiveCompleted", completed_ns=200 * MS),
         *(make_record(at, "h1", event) for at, event in events),
+        *more,
     ]
-    plan = SimpleNamespace(scenario=SimpleNamespace(nics=tuple(nics)))
+    groups = {1: (_worker("h1", computes=computes), _worker("h2", computes=computes))}
+    return _of(history, [groups], nics)
+
+
+def _of(
+    history: list[Record], groups: Iterable[dict[int, tuple[SimpleNamespace, ...]]], nics: Iterable[tuple[str, str]]
+) -> CheckContext:
+    parts = tuple(SimpleNamespace(groups=each) for each in groups)
+    plan = SimpleNamespace(scenario=SimpleNamespace(nics=tuple(nics)), parts=parts)
     return CheckContext(cast("object", plan), history)  # type: ignore[arg-type]
+
+
+def _started(at: int, node: str, iteration: int = 0) -> Record:
+    return make_record(at, node, CollectiveStarted(iteration, 4, 1))
 
 
 def _back(waited_ns: int | None, cause: str = "timeout") -> Event:
@@ -60,6 +80,49 @@ def test_each_time_counts_once_and_inside_the_job(events: tuple[tuple[int, Event
     assert found["timers"] == pytest.approx(seconds / 0.1)
 
 
+@pytest.mark.parametrize(
+    ("starts", "seconds"),
+    [
+        (((100, "h1"), (100, "h2")), 0.050),
+        (((100, "h1"), (130, "h2")), 0.020),
+        (((100, "h1"), (180, "h2")), 0.0),
+        (((100, "h1"), (100, "h2"), (170, "h2", 1)), 0.050),
+        (((100, "h1"), (100, "h2"), (120, "h1", 1), (140, "h2", 1)), 0.010),
+    ],
+    ids=["together", "late", "not before the wait ends", "a next iteration", "late in the second"],
+)
+def test_a_worker_that_starts_late_is_no_timer(starts: tuple[tuple[Any, ...], ...], seconds: float) -> None:
+    """h1 waits from 100 to 150 ms."""
+    started = [_started(at * MS, *rest) for at, *rest in starts]
+    found = timer_metrics(_context((150 * MS, _back(50 * MS)), more=started), 0.1)
+    assert found["timers_s"] == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("computes", "seconds"), [("layers", 0.020), ("stages", 0.050), ("", 0.050)])
+def test_a_worker_that_still_computes_is_no_timer(computes: str, seconds: float) -> None:
+    """Layers are computed whatever comes of their sums; a stage waits for the sum of the one before."""
+    computed = GradientComputed(0, 100 * MS, 100 * MS, 130 * MS)
+    more = [_started(100 * MS, "h1"), _started(100 * MS, "h2"), make_record(131 * MS, "h2", computed)]
+    found = timer_metrics(_context((150 * MS, _back(50 * MS)), computes=computes, more=more), 0.1)
+    assert found["timers_s"] == pytest.approx(seconds)
+
+
+def test_of_several_jobs_the_means_count() -> None:
+    """The first job waits 40 of 100 ms, the second one, which arrives 50 ms later, 10 of 60 ms."""
+    history: list[Record] = [
+        a_record(100 * MS, "world", "TrafficStarted"),
+        make_record(150 * MS, "h1", _resent(40 * MS)),
+        make_record(170 * MS, "h3", _resent(30 * MS)),
+        make_record(170 * MS, "h3", _resent(10 * MS)),
+        a_record(200 * MS, "h1", "CollectiveCompleted", completed_ns=200 * MS),
+        a_record(210 * MS, "h3", "CollectiveCompleted", completed_ns=210 * MS),
+    ]
+    late = {7: (_worker("h3", arrival_ns=60 * MS),)}
+    for groups in ([{1: (_worker("h1"),)}, late], [{1: (_worker("h1"),), **late}]):
+        found = timer_metrics(_of(history, groups, ()), 0.11)
+        assert found == {"timers": pytest.approx(50 / 150), "timers_s": pytest.approx(0.025)}
+
+
 def test_what_is_not_reported_is_not_known() -> None:
     nothing = {"timers": None, "timers_s": None}
     assert timer_metrics(_context((150 * MS, _resent(None))), 0.1) == nothing
@@ -79,6 +142,14 @@ def test_every_kind_of_host_reports_how_long_it_waited(name: str, changes: tuple
     metrics = judge_scenario(scenario, "")["metrics"]
     assert metrics["jct"]["timers"] is not None
     assert 0 <= metrics["jct"]["timers"] <= 1
+
+
+def test_a_straggler_is_no_timer() -> None:
+    """Timers run out again and again while hosts wait for the worker that starts 300 ms late."""
+    changes = ["capture=false", "transport.timeout=17", "transport.recovery=irn", "transport.rto_low=1ms"]
+    result = judge_scenario(load_scenario("straggler", [*changes, "transport.rto_high=4ms"], world="simulated"), "")
+    assert result["metrics"]["timeouts"] > 100
+    assert result["metrics"]["jct"]["timers"] < 0.01
 
 
 def test_a_lost_tail_costs_one_timer() -> None:
