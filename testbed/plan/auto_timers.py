@@ -12,7 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from testbed.plan.model import Plan
-from testbed.plan.paths import LinkUse, booked_shares, data_paths, most_connections, most_under_way, tenant_paths
+from testbed.plan.paths import (
+    LinkUse,
+    booked_shares,
+    data_paths,
+    most_connections,
+    most_under_way,
+    tenant_paths,
+    window_bytes,
+)
 from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
@@ -37,8 +45,8 @@ _SLOWED = 4
 _UNASKED = 64
 """packets after which an RC sender asks for an answer at the latest"""
 _LOW_TRIPS = 2
-"""RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low, but no more than `_RC_MARGIN` worst round
-trips (docs/irn.md)"""
+"""RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low, but no more than `_MARGIN` worst round
+trips, and no less than a round trip through the queues that must build up (docs/irn.md)"""
 _UNIT_NS = 4_096
 _MOST_CODE = 31
 _REAL_CODE, _REAL_RTO_NS, _REAL_LOW_NS = 15, 10_000_000, 3_000_000
@@ -75,11 +83,12 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
         code = next((code for code in range(1, _MOST_CODE) if _UNIT_NS << code >= wanted), _MOST_CODE)
         changes["timeout_code"] = max(code, _REAL_CODE if is_real else 0)
     if draft.ring_workers and given.speaks_irn:
-        low = _LOW_TRIPS * trip.empty_ns + min(_others_ns(draft, whole, trip.empty_ns), trip.queued_ns)
-        low = max(rounded_ns(low), _REAL_LOW_NS if is_real else 0)
+        calm = _LOW_TRIPS * trip.empty_ns + min(_others_ns(draft, whole, trip.empty_ns), trip.queued_ns)
+        calm = given.rto_low_ns or max(rounded_ns(calm), _REAL_LOW_NS if is_real else 0)
+        low = rounded_ns(calm + trip.slower_ns)
         low = low if given.rto_high_ns is None else min(low, given.rto_high_ns)
-        changes["rto_low_ns"] = low if given.rto_low_ns is None else given.rto_low_ns
-        high = min(changes["rto_low_ns"] * 16 // 5, _RC_MARGIN * trip.queueing_ns)
+        changes["rto_low_ns"] = given.rto_low_ns or low
+        high = max(min(calm * 16 // 5, _MARGIN * trip.queueing_ns), trip.congested_ns) + trip.slower_ns
         changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(high))
     transport = _filled(given, draft.scenario.transport, changes)
     return transport, Timers(trip, tuple(_each(given, transport, reliable=bool(draft.ring_workers))))
@@ -101,7 +110,7 @@ def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Ti
 
 
 def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:
-    topology, empty, queued = draft.scenario.topology, 0.0, 0.0
+    topology, empty, queued, built_up = draft.scenario.topology, 0.0, 0.0, 0.0
     coming, shares, full = most_under_way(whole), booked_shares(whole), _full_queues(whole)
     waits = _waits(draft) or not draft.ring_workers
     for worker, path in data_paths(draft):
@@ -114,9 +123,10 @@ def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:
             # A queue grows where more comes than leaves; where a sum waits, the whole window does.
             most = shape.queue_packets + 1 if share > 1 or waits else _UNASKED
             waiting = max(min(coming[use], most * frame), full.get(use, 0))
-            queued = max(queued, 8 * waiting * _SECOND / shape.rate_bps)
+            waits_ns = 8 * waiting * _SECOND / shape.rate_bps
+            queued, built_up = max(queued, waits_ns), max(built_up, waits_ns if share > 1 and waits else 0.0)
         empty = max(empty, way)
-    return RoundTrip(round(empty), round(queued), round(_slower_ns(draft)))
+    return RoundTrip(round(empty), round(queued), round(_slower_ns(draft)), round(built_up))
 
 
 def _waits(draft: Plan) -> bool:
@@ -144,8 +154,15 @@ def _slower_ns(draft: Plan) -> float:
     spreads = [0.0]
     for group in draft.groups.values() if _waits(draft) else ():
         earliest, latest = zip(*map(_ready_ns, group), strict=True)
-        spreads.append(max(latest) - min(earliest))
+        paces = [_window_ns(worker) for worker in group]
+        spreads.append(max(latest) - min(earliest) + max(paces) - min(paces))
     return max(spreads)
+
+
+def _window_ns(worker: HostConfig) -> float:
+    """How long it sends a window at the planned rate that is its slowest; 0: no rate is planned."""
+    slowest_bps = min((orders.rate_bps for orders in getattr(worker, "orders", ())), default=0)
+    return 8 * window_bytes(worker) * _SECOND / slowest_bps if slowest_bps else 0.0
 
 
 def _ready_ns(worker: HostConfig) -> tuple[float, float]:

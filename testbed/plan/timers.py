@@ -24,6 +24,13 @@ class RoundTrip:
     """The wait behind all that may be under way on the busiest link."""
     slower_ns: int = 0
     """The wait for the slowest worker of a sum."""
+    built_up_ns: int = 0
+    """The part of `queued_ns` on links that are sent more than their rate, where a sum waits: these queues build up
+    without any loss."""
+
+    @property
+    def congested_ns(self) -> int:
+        return self.empty_ns + self.built_up_ns if self.built_up_ns else 0
 
     @property
     def queueing_ns(self) -> int:
