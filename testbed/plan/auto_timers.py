@@ -46,7 +46,8 @@ _UNASKED = 64
 """packets after which an RC sender asks for an answer at the latest"""
 _LOW_TRIPS = 2
 """RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low, but no more than `_MARGIN` worst round
-trips, and no less than a round trip through the queues that must build up (docs/irn.md)"""
+trips; through queues that must build up no less than one; where most of the trip is such a queue, up
+to `_RC_MARGIN` (docs/irn.md)"""
 _UNIT_NS = 4_096
 _MOST_CODE = 31
 _REAL_CODE, _REAL_RTO_NS, _REAL_LOW_NS = 15, 10_000_000, 3_000_000
@@ -88,7 +89,8 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
         low = rounded_ns(calm + trip.slower_ns)
         low = low if given.rto_high_ns is None else min(low, given.rto_high_ns)
         changes["rto_low_ns"] = given.rto_low_ns or low
-        high = max(min(calm * 16 // 5, _MARGIN * trip.queueing_ns), trip.congested_ns) + trip.slower_ns
+        margin = _RC_MARGIN if trip.built_up_ns > trip.empty_ns else _MARGIN
+        high = max(min(calm * 16 // 5, margin * trip.queueing_ns), trip.congested_ns) + trip.slower_ns
         changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(high))
     transport = _filled(given, draft.scenario.transport, changes)
     return transport, Timers(trip, tuple(_each(given, transport, reliable=bool(draft.ring_workers))))

@@ -133,6 +133,8 @@ def test_rto_high_covers_queues_that_build_up_without_loss() -> None:
     trip = slow.timers.trip
     assert trip.built_up_ns == trip.queued_ns > 3.2 * _ns(slow, "rto_low")
     assert _ns(slow, "rto_high") == pytest.approx(trip.queueing_ns, rel=0.01)
+    cut = _planned("spine-leaf-trimmed")
+    assert _ns(cut, "rto_high") == pytest.approx(3 * cut.timers.trip.queueing_ns, rel=0.01)
     assert _planned("rack", "transport.recovery=irn").timers.trip.built_up_ns == 0
     # Pairs of hosts wait for nobody else, and the cap of IRN bounds what is in a queue.
     assert _planned("rabenseifner-far-lossy").timers.trip.built_up_ns == 0
