@@ -1,6 +1,6 @@
 """Built-ins at 10, 100 and 1,000 times their link rates, with selective recovery and 0.1 % loss, in virtual time:
 timers take less than 5 % of the job completion time. The test tries the highest factor, with one seed;
-`python -m tests.testbed.test_timers_at_rates` prints the table of all factors.
+`python -m tests.testbed.test_timers_at_rates` prints the table of all factors and seeds.
 
 Faults are replaced by the loss, and timers that a file sets for its faults by `auto`. Built-ins that are equal then run
 once.
@@ -9,7 +9,7 @@ once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -18,14 +18,13 @@ import pytest
 from testbed.faults.kinds.loss import Loss
 from testbed.runs.run import judge_scenario
 from testbed.scenario import builtin_names, load_scenario
-from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
-from tests.support.scaled import at_rate
+from tests.support.scaled import at_rate, lasting
 from topologies import DIRECTIONS
 
-FACTORS, LOSS, SEEDS, MOST = (10, 100, 1000), 0.001, (1,), 0.05
+FACTORS, LOSS, SEEDS, MOST = (10, 100, 1000), 0.001, (1, 2, 3), 0.05
 WITHOUT_SELECTIVE = {
     "hierarchical": "its phases have no IRN",
     "hierarchical-tencent": "its phases have no IRN",
@@ -35,42 +34,39 @@ WITHOUT_SELECTIVE = {
 }
 """collectives whose connections know go-back-N alone"""
 
-LONGER = {
-    "dlcp-ina": 2, "grid": 2, "grid-geryon": 8, "grid-goat": 8, "grid-link-down": 2, "grid-openflow": 4,
-    "grid-openflow-lossy": 4, "incast-trimmed": 10, "irn-held-spine-leaf-lossy": 10,
-    "irn-rack-spine-leaf-sprayed": 4, "irn-spine-leaf-lossy": 10, "jobs-mix": 4, "mixed-atp-rabenseifner": 5,
-    "ps-core-restarted": 10, "ps-fat-tree": 10, "ps-fat-tree-lossy": 10, "ps-spine-sum-lost": 10,
-}  # fmt: skip
-"""jobs of a few windows are so many times as large: one loss of a last packet, which only a timer finds, is more than
-a twentieth of a few windows, however short the timer. The factors were chosen for each scenario after a first run."""
+TRIPS, MOST_HOPS = 20, 50_000
+"""How long jobs are at each rate (`tests.support.scaled.lasting`), the same for all. A timer that is `auto` lasts
+three worst round trips at most. A job with n packets whose loss only a timer shows waits n x 0.1 % x 3 round trips on
+average: in 20 round trips that is less than 5 % for n < 333, a few last packets on each of the links. One wait alone
+may be up to 15 %. No job grows over 50,000 packets, counted on each link, so that the test takes minutes."""
 RACK = ("incast-trimmed",)
 """where each second packet leaves twice: what is lost again, irn-rack alone finds without a timer"""
-MISSED = {
-    "accelerator-slow": "53 %",
-    "grid": "not measured since its last change",
-    "grid-geryon": "35 % with jobs of the file's size",
-    "grid-goat": "6 % with jobs four times as large",
-    "grid-link-down": "10 %",
-    "grid-openflow-lossy": "17 % with jobs of the file's size",
-    "incast-trimmed": "7.9 %: half of all packets leave twice, over six connections that wait for each other",
-    "irn-spine-leaf-lossy": "11 %: RTO_high is three round trips of 2 ms, and a window of 64 packets takes one",
-    "irn-rack-spine-leaf-sprayed": "8.5 %: as irn-spine-leaf-lossy",
-    "jobs-64": "17 %",
-    "ps-core-restarted": "not measured since its last change",
-    "repair-ack-lost": "48 %",
-    "repair-mbr-lossy": "21 %",
-    "repair-two-jobs": "38 %",
-    "sharded-ps-lossy": "12 %",
-    "spine-leaf-ack-lost": "21 %",
-    "spine-leaf-lossy": "31 %",
-    "spine-leaf-trimmed": "73 %",
-    "straggler": "100 %",
-    "strategy-esa": "23 %",
-    "switchml-uc-lossy": "8 %",
-    "ps-fat-tree": "14 %",
-    "ps-fat-tree-lossy": "21 %",
-}
-"""built-ins that miss the aim or may miss it, with what was seen at 1,000 times the rate"""
+REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
+    "A last packet, its answer or its repetition is lost, which only a timer shows: a wait or two of 20 round trips": (
+        0.16,
+        (
+            "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-spine-leaf-lossy", "sharded-ps-lossy",
+            "irn-rack-spine-leaf-sprayed", "repair", "repair-lossy", "spine-leaf-ack-lost", "strategy-esa",
+            "switchml-uc-lossy",
+        ),
+    ),
+    "Fifteen workers under three tiers: each packet and each result passes some forty links": (
+        0.3,
+        ("ps-fat-tree", "ps-fat-tree-lossy"),
+    ),
+    "GRID halves its window at a loss: a window of one packet that is lost has nothing behind it that shows the loss": (
+        0.16,
+        ("grid", "grid-goat", "grid-link-down"),
+    ),
+    "At planned rates a worker's window takes longer than the worst queueing round trip, and rto must cover it": (
+        0.4,
+        ("grid-atp", "grid-geryon"),
+    ),
+    "Queues of eight packets cut most packets on uplinks that take a third: those leave again and again, and the "
+    "answer that asks for one is lost as well": (0.8, ("spine-leaf-trimmed",)),
+}  # fmt: skip
+"""Built-ins that cannot meet the aim, or not with this seed: why, the bound that they keep, their names."""
+BOUNDS = {name: most for most, members in REASONS.values() for name in members}
 
 
 def _selective(transport: Transport, recoveries: tuple[str, ...], best: str = "irn") -> Transport:
@@ -84,11 +80,6 @@ def _selective(transport: Transport, recoveries: tuple[str, ...], best: str = "i
     )  # fmt: skip
 
 
-def _longer(job: Job, name: str) -> Job:
-    times = LONGER.get(name, 1)
-    return replace(job, size_bytes=job.size_bytes * times, scale=max(1, job.scale // times))
-
-
 def _lossy(name: str) -> Scenario:
     scenario = load_scenario(name)
     links = tuple(link.name for link in scenario.topology.links)
@@ -100,13 +91,8 @@ def _lossy(name: str) -> Scenario:
         transport=_selective(
             scenario.transport, traits_of(scenario.job.collective).recoveries, "irn-rack" if name in RACK else "irn"
         ),
-        job=_longer(scenario.job, name), jobs=tuple(_longer(job, name) for job in scenario.jobs),
-        time_limit_ns=scenario.time_limit_ns * LONGER.get(name, 1),
         beside=tuple(
-            replace(
-                each, job=_longer(each.job, name),
-                transport=_selective(each.transport, traits_of(each.job.collective).recoveries),
-            )
+            replace(each, transport=_selective(each.transport, traits_of(each.job.collective).recoveries))
             for each in scenario.beside
         ),
         faults=(Loss("loss", links=links, directions=DIRECTIONS, rate=LOSS),),
@@ -123,43 +109,46 @@ def cases() -> dict[str, Scenario]:
     return {name: _lossy(name) for name in found.values()}
 
 
-def measured(scenario: Scenario, factor: int) -> tuple[float, str]:
-    """(share of timers over all seeds, verdicts)."""
-    waited_s, jct_s, verdicts = 0.0, 0.0, set()
-    for seed in SEEDS:
-        result = judge_scenario(replace(at_rate(scenario, factor), seed=seed), "")
-        verdicts.add(result["verdict"])
-        assert result["metrics"]["jct"]["timers"] is not None, result["checks"]
-        waited_s, jct_s = waited_s + result["metrics"]["jct"]["timers_s"], jct_s + result["metrics"]["jct_s"]
-    return waited_s / jct_s, "/".join(sorted(verdicts))
-
-
-def _cases() -> Iterator[object]:
-    for name in sorted(cases()):
-        missed = [pytest.mark.xfail(reason=MISSED[name], strict=False)] if name in MISSED else []
-        yield pytest.param(name, marks=missed)
+def measured(scenario: Scenario, factor: int, seed: int) -> tuple[float, str]:
+    """(share of timers, verdict)."""
+    result = judge_scenario(replace(lasting(at_rate(scenario, factor), TRIPS, MOST_HOPS), seed=seed), "")
+    share = result["metrics"]["jct"]["timers"]
+    assert share is not None, result["checks"]
+    return share, result["verdict"]
 
 
 @pytest.mark.minutes
-@pytest.mark.parametrize("name", _cases())
+@pytest.mark.parametrize("name", sorted(cases()))
 def test_timers_take_little(name: str) -> None:
-    share, verdicts = measured(cases()[name], max(FACTORS))
-    assert share < MOST, f"{share:.1%} at {max(FACTORS)} times the rate"
-    assert verdicts != "fail"  # what a scenario expects of its own faults may not show
+    share, verdict = measured(cases()[name], max(FACTORS), SEEDS[0])
+    assert share < BOUNDS.get(name, MOST), f"{share:.1%} at {max(FACTORS)} times the rate"
+    assert verdict != "fail"  # what a scenario expects of its own faults may not show
 
 
 def test_exceptions_are_built_in() -> None:
-    assert {*LONGER, *MISSED, *RACK} <= set(builtin_names())
+    assert {*BOUNDS, *RACK} <= set(cases())
+    assert len(BOUNDS) == sum(len(members) for _, members in REASONS.values())
     for name in WITHOUT_SELECTIVE:
         assert traits_of(load_scenario(name).job.collective).recoveries == ("gbn",)
 
 
-def _table(names: list[str]) -> Iterator[str]:
+def test_jobs_last_as_long_at_each_rate() -> None:
+    """As many round trips of 531 us at 100 Mb/s, and full queues of 128 packets, at each rate."""
+    case = cases()["ack-lost"]
+    sizes = {factor: lasting(at_rate(case, factor), TRIPS, MOST_HOPS).job.size_bytes for factor in FACTORS}
+    assert len(set(sizes.values())) == 1
+    small = load_scenario("ack-lost").job.size_bytes
+    assert sizes[10] / small == 7
+    assert lasting(at_rate(case, 10), TRIPS, 10_000).job.size_bytes == 3 * small
+
+
+def _table(factors: Sequence[int], names: Sequence[str]) -> Iterator[str]:
     for name in names or sorted(cases()):
-        shares = [measured(cases()[name], factor) for factor in FACTORS]
-        yield f"| `{name}` | " + " | ".join(f"{share:.1%}" for share, _ in shares) + f" | {shares[0][1]} |"
+        shares = [[measured(cases()[name], factor, seed)[0] for seed in SEEDS] for factor in factors]
+        yield f"| `{name}` | " + " | ".join(", ".join(f"{share:.1%}" for share in each) for each in shares) + " |"
 
 
-if __name__ == "__main__":
-    for line in _table(sys.argv[1:]):
+if __name__ == "__main__":  # [factor[,factor ...] [name ...]]
+    tried = tuple(map(int, sys.argv[1].split(","))) if sys.argv[1:] else FACTORS
+    for line in _table(tried, sys.argv[2:]):
         print(line, flush=True)
