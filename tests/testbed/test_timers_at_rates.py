@@ -46,7 +46,8 @@ REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
         0.16,
         (
             "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-spine-leaf-lossy", "sharded-ps-lossy",
-            "irn-rack-spine-leaf-sprayed", "repair", "repair-lossy", "spine-leaf-ack-lost", "strategy-esa",
+            "irn-rack-spine-leaf-sprayed", "repair", "repair-direct-lossy", "repair-lossy",
+            "repair-msr-lossy", "spine-leaf-ack-lost", "spine-leaf-boundary-lost", "strategy-esa",
             "switchml-uc-lossy",
         ),
     ),
@@ -54,12 +55,16 @@ REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
         0.3,
         ("ps-fat-tree", "ps-fat-tree-lossy"),
     ),
+    "A ring over 2 ms would carry more than 50,000 packets in 20 round trips: one wait of less than eight": (
+        0.3,
+        ("spine-leaf-ring-lossy",),
+    ),
     "GRID halves its window at a loss: a window of one packet that is lost has nothing behind it that shows the loss": (
         0.16,
         ("grid", "grid-goat", "grid-link-down"),
     ),
-    "At planned rates a worker's window takes longer than the worst queueing round trip, and rto must cover it": (
-        0.4,
+    "Not explained: whole windows of 1,024 packets run out of time at planned rates, also with a longer rto": (
+        0.45,
         ("grid-atp", "grid-geryon"),
     ),
     "Queues of eight packets cut most packets on uplinks that take a third: those leave again and again, and the "
