@@ -360,13 +360,16 @@ class SimulatedWorld:
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
             is_native = simulation.is_native
-            del simulation
+            with doing("giving memory back"):
+                del simulation
         finally:
-            for tap in taps.values():
-                tap.close()
+            with doing("closing captures"):
+                for tap in taps.values():
+                    tap.close()
         if sum(worker.workload.elements for worker in plan.workers) > _MANY_ELEMENTS:
             # Nodes hold each other. Their gradients would stay beside those that the checkers make anew.
-            gc.collect()
+            with doing("giving memory back"):
+                gc.collect()
         environment = {
             "world": self.name,
             "python": platform.python_version(),
