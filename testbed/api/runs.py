@@ -25,6 +25,7 @@ from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
 from testbed.runs.run import read_result, run_scenario
 from testbed.scenario import load_scenario
+from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,13 +135,15 @@ def run(
     out: str | Path | None = None,
     pcap: bool = False,
     on_record: Callable[[Record], None] | None = None,
+    real_limit_s: float | None = None,
 ) -> Run:
     """Run a scenario and judge it, as `tb run` does.
 
     `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`,
     `seed`: instead of the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one).
-    `on_record` hears each event as it comes, from this thread. The simulated world needs no root and runs in any
-    thread.
+    `on_record` hears each event as it comes, from this thread. `real_limit_s`: the traffic of a simulated run ends
+    after so many seconds of real time, with verdict `unknown`; None: it has no such limit. The simulated world needs no
+    root and runs in any thread.
 
     Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what
     this machine lacks) and LabError. A verdict of `fail` raises nothing: it is in the result."""
@@ -151,7 +154,13 @@ def run(
         if loaded.world == "emulated":
             require_root("the emulated world", 'world="simulated" needs no root')
         observer = None if hear is None else (lambda plan: hear)
-        return run_scenario(loaded, None if out is None else Path(out), pcap, observer).run_dir
+        if real_limit_s is not None and not (loaded.world == "simulated" and real_limit_s > 0):
+            raise ScenarioError(
+                "is no limit", file="run()", key="real_limit_s", found=f"{real_limit_s!r}, {loaded.world} world",
+                allowed="a positive number of seconds, in the simulated world",
+            )  # fmt: skip
+        folder = None if out is None else Path(out)
+        return run_scenario(loaded, folder, pcap, observer, real_limit_s=real_limit_s).run_dir
 
     run_dir = contained(make, on_record, changes)
     document = read_result(run_dir)

@@ -6,6 +6,7 @@ from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from switch_nodes.kinds import sums
 from testbed.checkers.card import counted_left
 from testbed.checkers.context import CheckContext
+from testbed.checkers.ended_early import ended_early
 from testbed.checkers.lateness import machine_to_blame
 from testbed.checkers.messages import MessageLayout, message_layout
 from testbed.faults.events import FaultStruck
@@ -44,6 +45,8 @@ def liveness(context: CheckContext) -> CheckResult:
     if not context.events(TrafficStarted, CollectiveStarted, WorkerFinished, WorkerFailed):
         return CheckResult("liveness", Verdict.UNKNOWN, "the history tells of no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
+    if (early := ended_early(context)) and not context.events(QpFailed, WorkerFailed):
+        return CheckResult("liveness", Verdict.UNKNOWN, early)
     if stalled:
         layout = message_layout(context)
         stories = [_story(context, layout, worker) for worker in stalled]

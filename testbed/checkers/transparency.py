@@ -18,7 +18,7 @@ from testbed.checkers.rules_switch import Connection, SwitchRules
 from testbed.checkers.transparency_hosts import transparency_at_hosts
 from testbed.faults.forge import PLAIN
 from testbed.faults.model import Corrupt, Duplicate, Forge, Kill, Reorder
-from testbed.history.events import TimeLimitReached
+from testbed.history.events import RealLimitReached, TimeLimitReached
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
 from testbed.terminal.words import amount, times
@@ -136,7 +136,8 @@ class _CaptureJudge:
                     sees_trims=receiver in here or not self._trims,
                 )
                 self._by_requests[requests] = self._by_answers[seat.ring.answers(seat.rank)] = rules
-        self._failed = bool(context.events(QpFailed, WorkerFailed, TimeLimitReached)) or not context.all_finished
+        ends = QpFailed, WorkerFailed, TimeLimitReached, RealLimitReached
+        self._failed = bool(context.events(*ends)) or not context.all_finished
         self.judged = [0, 0, 0]
         """frames, data packets that left, answers that left"""
 

@@ -6,13 +6,14 @@ import argparse
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
-from testbed.cli.values import hosts, seed
+from testbed.cli.values import duration, hosts, seed
 from testbed.terminal.activity import doing
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
@@ -46,6 +47,9 @@ def require_root(command: str, *, simulated_helps: bool = False) -> None:
         )
 
 
+REAL_LIMIT_S = 600.0
+"""of a run in virtual time, where the command line names none"""
+_LEAST_LIMIT_NS = 1_000_000
 _CAP_NET_RAW = 13
 """include/uapi/linux/capability.h"""
 
@@ -98,6 +102,11 @@ examples:
         help="exit code 0 when the verdict is the one that the scenario expects, 1 when it is another; junit.xml "
              "likewise",
     )  # fmt: skip
+    parser.add_argument(
+        "--real-limit", type=_real_limit, metavar="TIME",
+        help="simulated world: end the run after so much real time, as 30s or 1h, with verdict unknown; none: it may "
+             "take as long as it does (default: 10min)",
+    )  # fmt: skip
     add_dilation(parser)
     add_twin(parser)
     _add_output_options(parser)
@@ -111,6 +120,11 @@ def run_run(args: argparse.Namespace) -> int:
         require_root(f"run {args.scenario}", simulated_helps=True)
     if args.card is not None and scenario.world != "emulated":
         raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
+    if args.real_limit is not None and scenario.world != "simulated":
+        raise ScenarioError(
+            "means nothing in this world", file="tb run", key="--real-limit",
+            allowed="with --world simulated; elsewhere time_limit times the dilation is the limit",
+        )  # fmt: skip
     scenario = dilated(scenario, args.dilation, "tb run", card=args.card is not None)
     if scenario.world == "lab" or args.card is not None:
         return _run(scenario, args, _lab_world(args))
@@ -119,6 +133,25 @@ def run_run(args: argparse.Namespace) -> int:
             "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
         )
     return _run(scenario, args)
+
+
+_NO_LIMIT = "none"
+_HOURS = re.compile(r"([0-9]{1,4}(?:\.[0-9]+)?)h")
+
+
+def _real_limit(text: str) -> int | str:
+    """Raises argparse.ArgumentTypeError."""
+    hours = _HOURS.fullmatch(text)
+    if text == _NO_LIMIT:
+        return _NO_LIMIT
+    return duration(_LEAST_LIMIT_NS)(text if hours is None else f"{float(hours[1]) * 3600:.3f}s")
+
+
+def _seconds_of(limit: int | str | None) -> float | None:
+    """None: no limit."""
+    if limit is None:
+        return REAL_LIMIT_S
+    return limit / 1e9 if isinstance(limit, int) else None
 
 
 def _lab_world(args: argparse.Namespace) -> World:
@@ -142,6 +175,7 @@ def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = Non
             result = run_scenario(
                 scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=tell,
                 checks=getattr(args, "checks", ()),
+                real_limit_s=_seconds_of(getattr(args, "real_limit", None)),
             )  # fmt: skip
     else:
         # It tells its steps itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.history import Record
-from testbed.history.events import TimeLimitReached
+from testbed.history.events import RealLimitReached, TimeLimitReached
 from workloads.events import CollectiveCompleted, CollectiveStarted, WorkerFinished
 
 __all__ = ["end_of_job"]
@@ -23,6 +23,6 @@ def end_of_job(history: Sequence[Record]) -> int:
             completed = max(completed, event.completed_ns or record.t)
         elif isinstance(event, WorkerFinished):
             finished.add(record.node)
-        elif isinstance(event, TimeLimitReached):
+        elif isinstance(event, TimeLimitReached | RealLimitReached):
             return last
     return min(completed, last) if completed and began <= finished else last

@@ -20,6 +20,7 @@ __all__ = [
     "NodeStarted",
     "QueueDropped",
     "QueuesSampled",
+    "RealLimitReached",
     "ShapingMeasured",
     "TcpFlowMeasured",
     "TimeLimitReached",
@@ -72,6 +73,28 @@ class TimeLimitReached(Event):
     limit_ns: int
     unfinished: tuple[str, ...]
     """workers that had neither finished nor failed"""
+
+
+@dataclass(frozen=True, slots=True)
+class RealLimitReached(Event):
+    """A simulated run took as long by the clock on the wall as it may, and was ended."""
+
+    limit_s: float
+    """Real time that the run was allowed to take."""
+    unfinished: tuple[str, ...]
+    """Workers that had neither finished nor failed."""
+    busiest: str
+    """The node that did most in the last part of the run: frames, events and wake-ups together."""
+    frames: int
+    """Frames that this node sent in the last part."""
+    events: int
+    """Events that this node reported in the last part."""
+    wakeups: int
+    """How often the timer of this node expired in the last part."""
+    last_s: float
+    """Real time of the last part."""
+    last_ns: int
+    """Virtual time of the last part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from switch_nodes.kinds import sums
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from topologies import Node, Topology
-from topologies.routing import next_hops
+from topologies.routing import NextHops, next_hops
 from workloads.config import IrnConfig
 
 __all__ = ["irn_config", "round_trip_ns"]
@@ -30,8 +30,9 @@ def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) ->
     hosts, topology = scenario.ranks, scenario.topology
     packet = scenario.transport.path_mtu + _HEADERS
     wake = 0 if scenario.world == "simulated" else _WAKE_NS
+    hops = next_hops(topology)
     trip = max(
-        round_trip_ns(topology, own, peer, packet, wake)
+        round_trip_ns(topology, own, peer, packet, wake, hops)
         for own, peer in pairs or zip(hosts, [*hosts[1:], hosts[0]], strict=True)
     )
     low, high = scenario.transport.chosen_irn_ns
@@ -41,17 +42,20 @@ def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) ->
     return IrnConfig(low, high, fastest * covered // (packet * 8 * _SECOND) + 1, in_order=not summed)
 
 
-def round_trip_ns(topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0) -> int:
+def round_trip_ns(
+    topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0, hops: NextHops | None = None
+) -> int:
     """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it,
-    over empty queues, by the slowest of the shortest ways. Each node on the way takes `wake_ns` to act."""
+    over empty queues, by the slowest of the shortest ways. Each node on the way takes `wake_ns` to act. `hops`: those
+    of the topology, where the caller has them."""
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
-    hops = next_hops(topology)
+    ways = next_hops(topology) if hops is None else hops
 
     def rest(here: str, port: int) -> int:
         """From the link at a port of a node to the peer, and back."""
         link = next(found for number, found, _ in topology.ports(here) if number == port)
         there = link.b if link.a == here else link.a
         here_ns = 2 * (link.shape.delay_ns + wake_ns) + bits * _SECOND // link.shape.rate_bps
-        return here_ns + (0 if there == peer.name else max(rest(there, further) for further in hops[there, peer.name]))
+        return here_ns + (0 if there == peer.name else max(rest(there, further) for further in ways[there, peer.name]))
 
     return rest(own.name, next(iter(topology.ports(own.name)))[0])

@@ -10,7 +10,7 @@ from testbed.checkers.messages import message_layout
 from testbed.checkers.reference import workers_in
 from testbed.faults.events import FaultStruck
 from testbed.history import Record
-from testbed.history.events import NodeExited, TimeLimitReached, TrafficStarted
+from testbed.history.events import NodeExited, RealLimitReached, TimeLimitReached, TrafficStarted
 from testbed.plan import Plan
 from testbed.plan.time_need import time_need
 from testbed.steering.events import RulesInstalled
@@ -119,6 +119,8 @@ class Progress:
         elif isinstance(event, TimeLimitReached):
             over = record.t >= event.limit_ns
             return f"{at}the time limit is reached" if over else f"{at}nothing more can happen before the time limit"
+        elif isinstance(event, RealLimitReached):
+            return f"{at}the limit of real time is reached ({seconds(event.limit_s)})"
         return ""
 
     def _worth_a_line(self, iteration: int) -> bool:

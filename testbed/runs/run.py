@@ -86,10 +86,10 @@ def _emulated() -> World:
     return EmulatedWorld()
 
 
-def _simulated(taps: Mapping[str, MemoryTap] | None = None) -> World:
+def _simulated(taps: Mapping[str, MemoryTap] | None = None, real_limit_s: float | None = None) -> World:
     from testbed.worlds.simulated import SimulatedWorld
 
-    return SimulatedWorld(taps)
+    return SimulatedWorld(taps, real_limit_s)
 
 
 def _lab() -> World:
@@ -125,11 +125,13 @@ def run_scenario(
     twin: bool = True,
     say: Say = lambda text: None,
     checks: Sequence[str] = (),
+    real_limit_s: float | None = None,
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one
     that is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it
     already. `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the
-    run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`.
+    run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`. `real_limit_s`:
+    a simulated run ends after so much real time, with verdict unknown; None: it has no such limit.
 
     With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the
     factor, or where that changed nothing with one at which frames arrive one by one; at most three times, as long as
@@ -140,7 +142,10 @@ def run_scenario(
     what is written; ScenarioError when `out` holds files already or others could change it; and whatever the world
     raises. What was recorded until then is in the run directory, also when this process is killed.
     """
-    world, plan = world or create_world(scenario.world), plan or make_plan(scenario)
+    if world is None:
+        is_simulated = scenario.world == "simulated"
+        world = _simulated(real_limit_s=real_limit_s) if is_simulated else create_world(scenario.world)
+    plan = plan or make_plan(scenario)
     own = {name: load_checker(name) for name in checks}
     require_memory(plan)
     automatic = scenario.dilation is None and world.name == "emulated"

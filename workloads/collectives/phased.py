@@ -65,6 +65,8 @@ class PhasedCollective(Teller):
             phase = _KINDS[part.collective.kind](part, endpoint, part.workload.elements, iterations)
             self._phases.append(phase)
             self._by_qpn[part.to_successor.qpn] = self._by_qpn[part.from_predecessor.qpn] = phase
+        self._acted = list(self._phases)
+        """Phases that may have something to report: a sharded parameter server has four for each other worker."""
         self._late = [
             phase for phase, part in zip(self._phases, worker.parts, strict=True) if part.collective.receive_late_ns
         ]
@@ -105,11 +107,15 @@ class PhasedCollective(Teller):
         self._go_on(now)
 
     def on_sent(self, completion: SendCompleted, now: int) -> None:
-        self._by_qpn[completion.qpn].on_sent(completion, now)
+        phase = self._by_qpn[completion.qpn]
+        phase.on_sent(completion, now)
+        self._acted.append(phase)
         self._go_on(now)
 
     def on_received(self, completion: ReceiveCompleted, now: int) -> None:
-        self._by_qpn[completion.qpn].on_received(completion, now)
+        phase = self._by_qpn[completion.qpn]
+        phase.on_received(completion, now)
+        self._acted.append(phase)
         self._go_on(now)
 
     def get_timer(self) -> int | None:
@@ -121,6 +127,7 @@ class PhasedCollective(Teller):
     def handle_timer(self, now: int) -> None:
         for phase in self._late:
             phase.handle_timer(now)
+        self._acted += self._late
         super().handle_timer(now)
         self._go_on(now)
 
@@ -130,7 +137,8 @@ class PhasedCollective(Teller):
     def _go_on(self, now: int) -> None:
         """Tell what the phases tell, and begin the steps whose time has come."""
         while True:
-            for phase in self._phases:
+            acted, self._acted = self._acted, []
+            for phase in acted:
                 while (event := phase.next_event()) is not None:
                     self._events.append(event)
                 self.problem = self.problem or phase.problem
@@ -154,12 +162,13 @@ class PhasedCollective(Teller):
             own = slice(config.first_element, config.first_element + config.elements)
             into = self._rows[number] if number in self._rows else target[own]
             self._phases[number].start(self._iteration, source[own], into, now)
+            self._acted.append(self._phases[number])
 
     def _is_over(self) -> bool:
         """Whether the current step has given what the next one needs."""
         last = self._current + 1 == len(self._steps)
         waits = not last and self._configs[self._steps[self._current + 1][0]].waits_for_acks
-        phases = [self._phases[number] for number in self._steps[self._current]]
+        phases = (self._phases[number] for number in self._steps[self._current])
         return all(phase.idle if waits else phase.whole for phase in phases)
 
     def _buffers(self) -> tuple[Vector, Vector]:

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from workloads.config import QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event, FrameBatch
+from workloads.rc.attention import Attention, members
 from workloads.rc.compiled import can_be_compiled
 from workloads.rc.fast import FastPath, load_fast_path
 from workloads.rc.inbound import FrameReader
@@ -43,6 +44,7 @@ class RcEndpoint:
         self._by_connection: dict[tuple[bytes, bytes, int], QueuePair] = {}
         self._addresses: set[bytes] = set()
         self._order: list[QueuePair] = []
+        self._attention = Attention()
         self._turn = self._turn_packets = 0
         self._fast = self._fast_path()
 
@@ -55,7 +57,7 @@ class RcEndpoint:
         for config in configs:
             if config.qpn in self._qps:
                 raise ValueError(f"QP {config.qpn:#x} exists already")
-            qp = QueuePair(config, self._regions, self._outbox)
+            qp = QueuePair(config, self._regions, self._outbox, self._attention)
             envelope = config.envelope
             self._qps[config.qpn] = qp
             self._by_connection[envelope.dst_ip, envelope.src_ip, config.qpn] = qp
@@ -71,7 +73,7 @@ class RcEndpoint:
         elif all(map(can_be_compiled_irn, self._order)):
             fast = load_irn_fast_path()
         if fast is not None:
-            fast.set_qps(self._order)
+            fast.set_qps(self._order, self._attention)
             fast.set_regions(self._regions)
         return fast
 
@@ -162,9 +164,9 @@ class RcEndpoint:
             yield PORT, frame
 
     def _next_frame(self, now: int) -> bytes | None:
-        for qp in self._order:
-            if (frame := qp.next_answer()) is not None:
-                return frame
+        answering = self._attention.answering
+        if answering:
+            return self._order[next(members(answering))].next_answer()
         sender = self._sender(now)
         if sender is None:
             return None
@@ -177,24 +179,18 @@ class RcEndpoint:
         order, turn = self._order, self._turn
         if order and self._turn_packets < _TURN_PACKETS and order[turn].can_send(now):
             return order[turn]
-        for step in range(1, len(order) + 1):
-            index = (turn + step) % len(order)
+        for index in self._attention.requesting_from(turn + 1):
             if order[index].can_send(now):
                 self._turn, self._turn_packets = index, 0
                 return order[index]
         return None
 
     def get_timer(self) -> int | None:
-        first: int | None = None
-        for qp in self._order:
-            deadline = qp.deadline
-            if deadline is not None and (first is None or deadline < first):
-                first = deadline
-        return first
+        return self._attention.first_deadline
 
     def handle_timer(self, now: int) -> None:
-        for qp in self._order:
-            qp.on_timer(now)
+        for index in self._attention.due(now):
+            self._order[index].on_timer(now)
 
     def next_event(self) -> Event | None:
         events = self._outbox.events
@@ -222,8 +218,7 @@ class RcEndpoint:
             while batch.count < capacity and (frame := self._next_frame(now)) is not None:
                 batch.append(PORT, frame)
             return
-        for qp in self._order:
-            if qp.responder.answers:
-                fast.answer(batch, qp)
+        for index in members(self._attention.answering):
+            fast.answer(batch, self._order[index])
         while batch.count < capacity and (sender := self._sender(now)) is not None:
             self._turn_packets += fast.emit(batch, sender, _TURN_PACKETS - self._turn_packets, now)

@@ -16,6 +16,7 @@ from typing import Any
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_layout
+from workloads.rc.attention import Attention
 from workloads.rc.compiled import CompiledPair
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.message import OutMessage, SendPlan
@@ -92,6 +93,7 @@ class FastPath:
         self._accept, self._emit, self._answer = _functions(library)
         self._compiled: dict[QueuePair, CompiledPair] = {}
         self._pairs: list[tuple[CompiledPair, int]] = []
+        self.attention = Attention()
         self._contexts = bytearray(1)
         self._words = memoryview(bytearray())
         self._contexts_at = 0
@@ -99,10 +101,10 @@ class FastPath:
         self.regions_at = 0
         """`struct rc_region[region_count]`"""
 
-    def set_qps(self, qps: Sequence[QueuePair]) -> None:
+    def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
         """All queue pairs of the endpoint, each of which `can_be_compiled`. Those over IPv6 keep to the reference when
         they receive."""
-        self._compiled = {qp: CompiledPair(qp) for qp in qps}
+        self._compiled, self.attention = {qp: CompiledPair(qp) for qp in qps}, attention
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
         self._contexts = bytearray(max(1, len(plain)) * CONTEXT_BYTES)
         self._words = memoryview(self._contexts).cast("I")
@@ -145,6 +147,8 @@ class FastPath:
             closed: tuple[Responder, int, int, int] | None = None
             for pair, at in pairs:
                 acks, newest, taken, flags = _CAME.unpack_from(contexts, at + _CAME_AT)
+                if acks or taken:
+                    pair.qp.touch()
                 if acks:
                     pair.on_acks(newest, acks, now)
                 if flags & _CLOSED:
@@ -173,6 +177,7 @@ class FastPath:
         its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
         end."""
         pair, at = self._pairs[index]
+        pair.qp.touch()
         contexts, responder = self._contexts, pair.responder
         _, va, rkey, length, imm, _ = _PLACED.unpack_from(contexts, at + _PLACED_AT)
         expected, unacknowledged = _EXPECTED.unpack_from(contexts, at + _EXPECTED_AT)
@@ -234,10 +239,12 @@ class FastPath:
         )  # fmt: skip
         batch.count = row + packets
         sender.sent(message, packets, since, now)
+        qp.touch()
         return packets
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
+        qp.touch()
         fill_answers(self._answer, batch, qp)
 
 

@@ -18,6 +18,12 @@ static void log_news(struct irn_end *end, int64_t pair, int64_t kind, int64_t a,
     end->log[end->news++] = (struct irn_entry){kind, pair, a, b};
 }
 
+static struct irn_pair *touch(struct irn_end *end, int64_t index)
+{
+    end->touched[index / 64] |= (uint64_t)1 << index % 64;
+    return &end->pairs[index];
+}
+
 static uint32_t psn_of(int64_t sequence) { return (uint32_t)sequence & PSN_MASK; }
 
 static int64_t upcoming(const struct irn_pair *pair) { return is_held(pair) ? held_upcoming(pair) : irn_upcoming(pair); }
@@ -116,7 +122,7 @@ static int take(struct irn_end *end, int64_t index, const uint8_t *frame, const 
 /* irn_receiver.py: on_request */
 static enum irn_fate request(struct irn_end *end, int64_t index, const uint8_t *frame, const struct roce_view *view)
 {
-    struct irn_pair *pair = &end->pairs[index];
+    struct irn_pair *pair = touch(end, index);
     int64_t distance = psn_diff(view->psn, (uint32_t)pair->expected);
     uint32_t extension = RETH_BYTES + (view->opcode == OPCODE_WRITE_ONLY_IMM ? IMM_BYTES : 0);
     if (view->end < EXT_AT + extension + view->pad + ICRC_BYTES || distance >= IRN_BITS || pair->answers_waiting == IRN_ANSWERS)
@@ -141,7 +147,7 @@ static enum irn_fate request(struct irn_end *end, int64_t index, const uint8_t *
 /* irn_sender.py: on_answer */
 static enum irn_fate hear(struct irn_end *end, int64_t index, const uint8_t *frame, const struct roce_view *view, int64_t now)
 {
-    struct irn_pair *pair = &end->pairs[index];
+    struct irn_pair *pair = touch(end, index);
     uint32_t map_bytes = view->end - EXT_AT - ANSWER_BYTES - ICRC_BYTES;
     if ((map_bytes && !(map_bytes == IRN_MAP_BYTES && is_held(pair))) || view->pad || end->news == IRN_LOG)
         return IRN_PYTHON;
@@ -210,8 +216,9 @@ int irn_accept(struct irn_end *end, const uint8_t *frames, size_t stride, const 
 }
 
 /* The oldest answer of a pair. */
-static enum irn_fate answer(struct irn_pair *pair, uint8_t *frame, size_t room, int32_t *length)
+static enum irn_fate answer(struct irn_end *end, int64_t index, uint8_t *frame, size_t room, int32_t *length)
 {
+    struct irn_pair *pair = touch(end, index);
     enum irn_fate fate = write_answer(pair, &pair->answer[pair->first_answer], frame, room, length);
     if (fate == IRN_DONE) {
         pair->first_answer = (pair->first_answer + 1) % IRN_ANSWERS;
@@ -224,7 +231,7 @@ static enum irn_fate answer(struct irn_pair *pair, uint8_t *frame, size_t room, 
 static enum irn_fate next_request(
     struct irn_end *end, int64_t index, uint8_t *frame, size_t room, int32_t *length, int64_t now)
 {
-    struct irn_pair *pair = &end->pairs[index];
+    struct irn_pair *pair = touch(end, index);
     int64_t sequence = upcoming(pair);
     int is_again = sequence < pair->nxt;
     const struct irn_message *message = pair->message, *behind = message + pair->messages;
@@ -260,7 +267,7 @@ enum irn_fate irn_pull(struct irn_end *end, uint8_t *frame, size_t room, int32_t
 {
     for (int64_t i = 0; i < end->pair_count; i++)
         if (end->pairs[i].answers_waiting)
-            return answer(&end->pairs[i], frame, room, length);
+            return answer(end, i, frame, room, length);
     int64_t turn = end->turn, packets = end->turn_packets, tries = 0;
     if (packets >= end->turn_limit || !can_send(&end->pairs[turn])) {
         packets = 0;
@@ -291,7 +298,7 @@ int irn_emit(struct irn_end *end, uint8_t *frames, size_t stride, int32_t *lengt
 }
 
 const struct ina_field irn_end_layout[] = {
-    INA_FIELD(irn_end, pairs), INA_FIELD(irn_end, regions), INA_FIELD(irn_end, turn), INA_FIELD(irn_end, others),
+    INA_FIELD(irn_end, pairs), INA_FIELD(irn_end, regions), INA_FIELD(irn_end, touched), INA_FIELD(irn_end, turn), INA_FIELD(irn_end, others),
     INA_FIELD(irn_end, news), INA_FIELD(irn_end, log), INA_END(sizeof(struct irn_end))
 };
 

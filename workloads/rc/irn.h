@@ -138,6 +138,7 @@ struct irn_pair {
 struct irn_end {
     struct irn_pair *pairs;
     const struct rc_region *regions;
+    uint64_t *touched; /* bitmap of the pairs that changed here */
     int64_t pair_count;
     int64_t region_count;
     int64_t turn;

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from workloads.native.layout import check_layout
 from workloads.rc.answers import Answer
+from workloads.rc.attention import Attention, members
 from workloads.rc.compiled_bitmap import BITMAP_BYTES, MOST_BITS, give_bitmap, taken_bitmap
 from workloads.rc.held_compiled import HELD_BYTES, HELD_PARTS, HeldPart
 from workloads.rc.held_receiver import HeldReceiver
@@ -48,14 +49,14 @@ PAIR_BYTES = _HELD_AT + HELD_BYTES
 _STARTS, _ENDS = 1, 2
 
 # `struct irn_end`
-_END = struct.Struct("=QQ7q")
-"""pairs, regions, how many of each; turn, packets of it, their limit; others, news"""
+_END = struct.Struct("=QQQ7q")
+"""pairs, regions, touched; how many pairs and regions; turn, packets of it, their limit; others, news"""
 _ENTRY = struct.Struct("=4q")
 _NEWS = struct.Struct("=q")
 _NEWS_AT = _END.size - _NEWS.size
 END_BYTES = _END.size + _LOG * _ENTRY.size
 _TURN = struct.Struct("=2q")
-_TURN_AT = 32
+_TURN_AT = 40
 _SENT_AGAIN, _GAP, _RECEIVED, _ACKNOWLEDGED = range(1, 5)
 _COUNTED = (
     "packets_sent", "packets_retransmitted", "packets_received", "duplicates_received", "acks_sent", "acks_received",
@@ -78,7 +79,7 @@ def check_irn(library: ctypes.CDLL) -> None:
     }  # fmt: skip
     check_layout(library, "irn_pair", pair, PAIR_BYTES)
     check_layout(library, "irn_held", HELD_PARTS, HELD_BYTES)
-    end = {"pairs": 0, "regions": 8, "turn": _TURN_AT, "others": 56, "news": _NEWS_AT, "log": _END.size}
+    end = {"pairs": 0, "regions": 8, "touched": 16, "turn": _TURN_AT, "others": 64, "news": _NEWS_AT, "log": _END.size}
     check_layout(library, "irn_end", end, END_BYTES)
 
 
@@ -126,8 +127,6 @@ class _Pair:
 
     def give(self) -> bool:
         """False: it is in no state for that."""
-        if self._whole is not None and not self.qp.touched:
-            return True  # most are idle: an endpoint of 32 hosts has hundreds
         before, self._whole = self._whole, None
         memory, at, sender, receiver = self._memory, self._at, self.sender, self.receiver
         here, answers, queue = receiver.arrivals.bitmap, receiver.answers, self.qp.requester.queue
@@ -143,7 +142,6 @@ class _Pair:
             len(answers),
         )  # fmt: skip
         whole = standing, window.arrived, here, total
-        self.qp.touched = False
         if whole == before:
             self._whole = before
             return True
@@ -225,30 +223,40 @@ class _Pair:
 class IrnPairs:
     """All queue pairs of an endpoint, each of which `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
 
-    def __init__(self, qps: Sequence[QueuePair]) -> None:
+    def __init__(self, qps: Sequence[QueuePair], attention: Attention) -> None:
+        self._attention = attention
         self._memory, self._pairs_memory = bytearray(END_BYTES), bytearray(max(1, len(qps)) * PAIR_BYTES)
         self._pairs = [_Pair(qp, self._pairs_memory, i * PAIR_BYTES) for i, qp in enumerate(qps)]
+        self._touched = bytearray(8 * (1 + len(qps) // 64))
+        """Bitmap of the queue pairs that compiled code did something with, for it to set."""
         self.address, self._pairs_at = address_of(self._memory), address_of(self._pairs_memory)
+        self._touched_at = address_of(self._touched)
 
     def give(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> bool:
         """To compiled code. `regions`: address and number of `struct rc_region`. False when one is in no state for
         that."""
-        for pair in self._pairs:
-            if not pair.give():
+        for index in members(self._attention.stale):
+            if not self._give_pair(index):
                 return False
         self._give_end(regions, turn, others)
         return True
 
     def give_one(self, index: int) -> bool:
         """As `give`, to have that queue pair send and nothing else."""
-        if not self._pairs[index].give():
+        if self._attention.stale >> index & 1 and not self._give_pair(index):
             return False
         self._give_end(_NO_REGIONS, _NO_TURN, None)
         return True
 
+    def _give_pair(self, index: int) -> bool:
+        is_given = self._pairs[index].give()
+        if is_given:
+            self._attention.stale &= ~(1 << index)
+        return is_given
+
     def _give_end(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> None:
         _END.pack_into(
-            self._memory, 0, self._pairs_at, regions[0], len(self._pairs), regions[1], *turn,
+            self._memory, 0, self._pairs_at, regions[0], self._touched_at, len(self._pairs), regions[1], *turn,
             -1 if others is None else others, 0,
         )  # fmt: skip
 
@@ -285,12 +293,18 @@ class IrnPairs:
     def take_one(self, index: int) -> None:
         """Back after `give_one`."""
         self.drain()
-        self._pairs[index].take()
+        self._take_touched()
+
+    def _take_touched(self) -> None:
+        touched = int.from_bytes(self._touched, "little")
+        self._touched[:] = bytes(len(self._touched))
+        for index in members(touched):
+            self._pairs[index].take()
+        self._attention.touch(touched)
 
     def take(self) -> tuple[int, int]:
         """Back from compiled code. Returns whose turn it is, and the packets of it."""
         self.drain()
-        for pair in self._pairs:
-            pair.take()
+        self._take_touched()
         turn, packets = _TURN.unpack_from(self._memory, _TURN_AT)
         return turn, packets

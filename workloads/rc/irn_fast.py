@@ -12,6 +12,7 @@ from typing import Any
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_layout
+from workloads.rc.attention import Attention
 from workloads.rc.fast import fill_answers
 from workloads.rc.irn_compiled import IrnPairs, check_irn
 from workloads.rc.memory import MemoryRegions
@@ -52,15 +53,15 @@ class IrnFastPath:
     def __init__(self, library: ctypes.CDLL) -> None:
         self._accept, self._emit, self._answer = _functions(library)
         self._numbers: dict[QueuePair, int] = {}
-        self.pairs = IrnPairs(())
+        self.pairs = IrnPairs((), Attention())
         self._regions = b""
         self.regions = 0, 0
         """address and number of `struct rc_region`"""
 
-    def set_qps(self, qps: Sequence[QueuePair]) -> None:
+    def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
         """All queue pairs of the endpoint, each of which `can_be_compiled_irn`. Those over IPv6 keep to the reference
         when they receive."""
-        self.pairs = IrnPairs(qps)
+        self.pairs = IrnPairs(qps, attention)
         self._numbers = {qp: number for number, qp in enumerate(qps)}
 
     def set_regions(self, regions: MemoryRegions) -> None:
@@ -102,5 +103,5 @@ class IrnFastPath:
 
     def answer(self, batch: FrameBatch, qp: QueuePair) -> None:
         """Send as many answers as there are free rows."""
-        qp.touched = True
+        qp.touch()
         fill_answers(self._answer, batch, qp)

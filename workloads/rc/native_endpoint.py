@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from workloads.native.layout import check_layout
+from workloads.rc.attention import members
 from workloads.rc.fast import FastPath
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
@@ -110,6 +111,8 @@ class NativeRcEndpoint:
         """the compiled code has it"""
         self._endpoint, self._fast = endpoint, fast
         self._order = [fast.compiled(qp) for qp in endpoint.queue_pairs]
+        self._outstanding = self._full = 0
+        """Bitmaps of queue pairs: with packets to send or unacknowledged; with too many answers."""
         self._memory = bytearray(ENDPOINT_BYTES)
         self._qps = bytearray(len(self._order) * ENDPOINT_QP_BYTES)
         self._heads: list[bytearray] = []
@@ -125,13 +128,9 @@ class NativeRcEndpoint:
         """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when
         it is in no state for that."""
         memory, order, fast = self._memory, self._order, self._fast
-        sender = -1
-        for index, pair in enumerate(order):
-            outstanding = pair.qp.requester.outstanding
-            if len(pair.responder.answers) > _MOST_ANSWERS or (sender >= 0 and outstanding):
-                return False
-            if outstanding:
-                sender = index
+        if not self._is_plain():
+            return False
+        sender = self._outstanding.bit_length() - 1
         for index, pair in enumerate(order):
             self._pack_pair(pair.responder, index * ENDPOINT_QP_BYTES)
             deadline = pair.sender.deadline
@@ -157,6 +156,16 @@ class NativeRcEndpoint:
         _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
         self.held = True
         return True
+
+    def _is_plain(self) -> bool:
+        """At most one queue pair has something to send, and all answers have room."""
+        attention = self._fast.attention
+        for index in members(attention.stale):
+            bit, pair = 1 << index, self._order[index]
+            self._outstanding = self._outstanding & ~bit | (bit if pair.qp.requester.outstanding else 0)
+            self._full = self._full & ~bit | (bit if len(pair.responder.answers) > _MOST_ANSWERS else 0)
+        attention.stale = 0
+        return not self._full and not self._outstanding & (self._outstanding - 1)
 
     def tell_events(self) -> bool:
         """Tell what came about, and leave the endpoint with the compiled code. Always False: it must be taken back."""
@@ -184,6 +193,8 @@ class NativeRcEndpoint:
             _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
                 self._qps, at + _SINCE_AT
             )
+            if acks or made or left or taken or duplicates or index == self._sender:
+                pair.qp.touch()
             if index == self._sender:
                 pair.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
             elif acks:
@@ -195,4 +206,5 @@ class NativeRcEndpoint:
                 self._fast.carry_on(index, taken, placed, flags, made, duplicates)
         news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
         if news == _NEWS_ACK:
+            self._order[index].qp.touch()
             self._order[index].on_acks(distance, 1, now)

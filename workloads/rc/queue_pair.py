@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from workloads.config import QpConfig
 from workloads.events import CnpSent, CongestionStatistics, FrameRejected, RcStatistics, TrimmedCame
 from workloads.rc.answers import answer_extensions
+from workloads.rc.attention import Attention
 from workloads.rc.dcqcn import NotificationPoint, ReactionPoint
 from workloads.rc.inbound import Inbound, inbound_icrc_is_valid, inbound_is_trimmed
 from workloads.rc.memory import MemoryRegions
@@ -35,7 +36,7 @@ _CNP_TOS = 0xC2
 class QueuePair:
     """Both roles of one QP. If one half fails, so does the other."""
 
-    def __init__(self, config: QpConfig, regions: MemoryRegions, outbox: Outbox) -> None:
+    def __init__(self, config: QpConfig, regions: MemoryRegions, outbox: Outbox, attention: Attention) -> None:
         self.config = config
         self._outbox, self.counters = outbox, Counters()
         recovery = RECOVERIES[config.recovery]
@@ -48,23 +49,26 @@ class QueuePair:
         """both are None without congestion control"""
         self._notices = 0
         """CNPs that want to be sent"""
-        self.touched = True
-        """something may have changed in Python since compiled code gave it back"""
         if config.dcqcn is not None:
             self.notification = NotificationPoint(config.dcqcn.cnp_interval_ns)
             self.reaction = ReactionPoint(config.dcqcn, config.qpn, outbox)
+        self._attention, self._bit = attention, attention.add(self)
+
+    def touch(self) -> None:
+        """What it has to do may have changed. Whoever changes its halves directly calls this."""
+        self._attention.touch(self._bit)
 
     def post_send(self, request: SendRequest) -> None:
-        self.touched = True
+        self.touch()
         self.requester.post(request)
 
     def post_receive(self, request: ReceiveRequest) -> None:
-        self.touched = True
+        self.touch()
         self.responder.post_receive(request)
 
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""
-        self.touched = True
+        self.touch()
         if self.config.trimming and packet.opcode in _RC_REQUESTS and inbound_is_trimmed(packet):
             self._on_trimmed(packet, now)
         elif not inbound_icrc_is_valid(packet):
@@ -98,15 +102,20 @@ class QueuePair:
             self._notices += 1
             self._outbox.events.append(CnpSent(self.config.qpn, packet.psn))
 
+    @property
+    def has_answer(self) -> bool:
+        return self._notices > 0 or bool(self.responder.answers)
+
     def next_answer(self) -> bytes | None:
         """The next CNP or answer frame, which has then left."""
+        self.touch()
         if self._notices:
             self._notices -= 1
             return self._cnp()
         answers = self.responder.answers
         if not answers:
             return None
-        self.touched, answer = True, answers.popleft()
+        answer = answers.popleft()
         opcode, extensions = answer_extensions(answer)
         return self.writer.write(opcode, answer.psn, False, extensions, answer.payload)
 
@@ -115,6 +124,11 @@ class QueuePair:
         bth = Bth(Opcode.CNP, self.config.peer_qpn, 0, becn=1)
         payload = bytes(OPCODES[Opcode.CNP].trailer_bytes)
         return encode_packet(Packet(replace(self.config.envelope, tos=_CNP_TOS), bth, payload))
+
+    @property
+    def has_request(self) -> bool:
+        """A request may leave as far as congestion control allows it."""
+        return self.requester.can_send
 
     def can_send(self, now: int) -> bool:
         """A request may leave now."""
@@ -131,7 +145,8 @@ class QueuePair:
 
     def next_request(self, now: int) -> bytes | None:
         """The next request frame, which has then left."""
-        self.touched, packet = True, self.requester.next_packet(now)
+        self.touch()
+        packet = self.requester.next_packet(now)
         if packet is None:
             return None
         frame = self.writer.write(packet.opcode, packet.psn, packet.ack_req, packet.extensions, packet.payload)
@@ -140,8 +155,7 @@ class QueuePair:
         return frame
 
     def on_timer(self, now: int) -> None:
-        deadline = self.deadline
-        self.touched |= deadline is not None and deadline <= now
+        self.touch()
         if self.reaction is not None:
             self.reaction.on_timer(now)
         self.requester.on_timer(now)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.history import Record
-from testbed.history.events import NodeExited, TimeLimitReached
+from testbed.history.events import NodeExited, RealLimitReached, TimeLimitReached
 from testbed.report.timeline.dispatch import RecordReader, reads
 from testbed.report.timeline.model import Lane, Mark, Span
 from testbed.report.timeline.naming import Names
@@ -211,6 +211,11 @@ class QpReader(RecordReader):
     def _time_limit_reached(self, record: Record[TimeLimitReached]) -> None:
         who = ", ".join(record.event.unfinished)
         self._faults.marks.append(Mark(record.t, "fail", "time limit", detail=f"unfinished: {who}"))
+
+    @reads(RealLimitReached)
+    def _real_limit_reached(self, record: Record[RealLimitReached]) -> None:
+        who = ", ".join(record.event.unfinished)
+        self._faults.marks.append(Mark(record.t, "fail", "limit of real time", detail=f"unfinished: {who}"))
 
     @reads(FaultStruck)
     def _fault_struck(self, record: Record[FaultStruck]) -> None:

@@ -56,6 +56,8 @@ class Node:
         self.alive, self.paused = True, False
         self._frames_in = self._bytes_in = self._overflows = 0
         self._wakes, self._told = WakeWatch(), 0
+        self.wakeups = 0
+        """How often its timer expired."""
 
     def attach(self, port: int, wire: Wire) -> None:
         """A wire that leaves from `port`."""
@@ -179,6 +181,7 @@ class Node:
             stuck = self._wakes.woke(self._agenda.now, self._told + self.frames_out)
             if stuck:
                 self._is_stuck(stuck)
+            self.wakeups += 1
             self.machine.handle_timer(self._agenda.now)
             self.settle()
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import platform
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
@@ -42,6 +43,7 @@ from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
 from testbed.worlds.simulated.nodes import FinishingMachine, Node
+from testbed.worlds.simulated.reallimit import RealLimit
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
@@ -71,7 +73,8 @@ make_worker = create_host
 class Simulation:
     """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
     name. `native=False` keeps the compiled loop out (the reference run of tests). `sample_ns`: the first interval at
-    which queues, slots and marks are told; 0: never. Looking changes nothing."""
+    which queues, slots and marks are told; 0: never. Looking changes nothing. `real_limit_s`: after so much real time
+    the run ends, wherever it is; None: never."""
 
     def __init__(
         self,
@@ -83,6 +86,7 @@ class Simulation:
         *,
         native: bool = True,
         sample_ns: int = 0,
+        real_limit_s: float | None = None,
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
@@ -129,7 +133,10 @@ class Simulation:
         self._open = set(self._workers)
         """workers that may still get somewhere"""
         self._told = 0
+        self._told_by = Counter[str]()
+        """Events of each node."""
         self._circling = CirclingWatch(scenario.topology, self.nodes, lambda: self._told)
+        self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
 
     @property
     def is_native(self) -> bool:
@@ -146,7 +153,7 @@ class Simulation:
         return State(f"{seconds(self.agenda.reached / 1e9)} of virtual time, {self.packet_hops:,} packet hops")
 
     def run(self) -> None:
-        """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
+        """Until every worker has finished, failed or died, or nothing more can happen, or a limit of time."""
         self.start()
         self.advance(self._plan.scenario.time_limit_ns, lambda: self._open)
         self.finish()
@@ -165,27 +172,32 @@ class Simulation:
             self.agenda.at(0, self._actors[name], lambda started: started.start(), node)
 
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
-        """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start). Raises
-        Livelock, or ProgramFailed, for a node that does not come to an end."""
-        circling, agenda = self._circling, self.agenda
+        """Go on while `goes_on()`. False, and recorded: nothing more can happen by `limit` (ns since the start), or the
+        limit of real time is over. Raises Livelock, or ProgramFailed, for a node that does not come to an end."""
+        circling, agenda, real = self._circling, self.agenda, self._real_limit
 
         def going() -> object:
             circling.step(agenda.now)
-            return goes_on()
+            return goes_on() if real.step(agenda.now) else False
 
         sampler = self._sampler
         while sampler is not None and sampler.due_ns < limit:
             if self.agenda.run(sampler.due_ns, going):
-                return True
+                return self._went_on()
             following = self.agenda.next_time()
             if following is None:
                 break
             self._sample(sampler.due_ns, sampler.interval_ns)
             sampler.looked(following)
         if self.agenda.run(limit, going):
-            return True
+            return self._went_on()
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False
+
+    def _went_on(self) -> bool:
+        if self._real_limit.is_over:
+            self._tell("world", self._real_limit.event(self.unfinished))
+        return not self._real_limit.is_over
 
     def _sample(self, now: int, every_ns: int) -> None:
         """Tell what waits, what is held and what was marked, between two appointments."""
@@ -276,6 +288,7 @@ class Simulation:
     def _tell(self, node: str, event: Event) -> None:
         self._on_record(make_record(self.agenda.now, node, event))
         self._told += 1
+        self._told_by[node] += 1
         if type(event) not in _OF_LIVES:
             return
         match event:
@@ -306,10 +319,11 @@ class SimulatedWorld:
 
     name = "simulated"
 
-    def __init__(self, taps: Mapping[str, Tap] | None = None) -> None:
+    def __init__(self, taps: Mapping[str, Tap] | None = None, real_limit_s: float | None = None) -> None:
         """`taps`: what hears what switches see, by name, instead of files in the run directory. Code of the
-        user's own runs in a process of its own, and leaves files all the same."""
-        self._taps = taps
+        user's own runs in a process of its own, and leaves files all the same. `real_limit_s`: of a run by the clock on
+        the wall; None: it may take as long as it does."""
+        self._taps, self._real_limit_s = taps, real_limit_s
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Two runs of one plan tell the same records in the same order. Nothing but captures is made.
@@ -341,17 +355,21 @@ class SimulatedWorld:
         try:
             with blame(plan.scenario.job.collective, "protocol"):
                 with must_answer(), doing(f"setting up {len(plan.scenario.topology.nodes):,} nodes"):
-                    simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
+                    sample_ns = sample_interval_ns(plan)
+                    simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
             is_native = simulation.is_native
-            del simulation
+            with doing("giving memory back"):
+                del simulation
         finally:
-            for tap in taps.values():
-                tap.close()
+            with doing("closing captures"):
+                for tap in taps.values():
+                    tap.close()
         if sum(worker.workload.elements for worker in plan.workers) > _MANY_ELEMENTS:
             # Nodes hold each other. Their gradients would stay beside those that the checkers make anew.
-            gc.collect()
+            with doing("giving memory back"):
+                gc.collect()
         environment = {
             "world": self.name,
             "python": platform.python_version(),

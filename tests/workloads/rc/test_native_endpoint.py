@@ -68,6 +68,7 @@ def test_too_many_answers_wait() -> None:
     assert held.offer(None)
     held.take_back(0)
     answers.append(Answer(5, 0x1F, 3))
+    end.queue_pairs[1].touch()
     assert not held.offer(None)
 
 

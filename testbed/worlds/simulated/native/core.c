@@ -326,7 +326,7 @@ enum why sim_run(struct sim_core *core, int64_t limit)
     for (int32_t stages = 0;; stages++) {
         if (core->broken)
             return WHY_NO_MEMORY;
-        if (stages == MOST_STAGES) /* half a second, about */
+        if (stages == MOST_STAGES) /* milliseconds; more where hosts have hundreds of queue pairs */
             return WHY_AIR;
         switch (core->stage) {
         case STAGE_NONE:
