@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from switch_nodes.own_program import accused
-from testbed.worlds.simulated.nodes import Node
+from testbed.worlds.simulated.node import Node
 from topologies import Topology
 from workloads.livelock import Livelock
 

@@ -38,10 +38,11 @@ from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
 from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
-from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
@@ -148,7 +149,7 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or the time limit."""
         self.start()
-        self.advance(self._plan.scenario.time_limit_ns, lambda: self._open)
+        self.advance(self._plan.scenario.time_limit_ns, self._open.__len__)
         self.finish()
 
     @property
@@ -235,7 +236,7 @@ class Simulation:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
                 wire = wire_type(self.agenda, actor, link.shape)
-                wire.deliver = partial(self.nodes[receiver].arrive, in_port)
+                wire.leads_to(self.nodes[receiver], in_port)
                 wire.link, wire.direction = link.name, str(direction)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.agenda import Actor, Agenda
 from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
@@ -58,6 +58,9 @@ class NativeAgenda(Agenda):
         number = self._numbers = self._numbers + 1
         self._actions[number] = action, argument
         self._at(self.pointer, time, actor, number)
+
+    def appoint(self, time: int, number: int, actor: Actor, what: int, argument: Any) -> None:
+        self.at(time, number, lambda _: actor.act(what, argument))
 
     @property
     def reached(self) -> int:
