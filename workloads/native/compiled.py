@@ -1,13 +1,12 @@
-"""Compiles the modules of `MODULES` with Cython 3 from their Python source, and lets imports find what was made.
+"""Modules that are compiled with Cython 3 from their Python source, and how imports find them.
 
 A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name. What is compiled is a
-unit: all modules, or none, since they share types. The folder is `build/compiled` of a checkout, else that of the
-user's cache; a module is made again when its source, a `.pxd` that it needs, a C header or the flags changed. A wheel
-has the extension modules beside the sources (`setup.py`).
+unit: all modules, or none, since they share types. `workloads.native.compiling` makes them; nothing is made by an
+import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a file has a digest of
+all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
 
 `INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
 further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
-`python -m workloads.native.compiled` builds what is missing; nothing is built by an import.
 """
 
 from __future__ import annotations
@@ -18,11 +17,9 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -31,17 +28,21 @@ from workloads.native.build import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
 __all__ = [
-    "C_SOURCES",
     "FLAGS",
-    "INCLUDES",
     "LINKED",
     "MODULES",
     "SHARED",
+    "SUFFIX",
+    "compiled_folders",
     "compiled_status",
+    "compiler",
     "deflate",
+    "digests",
+    "directives",
     "find_compiled",
     "install",
-    "translation",
+    "obstacle",
+    "source_of",
 ]
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -67,9 +68,6 @@ MODULES = (
 """Data only: nothing is imported from above."""
 SHARED = "workloads.native.shared_utility"
 """what Cython needs for arrays in memory, once for all of them; it has no source"""
-C_SOURCES = {"testbed.faults.gate": ("testbed/faults/filter.c",)}
-"""C files that a module is linked with"""
-INCLUDES = ("workloads", "workloads/native", "testbed/faults")
 _HEADERS = (
     "workloads/kernels.h", "workloads/native/crc.h", "workloads/native/layout.h", "workloads/native/roce.h",
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
@@ -83,12 +81,10 @@ FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-
           "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
 LINKED = ("-lz",)
 _DEFLATE_HEADERS = (Path("/usr/include/libdeflate.h"), Path("/usr/local/include/libdeflate.h"))
-_SUFFIX = EXTENSION_SUFFIXES[0]
-_SECONDS = 600
-_LACKS_SOMETHING, _BROKEN = 3, 70
+SUFFIX = EXTENSION_SUFFIXES[0]
 
 
-def _source(module: str, suffix: str = ".py") -> Path:
+def source_of(module: str, suffix: str = ".py") -> Path:
     return _ROOT / (module.replace(".", "/") + suffix)
 
 
@@ -98,21 +94,21 @@ def deflate() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (("-DINA_LIBDEFLATE",), ("-ldeflate",)) if found else ((), ())
 
 
-def _directives() -> tuple[str, ...]:
+def directives() -> tuple[str, ...]:
     return (*_DIRECTIVES, *shlex.split(os.environ.get("INA_CYTHON", "")))
 
 
-def _digests() -> dict[str, str]:
+def digests() -> dict[str, str]:
     """By module, the shared one among them: of everything that decides what comes out."""
     flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
-    shared = hashlib.sha256(repr((flags, _directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
+    shared = hashlib.sha256(repr((flags, directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
     texts: dict[Path, bytes] = {}
     found = {SHARED: shared.hexdigest()[:16]}
     for name in _HEADERS:
         shared.update((_ROOT / name).read_bytes())
     for module in MODULES:
         own = shared.copy()
-        for path in (_source(module), *sorted(_types(module, texts))):
+        for path in (source_of(module), *sorted(_types(module, texts))):
             own.update(path.name.encode() + (texts.get(path) or path.read_bytes()))
         found[module] = own.hexdigest()[:16]
     return found
@@ -120,7 +116,7 @@ def _digests() -> dict[str, str]:
 
 def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
     """The `.pxd` of a module and those that it cimports; `texts` are read once."""
-    found, open_paths = set[Path](), [_source(module, ".pxd")]
+    found, open_paths = set[Path](), [source_of(module, ".pxd")]
     while open_paths:
         path = open_paths.pop()
         if path in found or not path.exists():
@@ -128,26 +124,27 @@ def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
         found.add(path)
         text = texts.setdefault(path, path.read_bytes())
         open_paths += [
-            _source(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)
+            source_of(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)
         ]
     return found
 
 
-def _folders() -> list[Path]:
+def compiled_folders() -> list[Path]:
+    """Where builds may lie."""
     return [folder.with_name("compiled") for folder in cache_folders()]
 
 
 def find_compiled() -> dict[str, Path]:
     """The extension of each module; empty where not all of them are there."""
-    beside = {module: _source(module, _SUFFIX) for module in (*MODULES, SHARED)}
+    beside = {module: source_of(module, SUFFIX) for module in (*MODULES, SHARED)}
     if all(path.exists() for path in beside.values()):
         return beside
     try:
-        digests = _digests()
+        made = digests()
     except OSError:
         return {}
-    for folder in _folders():
-        found = {module: folder / f"{module}-{digest}{_SUFFIX}" for module, digest in digests.items()}
+    for folder in compiled_folders():
+        found = {module: folder / f"{module}-{digest}{SUFFIX}" for module, digest in made.items()}
         if all(path.exists() for path in found.values()) and distrust(folder) is None:
             return found if all(distrust(path) is None for path in found.values()) else {}
     return {}
@@ -164,7 +161,7 @@ class _Finder:
             return None
         extension = self.found.get(name)
         if extension is None:
-            source = str(_source(name))
+            source = str(source_of(name))
             return importlib.util.spec_from_file_location(name, source, loader=SourceFileLoader(name, source))
         loader = ExtensionFileLoader(name, str(extension))
         return importlib.util.spec_from_file_location(name, str(extension), loader=loader)
@@ -184,94 +181,23 @@ def compiled_status() -> NativeStatus:
         return NativeStatus(False, "switched off by INA_NATIVE=0")
     found = next((finder.found for finder in sys.meta_path if isinstance(finder, _Finder)), {})
     if not found:
-        return NativeStatus(False, "not built; python -m workloads.native.compiled builds it where a C compiler is")
+        return NativeStatus(False, obstacle() or "compiled modules are not built; python -m workloads.native.compiling")
     return NativeStatus(True, str(next(iter(found.values())).parent))
 
 
-class _Failed(Exception):
-    """What a compiler said."""
-
-
-def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    if done.returncode:
-        raise _Failed(f"{shlex.join(command)}\n{done.stdout}{done.stderr}")
-
-
-def translation(module: str, made: Path) -> list[str]:
-    """Arguments of Cython, which makes the C file of a module."""
-    if module == SHARED:
-        return [f"--generate-shared={made}"]
-    directives = [word for directive in _directives() for word in ("-X", directive)]
-    return [
-        "-3", *directives, "--shared", SHARED, "--module-name", module, "-I", str(_ROOT), "-o", str(made),
-        str(_source(module)),
-    ]  # fmt: skip
-
-
-def _make(module: str, digest: str, folder: Path, compiler: Sequence[str]) -> None:
-    path = folder / f"{module}-{digest}{_SUFFIX}"
-    if path.exists():
-        return
-    scratch = folder / f".{module}-{digest}-{os.getpid()}{_SUFFIX}"
-    made = folder / f"{module.rpartition('.')[2]}.{digest}" / f"{module.rpartition('.')[2]}.c"
-    made.parent.mkdir(exist_ok=True)
-    _run([sys.executable, "-m", "cython", *translation(module, made)])
-    flags, libraries = deflate()
-    own = shlex.split(os.environ.get("INA_NATIVE_FLAGS", ""))
-    includes = [f"-I{_ROOT / name}" for name in INCLUDES] + [f"-I{sysconfig.get_paths()['include']}"]
-    sources = [str(made), *(str(_ROOT / name) for name in C_SOURCES.get(module, ()))]
-    _run([*compiler, "-shared", *FLAGS, *flags, *own, *includes, "-o", str(scratch), *sources, *LINKED, *libraries])
-    os.chmod(scratch, 0o755)
-    os.replace(scratch, path)
-    shutil.rmtree(made.parent)
-
-
-def build() -> NativeStatus:
-    """What is missing, in the first folder that can be written."""
-    if os.environ.get("INA_NATIVE") == "0":
-        return NativeStatus(False, "switched off by INA_NATIVE=0")
-    if find_compiled():
-        return NativeStatus(True, str(next(iter(find_compiled().values())).parent))
+def compiler() -> list[str] | None:
+    """That of `CC`, else the first one in PATH."""
     wanted = os.environ.get("CC")
     candidates = [shlex.split(wanted)] if wanted else [[name] for name in ("gcc", "cc", "clang")]
-    compiler = next((words for words in candidates if shutil.which(words[0])), None)
-    if compiler is None:
-        return NativeStatus(False, "no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev")
+    return next((words for words in candidates if shutil.which(words[0])), None)
+
+
+def obstacle() -> str:
+    """Why this machine cannot build; empty: it can."""
+    if compiler() is None:
+        return "no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev"
     if importlib.util.find_spec("Cython") is None:
-        return NativeStatus(False, "Cython is not installed; pip install cython")
+        return "Cython is not installed; pip install cython"
     if not Path(sysconfig.get_paths()["include"], "Python.h").exists():
-        return NativeStatus(False, "no Python.h; apt-get install python3-dev")
-    problem = "no folder to build in"
-    for folder in _folders():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problem = f"cannot write {folder}: {error.strerror}"
-            continue
-        if (distrusted := distrust(folder)) is not None:
-            problem = f"others could change what is built in {folder}: {distrusted}"
-            continue
-        try:
-            with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-                made = [pool.submit(_make, module, digest, folder, compiler) for module, digest in _digests().items()]
-                for each in made:
-                    each.result()
-        except (OSError, _Failed, subprocess.TimeoutExpired) as error:
-            return NativeStatus(False, f"cannot be built in {folder}", failed=True, output=str(error)[-3000:])
-        return NativeStatus(True, str(folder))
-    return NativeStatus(False, problem, failed=True)
-
-
-def main() -> int:
-    """0 also where there is no compiler: the interpreted source is a complete system."""
-    status = build()
-    if status.failed:
-        print(f"compiled modules: {status.detail}\n{status.output}".rstrip())
-        return _BROKEN
-    print(f"compiled modules: {status.detail if status.available else 'Python source, ' + status.detail}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return "no Python.h; apt-get install python3-dev"
+    return ""

@@ -17,6 +17,7 @@ cdef class Node(Station):
     cdef public object _backlog
     cdef public bint alive, paused, _by_verbs
     cdef public long long _frames_in, _bytes_in, _overflows, _told
+    cdef public long long _most_at_once, _most_told
     cdef object _wakes
 
     cpdef attach(self, Py_ssize_t port, Wire wire)

@@ -14,7 +14,8 @@ from switch_nodes.own_program import accused
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.wire import Station, Wire
-from workloads.livelock import MOST_TOLD_BY_HOST, Livelock, WakeWatch
+from workloads import livelock
+from workloads.livelock import Livelock, WakeWatch
 from workloads.machine import Event
 from workloads.quick import Quick, quick_of
 
@@ -38,7 +39,6 @@ class Node(Station):
     user's, else Livelock."""
 
     is_host = True
-    most_told = MOST_TOLD_BY_HOST
 
     def __init__(self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell) -> None:
         self.name = name
@@ -54,6 +54,8 @@ class Node(Station):
         self.alive, self.paused = True, False
         self._frames_in = self._bytes_in = self._overflows = 0
         self._wakes, self._told = WakeWatch(), 0
+        self._most_at_once = livelock.MOST_AT_ONCE
+        self._most_told = livelock.MOST_TOLD_BY_HOST if self.is_host else self._most_at_once
 
     @property
     def machine(self) -> FinishingMachine:
@@ -166,7 +168,7 @@ class Node(Station):
         while (event := self.machine.next_event()) is not None:
             self._hear(event)
             told += 1
-            if told >= self.most_told:
+            if told >= self._most_told:
                 self._is_stuck(f"it reported {told:,} events in a row at {self._agenda.now} ns")
         self._told += told
 

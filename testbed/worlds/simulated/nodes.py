@@ -16,7 +16,6 @@ from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.node import Node, Tell
 from testbed.worlds.simulated.wire import Wire
-from workloads.livelock import MOST_AT_ONCE
 from workloads.machine import Buffer, Event, FrameBatch
 
 __all__ = ["HostNode", "SwitchNode"]
@@ -51,7 +50,7 @@ class HostNode(Node):
                 self._arm()  # what leaves may start a timer
                 return bytes(frame)
             self.wires[port].send(bytes(frame))
-            if number >= MOST_AT_ONCE:
+            if number >= self._most_at_once:
                 self._is_stuck(f"it gave out {number:,} frames in a row at {self._agenda.now} ns")
         return None
 
@@ -64,7 +63,6 @@ class SwitchNode(Node):
     """Everything that its program gives out goes through the port's filter into the port's queue."""
 
     is_host = False
-    most_told = MOST_AT_ONCE
 
     def __init__(
         self,
@@ -197,7 +195,7 @@ class SwitchNode(Node):
                 self._depart(port, bytes(frame))
             return
         for number, (port, frame) in enumerate(self.machine.frames_to_send(self._agenda.now)):
-            if number >= MOST_AT_ONCE:
+            if number >= self._most_at_once:
                 self._is_stuck(f"it gave out {number:,} frames in a row at {self._agenda.now} ns")
             self._depart(port, bytes(frame))
 

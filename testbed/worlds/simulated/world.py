@@ -51,6 +51,7 @@ from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.hosts import create_host
 from workloads.machine import Event
+from workloads.native.compiled import compiled_status
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_taps", "make_worker", "simulate"]
 
@@ -133,9 +134,12 @@ class Simulation:
         self._circling = CirclingWatch(scenario.topology, self.nodes, lambda: self._told)
 
     @property
-    def is_native(self) -> bool:
-        """Whether the compiled loop runs it: where it can be built, and knows all that the plan asks for."""
-        return isinstance(self.agenda, NativeAgenda)
+    def event_loop(self) -> str:
+        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for; else
+        `compiled` or `python`, the loop whose source is Python."""
+        if isinstance(self.agenda, NativeAgenda):
+            return "native"
+        return "compiled" if compiled_status().available else "python"
 
     @property
     def packet_hops(self) -> int:
@@ -345,7 +349,7 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_interval_ns(plan))
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
-            is_native = simulation.is_native
+            event_loop = simulation.event_loop
             del simulation
         finally:
             for tap in taps.values():
@@ -357,7 +361,7 @@ class SimulatedWorld:
             "world": self.name,
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "event_loop": "native" if is_native else "python",
+            "event_loop": event_loop,
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in files.values()), environment=environment)
