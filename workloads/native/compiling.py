@@ -49,16 +49,19 @@ class _Failed(Exception):
     """What a compiler said."""
 
 
+class _Lacking(Exception):
+    """What this machine does not have."""
+
+
 def build() -> NativeStatus:
     """What is missing, in the first folder that can be written."""
     if os.environ.get("INA_NATIVE") == "0":
         return NativeStatus(False, "switched off by INA_NATIVE=0")
-    if found := find_compiled():
-        return NativeStatus(True, str(next(iter(found.values())).parent))
-    if lacking := obstacle():
-        return NativeStatus(False, lacking)
-    problem = "no folder to build in"
-    for folder in compiled_folders():
+    problem, folders = "no folder to build in", compiled_folders()
+    places = {path.parent for path in find_compiled().values()}
+    if places and not places <= set(folders):
+        return NativeStatus(True, "next to the sources")
+    for folder in folders:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -72,6 +75,8 @@ def build() -> NativeStatus:
                 made = [pool.submit(_make, module, digest, folder) for module, digest in digests().items()]
                 for each in made:
                     each.result()
+        except _Lacking as error:
+            return NativeStatus(False, str(error))
         except (OSError, _Failed, subprocess.TimeoutExpired) as error:
             return NativeStatus(False, f"cannot be built in {folder}", failed=True, output=str(error)[-3000:])
         return NativeStatus(True, str(folder))
@@ -87,6 +92,8 @@ def _make(module: str, digest: str, folder: Path) -> None:
         if other.exists() and distrust(other) is None and distrust(other.parent) is None:
             _put(other, path)
             return
+    if lacking := obstacle():
+        raise _Lacking(lacking)
     scratch = folder / f".{module}-{digest}-{os.getpid()}"
     scratch.mkdir(exist_ok=True)
     try:
