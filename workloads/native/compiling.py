@@ -84,27 +84,24 @@ def build() -> NativeStatus:
 
 
 def _make(module: str, digest: str, folder: Path) -> None:
+    """In this folder, and in the others for those who build next."""
     path = folder / f"{module}-{digest}{SUFFIX}"
-    if path.exists():
-        return
     others = [other / path.name for other in compiled_folders() if other != folder]
-    for other in others:
-        if other.exists() and distrust(other) is None and distrust(other.parent) is None:
-            _put(other, path)
-            return
-    if lacking := obstacle():
-        raise _Lacking(lacking)
-    scratch = folder / f".{module}-{digest}-{os.getpid()}"
-    scratch.mkdir(exist_ok=True)
-    try:
-        _put(_compile(module, scratch), path)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    if not path.exists():
+        made = next((other for other in others if other.exists() and _is_trusted(other)), None)
+        if made is None:
+            _compile(module, path)
+        else:
+            _put(made, path)
     for other in others:
         with contextlib.suppress(OSError):
             other.parent.mkdir(parents=True, exist_ok=True)
-            if distrust(other.parent) is None:
+            if not other.exists() and distrust(other.parent) is None:
                 _put(path, other)
+
+
+def _is_trusted(path: Path) -> bool:
+    return distrust(path) is None and distrust(path.parent) is None
 
 
 def _put(source: Path, target: Path) -> None:
@@ -115,18 +112,23 @@ def _put(source: Path, target: Path) -> None:
     os.replace(scratch, target)
 
 
-def _compile(module: str, folder: Path) -> Path:
-    """The extension module, in a folder for all that comes between."""
-    name = module.rpartition(".")[2]
-    translated, made = folder / f"{name}.c", folder / f"{name}{SUFFIX}"
-    _run([sys.executable, "-m", "cython", *_translation(module, translated)])
-    flags, libraries = deflate()
-    own = shlex.split(os.environ.get("INA_NATIVE_FLAGS", ""))
-    includes = [f"-I{_ROOT / path}" for path in _INCLUDES] + [f"-I{sysconfig.get_paths()['include']}"]
-    sources = [str(translated), *(str(_ROOT / path) for path in _C_SOURCES.get(module, ()))]
-    words = compiler() or []
-    _run([*words, "-shared", *FLAGS, *flags, *own, *includes, "-o", str(made), *sources, *LINKED, *libraries])
-    return made
+def _compile(module: str, path: Path) -> None:
+    if lacking := obstacle():
+        raise _Lacking(lacking)
+    folder, name = path.with_name(f".{path.name}-{os.getpid()}.d"), module.rpartition(".")[2]
+    translated, made = folder / f"{name}.c", folder / path.name
+    folder.mkdir(exist_ok=True)
+    try:
+        _run([sys.executable, "-m", "cython", *_translation(module, translated)])
+        flags, libraries = deflate()
+        own = shlex.split(os.environ.get("INA_NATIVE_FLAGS", ""))
+        includes = [f"-I{_ROOT / each}" for each in _INCLUDES] + [f"-I{sysconfig.get_paths()['include']}"]
+        sources = [str(translated), *(str(_ROOT / each) for each in _C_SOURCES.get(module, ()))]
+        words = compiler() or []
+        _run([*words, "-shared", *FLAGS, *flags, *own, *includes, "-o", str(made), *sources, *LINKED, *libraries])
+        _put(made, path)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _translation(module: str, made: Path) -> list[str]:
