@@ -47,6 +47,8 @@ class Agenda:
     def __init__(self, seed: int) -> None:
         self.now = 0
         """ns"""
+        self._steps = 0
+        """since the last look"""
         self._salt = (seed & _MASK) * _GOLDEN & _MASK
         self._heap: Any = heap_new()
         self._made = 0
@@ -78,13 +80,20 @@ class Agenda:
         tie = ((time * _MIX1 ^ (number + 1) * _MIX2 ^ self._salt) & _MASK) * _GOLDEN & _MASK
         return (tie ^ tie >> 29) * _MIX1 & _MASK
 
-    def run(self, limit: int, goes_on: Callable[[], object]) -> bool:
-        """Keep appointments while `goes_on()`. False when there is none left that is not after `limit`."""
+    def run(
+        self, limit: int, goes_on: Callable[[], object], look: Callable[[int], None] | None = None, every: int = 1
+    ) -> bool:
+        """Keep appointments while `goes_on()`. False when there is none left that is not after `limit`. `look(now)`
+        is called after each `every` of them. Compiled, this is also when Python handles signals."""
         while goes_on():
             time = heap_first(self._heap)
             if time < 0 or time > limit:
                 return False
             self._step()
+            self._steps += 1
+            if look is not None and self._steps >= every:
+                self._steps = 0
+                look(self.now)
         return True
 
     @property

@@ -24,16 +24,12 @@ class CirclingWatch:
     ProgramFailed or Livelock, about the switch that sent most."""
 
     def __init__(self, topology: Topology, nodes: Mapping[str, Node], told: Callable[[], int]) -> None:
-        self._nodes, self._told = nodes, told
+        self._nodes, self._told, self.every = nodes, told, _LOOK_EVERY
         self._switches = [node.name for node in topology.nodes if not nodes[node.name].is_host]
         self._most = _MOST_FRAMES + 2 * _TIMES_THROUGH * sum(link.shape.queue_packets for link in topology.links)
-        self._steps = 0
         self._seen, self._before = (-1, -1), dict.fromkeys(self._switches, 0)
 
-    def step(self, now: int) -> None:
-        self._steps += 1
-        if self._steps % _LOOK_EVERY:
-            return
+    def look(self, now: int) -> None:
         sent = {name: node.frames_out for name, node in self._nodes.items()}
         switches = {name: sent[name] for name in self._switches}
         seen = sum(sent.values()) - sum(switches.values()), self._told()

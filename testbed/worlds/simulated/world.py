@@ -172,22 +172,16 @@ class Simulation:
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
         """Go on while `goes_on()`. False, and told: nothing more can happen by `limit` (ns since the start). Raises
         Livelock, or ProgramFailed, for a node that does not come to an end."""
-        circling, agenda = self._circling, self.agenda
-
-        def going() -> object:
-            circling.step(agenda.now)
-            return goes_on()
-
-        sampler = self._sampler
+        watch, sampler = self._circling, self._sampler
         while sampler is not None and sampler.due_ns < limit:
-            if self.agenda.run(sampler.due_ns, going):
+            if self.agenda.run(sampler.due_ns, goes_on, watch.look, watch.every):
                 return True
             following = self.agenda.next_time()
             if following is None:
                 break
             self._sample(sampler.due_ns, sampler.interval_ns)
             sampler.looked(following)
-        if self.agenda.run(limit, going):
+        if self.agenda.run(limit, goes_on, watch.look, watch.every):
             return True
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False

@@ -77,10 +77,16 @@ class NativeAgenda(Agenda):
         if self._answer(_ALWAYS):
             self._complete()
 
-    def run(self, limit: int, goes_on: Callable[[], object]) -> bool:
+    def run(
+        self, limit: int, goes_on: Callable[[], object], look: Callable[[int], None] | None = None, every: int = 1
+    ) -> bool:
         while goes_on():
             if not self._answer(limit):
                 return False
+            self._steps += 1
+            if look is not None and self._steps >= every:
+                self._steps = 0
+                look(self.now)
         self._complete()
         return True
 
