@@ -68,7 +68,7 @@ class Pool(Occupancy):
         """elements"""
         self.exponent0, self.exponent1 = table(0), table(0)
         self.entered = table(0, count * self.size)
-        """[slot * size + rank], how often its contribution was added: what is told, and decides nothing"""
+        """[slot * size + rank], how often its contribution was added; statistics only"""
         self.newest = table(_NONE, self.size * self.slots)
         """[rank * slots + index]: the newest block that it sent for this index, in either version"""
         self.opened = table(0)

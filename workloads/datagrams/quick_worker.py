@@ -125,7 +125,7 @@ class QuickWorker(Quick):
         self._iteration = training.iteration
 
     def may_leave(self, packet: int) -> bool:
-        """Whether the block of which it tells first is computed; the last packets of floats tell of none."""
+        """Whether its first block is computed; the last packets of floats carry exponents only."""
         end = (packet - self._window.first + 1) * self._block
         return self._ready >= min(end, self._total) or end >= self._total + self._block
 

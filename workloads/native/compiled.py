@@ -136,9 +136,9 @@ def compiled_folders() -> list[Path]:
 
 def find_compiled() -> dict[str, Path]:
     """The extension of each module; empty where not all of them are there."""
-    beside = {module: source_of(module, SUFFIX) for module in (*MODULES, SHARED)}
-    if all(path.exists() for path in beside.values()):
-        return beside
+    adjacent = {module: source_of(module, SUFFIX) for module in (*MODULES, SHARED)}
+    if all(path.exists() for path in adjacent.values()):
+        return adjacent
     try:
         made = digests()
     except OSError:

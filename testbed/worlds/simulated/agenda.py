@@ -25,7 +25,7 @@ _GOLDEN, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 
 class Actor:
-    """Who has appointments."""
+    """Something that has appointments."""
 
     def act(self, what: int, argument: Any) -> None:
         """Keep one; `what` and `argument` are those of `Agenda.appoint`."""

@@ -1,4 +1,4 @@
-"""A Machine that is told when its run ends."""
+"""A Machine with a verb for the end of its run."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["FinishingMachine"]
 
 class FinishingMachine(Machine, Protocol):
     def finish(self, now: int) -> None:
-        """Queue what is told at the end: statistics, slots."""
+        """Queue the last events: statistics, slots."""
         ...

@@ -34,7 +34,7 @@ Tell = Callable[[str, Event], None]
 
 
 class Node(Station):
-    """What hosts and switches share. `make` builds the Machine, anew after a kill. A Machine that is `quick` is asked
+    """What hosts and switches share. `make` builds the Machine, again after a kill. A Machine that is `quick` is asked
     without its verbs. One that does not come to an end at one point of time raises: ProgramFailed where it is the
     user's, else Livelock."""
 
