@@ -81,10 +81,6 @@ class Wire(Actor):
         """It is asked for the next frame when the queue is empty and the wire is free: a NIC that pulls."""
         self._source = station
 
-    def arrived_bits(self, now: int) -> int:
-        """So far; of the frame that is on the wire its share."""
-        return 8 * self.bytes - max(0, self.last_at - now) * self.rate_bps // 10**9
-
     def waiting_with(self, frame: Buffer) -> int:
         """Frames in the queue that `frame` is for."""
         return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
