@@ -50,7 +50,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in _PACKAGES:
         shutil.copytree(_TOP / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(_TOP / name, source)
     words = [
         sys.executable,
@@ -63,7 +63,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(source / "out"),
         str(source),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode and _OFFLINE.search(done.stderr) and not os.environ.get("CI"):
         pytest.skip("pip cannot fetch setuptools: no network")
     assert done.returncode == 0, done.stdout + done.stderr

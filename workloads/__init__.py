@@ -1,1 +1,3 @@
+from workloads.native.compiled import install
 
+install()

@@ -45,6 +45,11 @@ def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str,
     return tuple(dict.fromkeys(f"{automaton} {'/'.join(words(*pair))}" for pair in pairs))
 
 
+def number_of(named: Enum) -> int:
+    """Its place among those of its kind, from 0: as compiled code knows it."""
+    return list(type(named)).index(named)
+
+
 class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):
     """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that
     coverage counts, and why packets are dropped all come from it. The first pair's state is the one in which it begins.
@@ -70,6 +75,11 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
     def steps(self) -> tuple[str, ...]:
         """By name, as coverage counts them."""
         return step_names(self.name, self)
+
+    def numbered(self, state: type[Enum], cause: type[Enum]) -> tuple[list[int], list[int]]:
+        """Next states and actions as numbers, at number of the state * causes + number of the cause."""
+        found = [self[before, event] for before in state for event in cause]  # type: ignore[index]
+        return [number_of(after) for after, _ in found], [number_of(action) for _, action in found]
 
     def diagram(self) -> str:
         """For Mermaid. Events that go the same way with the same action share a line."""

@@ -5,107 +5,143 @@ The other end is `workloads.switchml.framing`. All jobs of a switch have one fra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from enum import Enum
-from typing import Protocol
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import cython
+import numpy as np
 
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.switchml.pool import Pool, envelope_to
 from workloads.errors import InternalError
-from workloads.machine import Buffer
 from workloads.switchml.framing import Arrival
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
 from workloads.uc import UcEndpoint, UcError, UcPairs
-from workloads.wire import Envelope
 from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
     AggregationHeader,
     DatagramError,
     DatagramFlag,
     DatagramKind,
     Policy,
     decode_datagram,
-    encode_datagram,
-    payload_sum,
 )
 
-__all__ = ["ServiceFraming", "Taken", "create_service"]
+if not cython.compiled:
+    from workloads.kernels import copy_bytes, finished, get8, new_draft, put8, put16, put32, write_words
+    from workloads.wire.inspected import (
+        AT_BITMAP0,
+        AT_EXPONENT0,
+        AT_EXPONENT1,
+        AT_KIND,
+        AT_NELEM,
+        AT_PAYLOAD,
+        AT_VERSION,
+        address_of,
+        is_sound,
+        seal,
+    )
+
+__all__ = ["NOT_OURS", "OURS", "UNFINISHED", "ServiceFraming", "create_service"]
+
+NOT_OURS, OURS, UNFINISHED = range(3)
+"""what a frame brings: it is to be forwarded as by any switch; a packet of a job; a part of one"""
+_NOT_OURS, _OURS, _UNFINISHED = range(3)
+_RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
+_HEADER_AT = 42
 
 
-class Taken(Enum):
-    """A frame that brings no packet of a job."""
+class ServiceFraming:
+    def read(self, frame: bytes, found: Arrival) -> int:
+        """What it brings. Raises DatagramError for what is ours and cannot be used."""
+        raise NotImplementedError
 
-    NOT_OURS = "to be forwarded as by any switch"
-    UNFINISHED = "ours; more frames belong to its packet"
-
-
-class ServiceFraming(Protocol):
-    def receive(self, frame: Buffer) -> Arrival | Taken:
-        """Raises DatagramError for what is ours and cannot be used."""
-        ...
-
-    def results(
-        self, config: JobConfig, members: Iterable[JobMember], header: AggregationHeader, payload: bytes
-    ) -> Iterator[tuple[int, bytes]]:
-        """Frames that carry one result to each of `members`, as (port, frame), to be sent in this order."""
-        ...
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
+        """The sum of a slot, to ranks first .. end - 1, as frames to be sent in this order. `asked`: the packet that it
+        answers."""
+        raise NotImplementedError
 
 
 def create_service(jobs: Sequence[JobConfig]) -> ServiceFraming:
     """For jobs that `check_jobs` has seen."""
     if any(member.uc is not None for job in jobs for member in job.members):
-        return _UcService(jobs)
-    return _UdpService(jobs)
+        return UcService(jobs)
+    return UdpService(jobs)
 
 
-class _UdpService:
-    def __init__(self, jobs: Iterable[JobConfig]) -> None:
-        self._services = {job.service_ip for job in jobs}
+class UdpService(ServiceFraming):
+    def __init__(self, jobs: Sequence[JobConfig]) -> None:
+        self._services = frozenset([int.from_bytes(job.service_ip, "big") for job in jobs])
+        self._first = int.from_bytes(jobs[0].service_ip, "big") if jobs else -1
 
-    def receive(self, frame: Buffer) -> Arrival | Taken:
-        found = decode_datagram(frame)
-        if found is None or found.dst_ip not in self._services or found.header.policy != Policy.SWITCHML:
-            return Taken.NOT_OURS
-        return Arrival(found.src_ip, found.header, found.payload)
+    def read(self, frame: bytes, found: Arrival) -> int:
+        if not is_sound(frame):
+            decode_datagram(frame)  # which says why
+            return _NOT_OURS
+        if get8(frame, AT_VERSION) & 15 != _POLICY:
+            return _NOT_OURS
+        address = address_of(frame, True)
+        if address != self._first and address not in self._services:
+            return _NOT_OURS
+        found.read(frame)
+        return _OURS
 
-    def results(
-        self, config: JobConfig, members: Iterable[JobMember], header: AggregationHeader, payload: bytes
-    ) -> Iterator[tuple[int, bytes]]:
-        summed = payload_sum(payload)
-        for member in members:
-            yield member.port, encode_datagram(_envelope(config, member), AGGREGATION_PORT, header, payload, summed)
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
+        count, whole = pool.length[slot], b""
+        size = AT_PAYLOAD + 4 * count
+        for rank in range(first, end):
+            draft = new_draft(size)
+            copy_bytes(draft, 0, pool.heads[rank], 0, _HEADER_AT)
+            if rank == first:
+                copy_bytes(draft, _HEADER_AT, asked.frame, _HEADER_AT, AT_PAYLOAD - _HEADER_AT)
+                put8(draft, AT_KIND, _RESULT)
+                put32(draft, AT_BITMAP0, pool.everyone)
+                put16(draft, AT_NELEM, count)
+                put8(draft, AT_EXPONENT0, pool.exponent0[slot])
+                put8(draft, AT_EXPONENT1, pool.exponent1[slot])
+                write_words(draft, AT_PAYLOAD, pool.values, pool.value_at(slot), count)
+            else:
+                copy_bytes(draft, _HEADER_AT, whole, _HEADER_AT, size - _HEADER_AT)
+            seal(draft, size)
+            whole = finished(draft)
+            outbox.append((pool.ports[rank], whole))
 
 
-class _UcService:
+class UcService(ServiceFraming):
     """One endpoint per service address. Which job, worker and index a packet is for, its queue pair says."""
 
-    def __init__(self, jobs: Iterable[JobConfig]) -> None:
+    def __init__(self, jobs: Sequence[JobConfig]) -> None:
         self._endpoints: dict[bytes, UcEndpoint] = {}
         self._places: dict[tuple[bytes, int], tuple[JobConfig, JobMember, int]] = {}
-        longest = 4 * max(job.elements for job in jobs)
+        longest = 4 * max([job.elements for job in jobs])
         for job in jobs:
             endpoint = self._endpoints.setdefault(job.service_ip, UcEndpoint(job.service_ip, longest))
             for member in job.members:
-                envelope = _envelope(job, member)
+                envelope = envelope_to(job, member)
                 for cell in range(job.slots):
                     qp = _pairs(member).service_qp(cell, envelope)
                     endpoint.add_qp(qp)
                     self._places[job.service_ip, qp.qpn] = job, member, job.first_slot + cell
 
-    def receive(self, frame: Buffer) -> Arrival | Taken:
+    def read(self, frame: bytes, found: Arrival) -> int:
         for service_ip, endpoint in self._endpoints.items():
             if endpoint.is_for_us(frame):
-                return self._take(service_ip, endpoint, frame)
-        return Taken.NOT_OURS
+                return self._take(service_ip, endpoint, frame, found)
+        return _NOT_OURS
 
-    def _take(self, service_ip: bytes, endpoint: UcEndpoint, frame: Buffer) -> Arrival | Taken:
+    def _take(self, service_ip: bytes, endpoint: UcEndpoint, frame: bytes, found: Arrival) -> int:
         try:
-            found = endpoint.receive(frame)
+            message = endpoint.receive(frame)
         except UcError as error:
             raise DatagramError(error.reason, str(error)) from None
-        if found is None:
-            return Taken.UNFINISHED
-        job, member, slot = self._places[service_ip, found.qpn]
-        write = found.write
+        if message is None:
+            return _UNFINISHED
+        job, member, slot = self._places[service_ip, message.qpn]
+        write = message.write
         key, version = key_version(write.rkey)
         if key >> 1 != slot:
             raise DatagramError("bad_slot", f"memory key {write.rkey:#x} on the queue pair of slot {slot}")
@@ -123,21 +159,25 @@ class _UcService:
             exponent0=exponents[0],
             exponent1=exponents[1],
         )
-        return Arrival(found.src_ip, header, write.payload)
+        found.know(message.src_ip, header, bytes(write.payload))
+        return _OURS
 
-    def results(
-        self, config: JobConfig, members: Iterable[JobMember], header: AggregationHeader, payload: bytes
-    ) -> Iterator[tuple[int, bytes]]:
+    def write(
+        self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
+    ) -> None:
+        config, count, at = pool.config, pool.length[slot], pool.value_at(slot)
+        payload = np.asarray(pool.values)[at : at + count].astype(">i4").tobytes()
+        header = AggregationHeader(
+            Policy.SWITCHML, DatagramKind.RESULT, pool.job, asked.sequence, asked.slot, pool.everyone, pool.size, count,
+            asked.flags, pool.exponent0[slot], pool.exponent1[slot],
+        )  # fmt: skip
         endpoint = self._endpoints[config.service_ip]
-        for member in members:
+        for rank in range(first, end):
+            member = pool.members[rank]
             pairs = _pairs(member)
-            write = to_write(header, pairs.va, 4 * config.elements, pairs.rkey, payload)
-            for frame in endpoint.send(pairs.service_qpn + header.slot - config.first_slot, write):
-                yield member.port, frame
-
-
-def _envelope(config: JobConfig, member: JobMember) -> Envelope:
-    return Envelope(config.service_mac, member.mac, config.service_ip, member.ip, AGGREGATION_PORT)
+            sent = to_write(header, pairs.va, 4 * config.elements, pairs.rkey, payload)
+            for frame in endpoint.send(pairs.service_qpn + asked.slot - config.first_slot, sent):
+                outbox.append((member.port, frame))
 
 
 def _pairs(member: JobMember) -> UcPairs:

@@ -2,38 +2,61 @@
 
 from __future__ import annotations
 
+from array import array
+from typing import Any
+
+import cython
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
-from switch_nodes.jobs import JobConfig
+from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.occupancy import Occupancy
 from switch_nodes.switchml.tables import SlotState
+from workloads.automaton import number_of
 from workloads.switchml.uc_mapping import MOST_UC_PACKETS
-from workloads.wire.aggregation import MAX_ELEMENTS
+from workloads.wire import Envelope
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    MAX_ELEMENTS,
+    AggregationHeader,
+    DatagramKind,
+    Policy,
+    encode_datagram,
+)
 
-__all__ = ["VERSIONS", "Pool", "check_jobs"]
+if not cython.compiled:
+    from workloads.kernels import bit_of
+
+__all__ = ["VERSIONS", "Pool", "check_jobs", "envelope_to"]
 
 VERSIONS = 2
 _DTYPES = ("float32", "int32")
 _NONE = -1
+_FREE, _FILLING, _DONE = (number_of(state) for state in (SlotState.FREE, SlotState.FILLING, SlotState.DONE))
 
 
 class Pool(Occupancy):
-    """Lists are indexed [version][index], index from 0 within the job. `values`: int32, shape (2, slots, elements)."""
+    """A slot is one version of one index: number version * slots + index, index from 0 within the job. `values` has
+    the elements of all, one slot behind the other."""
 
     versions = VERSIONS
 
     def __init__(self, config: JobConfig) -> None:
         super().__init__()
         self.config, self.job = config, config.job
-        self.size, self.slots = len(config.members), config.slots
-        self.everyone = (1 << self.size) - 1
-        self.by_ip = {member.ip: member for member in config.members}
-        self.values = np.zeros((VERSIONS, self.slots, config.elements), np.int32)
+        self.size, self.slots, self.elements = len(config.members), config.slots, config.elements
+        self.first_slot = config.first_slot
+        self.everyone = bit_of(self.size) - 1
+        self.members = config.members
+        self.addresses: Any = array("q", [int.from_bytes(member.ip, "big") for member in config.members])
+        """IPv4, by rank, as `ports`"""
+        self.ports: Any = array("q", [member.port for member in config.members])
+        count = VERSIONS * self.slots
+        self.values: Any = np.zeros(count * config.elements, np.int32)
 
-        def table(initial: int) -> list[list[int]]:
-            return [[initial] * self.slots for _ in range(VERSIONS)]
+        def table(initial: int, size: int = count) -> Any:
+            return array("q", [initial]) * size
 
         self.seen = table(0)
         """bitmap of the workers that are inside"""
@@ -43,23 +66,50 @@ class Pool(Occupancy):
         """which block the slot serves"""
         self.length = table(0)
         """elements"""
-        self.exponents = [[(0, 0)] * self.slots for _ in range(VERSIONS)]
-        self.entered = [[[0] * self.size for _ in range(self.slots)] for _ in range(VERSIONS)]
-        """per rank, how often its contribution was added: what is told, and decides nothing"""
-        self.newest = [[_NONE] * self.slots for _ in range(self.size)]
-        """[rank][index]: the newest block that it sent for this index, in either version"""
+        self.exponent0, self.exponent1 = table(0), table(0)
+        self.entered = table(0, count * self.size)
+        """[slot * size + rank], how often its contribution was added; statistics only"""
+        self.newest = table(_NONE, self.size * self.slots)
+        """[rank * slots + index]: the newest block that it sent for this index, in either version"""
         self.opened = table(0)
         """when the first contribution to the sum came"""
+        header = AggregationHeader(Policy.SWITCHML, DatagramKind.RESULT, self.job, 1, 0, self.everyone, self.size)
+        self.heads = [
+            encode_datagram(envelope_to(config, member), AGGREGATION_PORT, header, b"") if member.uc is None else b""
+            for member in config.members
+        ]
+        """what a result over UDP begins with, by rank"""
 
-    def state(self, version: int, index: int) -> SlotState:
-        if not self.seen[version][index]:
-            return SlotState.FREE
-        return SlotState.DONE if self.inside[version][index] == self.size else SlotState.FILLING
+    def value_at(self, slot: int) -> int:
+        """Where its elements begin."""
+        return slot * self.elements
+
+    def state(self, slot: int) -> int:
+        """Number of a `SlotState`."""
+        if not self.seen[slot]:
+            return _FREE
+        return _DONE if self.inside[slot] == self.size else _FILLING
+
+    def rank_of(self, address: int) -> int:
+        """-1: it is no member's."""
+        for rank in range(self.size):
+            if self.addresses[rank] == address:
+                return rank
+        return -1
+
+    def contributions(self, slot: int) -> tuple[int, ...]:
+        """Per rank."""
+        first = slot * self.size
+        return tuple([self.entered[at] for at in range(first, first + self.size)])
 
     @property
     def open_slots(self) -> int:
-        places = ((version, index) for version in range(VERSIONS) for index in range(self.slots))
-        return sum(self.state(*place) is SlotState.FILLING for place in places)
+        return sum([self.state(slot) == _FILLING for slot in range(VERSIONS * self.slots)])
+
+
+def envelope_to(config: JobConfig, member: JobMember) -> Envelope:
+    """Of what the service sends to a worker."""
+    return Envelope(config.service_mac, member.mac, config.service_ip, member.ip, AGGREGATION_PORT)
 
 
 def check_jobs(switch: SwitchConfig) -> None:

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 from testbed.doctor.model import ProbeFailed
+from workloads.native.account import COMPILED
 from workloads.native.build import native_status
+from workloads.native.compiled import MODULES, compiled_status
 
 __all__ = [
     "check_clang",
@@ -115,7 +117,9 @@ def check_native() -> str:
     if lacking := {name: found.detail for name, found in status.items() if not found.available}:
         reasons = "; ".join(dict.fromkeys(lacking.values()))
         raise ProbeFailed(f"{', '.join(lacking)}: {reasons}")
-    return f"{len(status)} libraries are built and load"
+    if not (modules := compiled_status()).available:
+        raise ProbeFailed(f"{COMPILED}: {modules.detail}")
+    return f"{len(status)} libraries and {len(MODULES)} modules are built and load"
 
 
 def check_clang() -> str:

@@ -107,6 +107,7 @@ LIBRARIES: dict[str, str] = {
     "libc6-dev": "headers of the C core",
     "llvm": "clang's target bpf",
     "libdeflate-dev": "a fast CRC-32 of the C core",
+    "python3-dev": "the headers of Python, for its compiled modules",
     "zlib1g-dev": "CRC-32 of the C core, and sums of several",
 }
 """packages of `./tb` that hold no program of ours -> what they are needed for"""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import struct
 import zlib
+from functools import lru_cache
 from typing import NamedTuple
 
 from testbed.faults.connections import Flow
@@ -35,6 +36,11 @@ _FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT, _KIND_AT = 20, 23, 36, 43
 """of IPv4 without options"""
 _HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
 """of an aggregation datagram: kind, flags, job, node, sequence"""
+
+
+_KINDS = {int(kind): kind.name.lower() for kind in DatagramKind}
+_RESEND = int(DatagramFlag.RESEND)
+"""as numbers: an Enum is slow for what is asked of each packet that a fault strikes"""
 
 
 class Identity(NamedTuple):
@@ -123,12 +129,9 @@ def datagram_text(frame: Buffer, identity: Identity) -> str:
     if not identity.datagram or len(frame) < _HEADER_AT + _HEADER.size:
         return ""
     kind, flags, job, _, sequence = _HEADER.unpack_from(frame, _HEADER_AT)
-    try:
-        what = DatagramKind(kind).name.lower()
-    except ValueError:
-        what = f"kind {kind}"
-    again = " again" if flags & DatagramFlag.RESEND else ""
-    source, target = (ipaddress.ip_address(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
+    what = _KINDS.get(kind) or f"kind {kind}"
+    again = " again" if flags & _RESEND else ""
+    source, target = (_address_text(bytes(frame[at : at + 4])) for at in (_IP_AT + 12, _IP_AT + 16))
     return f"{what}{again} {source}>{target} job {job} packet {sequence} #{identity.key:016x}"
 
 
@@ -136,4 +139,9 @@ def flow_text(flow: Flow | None) -> str:
     """`srcip>dstip:qpn`; empty for no flow."""
     if flow is None:
         return ""
-    return f"{ipaddress.ip_address(flow[0])}>{ipaddress.ip_address(flow[1])}:{flow[2]}"
+    return f"{_address_text(flow[0])}>{_address_text(flow[1])}:{flow[2]}"
+
+
+@lru_cache(1024)
+def _address_text(address: bytes) -> str:
+    return str(ipaddress.ip_address(address))

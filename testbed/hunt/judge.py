@@ -31,7 +31,7 @@ from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated import make_worker, simulate
-from testbed.worlds.simulated.nodes import FinishingMachine
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from workloads.config import NodeConfig, WorkerConfig
 from workloads.datagrams.blocks import SlotChanged

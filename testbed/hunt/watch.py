@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from testbed.worlds.simulated.nodes import FinishingMachine
+from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.machine import Buffer, Event
 
 __all__ = ["Tell", "Watch", "Watched"]

@@ -19,7 +19,6 @@ from testbed.plan.paths import (
     most_connections,
     most_under_way,
     tenant_paths,
-    window_bytes,
 )
 from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
 from testbed.scenario.known import traits_of
@@ -156,15 +155,8 @@ def _slower_ns(draft: Plan) -> float:
     spreads = [0.0]
     for group in draft.groups.values() if _waits(draft) else ():
         earliest, latest = zip(*map(_ready_ns, group), strict=True)
-        paces = [_window_ns(worker) for worker in group]
-        spreads.append(max(latest) - min(earliest) + max(paces) - min(paces))
+        spreads.append(max(latest) - min(earliest))
     return max(spreads)
-
-
-def _window_ns(worker: HostConfig) -> float:
-    """How long it sends a window at the planned rate that is its slowest; 0: no rate is planned."""
-    slowest_bps = min((orders.rate_bps for orders in getattr(worker, "orders", ())), default=0)
-    return 8 * window_bytes(worker) * _SECOND / slowest_bps if slowest_bps else 0.0
 
 
 def _ready_ns(worker: HostConfig) -> tuple[float, float]:

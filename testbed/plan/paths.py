@@ -29,7 +29,6 @@ __all__ = [
     "most_under_way",
     "overbooked",
     "tenant_paths",
-    "window_bytes",
 ]
 
 ELEMENT_BYTES = 4
@@ -188,7 +187,7 @@ def tenant_paths(plan: Plan) -> Iterator[tuple[PlannedFlow, list[tuple[LinkUse, 
 def most_under_way(plan: Plan) -> Mapping[LinkUse, float]:
     """Bytes of frames with data that may be unanswered at once on their way over each link. What switches sum counts as
     one connection."""
-    return _most_at_once(plan, window_bytes)
+    return _most_at_once(plan, _window_bytes)
 
 
 def most_connections(plan: Plan) -> Mapping[LinkUse, float]:
@@ -212,7 +211,7 @@ def _most_at_once(plan: Plan, weigh: Callable[[HostConfig], float]) -> Mapping[L
     return found
 
 
-def window_bytes(worker: HostConfig) -> float:
+def _window_bytes(worker: HostConfig) -> float:
     """Of the frames that a worker may have under way on one connection: its window, and no more than its gradient. The
     cap of IRN follows from timers, and is not asked here."""
     framing, whole = worker.framing, worker.workload.elements * ELEMENT_BYTES

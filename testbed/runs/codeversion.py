@@ -13,12 +13,13 @@ from testbed.runs.importedfiles import imported_files, module_files
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import is_own_code
 from workloads.native.build import LIBRARIES, native_status
+from workloads.native.compiled import compiled_status
 
 __all__ = ["code_version", "model_version", "program_version", "versions_of"]
 
 _TOP = Path(__file__).parents[2]
 _PACKAGES = ("switch_nodes", "testbed", "topologies", "workloads")
-_SOURCES = frozenset((".py", ".c", ".h"))
+_SOURCES = frozenset((".py", ".pxd", ".c", ".h"))
 _NATIVE = "workloads.native.build"
 """who imports it runs C"""
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
@@ -38,6 +39,7 @@ def program_version(program: str) -> str:
     run, another one than where it does. Raises ScenarioError when there is no such file."""
     status = native_status()
     more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
+    more += [] if compiled_status().available else ["modules run as Python"]
     if ":" in program:
         path = program_path(program).resolve()
         more.append(_digest(path.parent, [path], named=False))

@@ -24,7 +24,7 @@ from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
 from testbed.terminal.numbers import seconds
 from testbed.worlds.base import RunFacts, World
-from testbed.worlds.simulated.nodes import FinishingMachine
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.world import make_worker, simulate
 from topologies import Link
 from workloads.config import NodeConfig

@@ -66,8 +66,9 @@ class SimulatedNetwork:
         return tuple(tap.path for tap in self._taps.values())
 
     @property
-    def is_native(self) -> bool:
-        return self._simulation.is_native
+    def event_loop(self) -> str:
+        """As `Simulation.event_loop`."""
+        return self._simulation.event_loop
 
     def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
         self._waiting.append((number, gradients, totals))

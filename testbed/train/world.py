@@ -150,7 +150,7 @@ class _SimulatedTraining(_Training):
             "world": self.name,
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "event_loop": "native" if network is not None and network.is_native else "python",
+            "event_loop": "python" if network is None else network.event_loop,
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         if network is None:

@@ -9,13 +9,13 @@ from typing import Protocol
 
 from testbed.history import Record
 from testbed.plan import Plan
-from workloads.native.account import account_of
+from workloads.native.account import COMPILED, account_of
 
 __all__ = ["NODE_LIBRARIES", "SIMULATED_LIBRARIES", "RunFacts", "World", "code_that_ran"]
 
 NODE_LIBRARIES = ("packet_io", "rc_fast", "switch_programs", "fault_filter")
 """of the C core, that nodes in processes of their own use"""
-SIMULATED_LIBRARIES = ("simulator", "rc_fast", "switch_programs", "fault_filter")
+SIMULATED_LIBRARIES = ("simulator", "rc_fast", "switch_programs", "fault_filter", COMPILED)
 """of the C core, that the simulated world uses"""
 
 

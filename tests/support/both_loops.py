@@ -9,9 +9,9 @@ from typing import Any
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
 from testbed.plan import Plan
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import Why
-from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.world import Simulation
 from workloads.machine import Buffer, FrameBatch
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from switch_nodes.switchml.service import Contribution, SlotService
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import aggregator_mutants as aggregators
@@ -21,31 +22,41 @@ from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from tests.support.switchml_more_mutants import MORE_SWITCHML, MORE_SWITCHML_WORKERS
 from workloads.atp import AtpWorker
 from workloads.config import HostConfig
+from workloads.datagrams.slot_window import SlotWindow
+from workloads.gradients import source_of
 from workloads.server import ServerConfig
 from workloads.switchml import SwitchMlWorker
 
 __all__ = ["DATAGRAM_BROKEN", "DATAGRAM_FURTHER", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
 
 
-class AnswersOnce(switchml.SwitchMlProgram):
-    """A repetition is answered, the next one is not: a result that is lost twice is lost for good."""
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
+class _AnswersOnce(SlotService):
+    def __init__(self, *told: Any) -> None:
+        super().__init__(*told)
         self._answered: set[tuple[int, int, int]] = set()
 
-    def replay(self, c: Any) -> None:
-        key = c.pool.job, c.rank, c.block
+    def replay(self, c: Contribution) -> None:
+        key = c.job, c.rank, c.block
         if key not in self._answered:
             self._answered.add(key)
             super().replay(c)
 
 
+class AnswersOnce(switchml.SwitchMlProgram):
+    """A repetition is answered, the next one is not: a result that is lost twice is lost for good."""
+
+    service_class = _AnswersOnce
+
+
+class _FirstByCount(SlotService):
+    def is_first(self, c: Contribution) -> bool:
+        return bool(switchml.pool_of(c).inside[c.place] == 0)
+
+
 class FirstByCount(switchml.SwitchMlProgram):
     """The first writer is told by the counter: that of a complete sum does not say that its slot is free."""
 
-    def is_first(self, c: Any) -> bool:
-        return c.pool.inside[c.version][c.cell] == 0
+    service_class = _FirstByCount
 
 
 def _worker(change: Callable[[Any], None]) -> Machines:
@@ -58,53 +69,55 @@ def _worker(change: Callable[[Any], None]) -> Machines:
     return Machines(employ=employ)
 
 
-def versions_begin_anew(worker: SwitchMlWorker) -> None:
+def _switchml(worker: type[SwitchMlWorker], window: type[SlotWindow] = SlotWindow) -> Machines:
+    def employ(config: Any, start_ns: int) -> SwitchMlWorker:
+        made = worker(config, source_of(config), start_ns=start_ns)
+        made._window = window(config.window, config.rto_ns)
+        return made
+
+    return Machines(employ=employ)
+
+
+class _VersionsBeginAnew(SlotWindow):
     """The version bit does not go on across tensors: each begins with version 0."""
-    window: Any = worker._window
-    place = window.place
-    window.place = lambda packet: place(packet - window.first)
+
+    def index_of(self, packet: int) -> int:
+        return (packet - self.first) % self.window
+
+    def version_of(self, packet: int) -> int:
+        return (packet - self.first) % (2 * self.window) // self.window
 
 
-def takes_any_result(worker: SwitchMlWorker) -> None:
+class _TakesAnyResult(SwitchMlWorker):
     """A late copy of an old result counts as the result of the block that its index serves now."""
-    window: Any = worker._window
-    original = worker._packet_of
 
-    def packet_of(sequence: int) -> int:
-        packet = original(sequence)
+    def packet_of(self, sequence: int) -> int:
+        packet, window = super().packet_of(sequence), self._window
         newest = window._outstanding[packet % window.window]
         return packet if newest < 0 else newest
 
-    worker._packet_of = packet_of  # type: ignore[method-assign]
-    worker._is_placed = lambda header, packet: True  # type: ignore[method-assign]
+    def is_placed(self, packet: int, slot: int, flags: int) -> bool:
+        return True
 
 
-def sends_again_once(worker: SwitchMlWorker) -> None:
+class _SendsAgainOnce(SlotWindow):
     """The timer of a packet is not started again when it was sent again."""
-    window: Any = worker._window
-    left = window.left
 
-    def sent(packet: int, now: int) -> int:
-        before: int = left(packet, now)
+    def left(self, packet: int, now: int) -> int:
+        before = super().left(packet, now)
         if before:
-            window._deadline[packet % window.window] = -1
+            self._deadline[packet % self.window] = -1
         return before
 
-    window.left = sent
 
-
-def runs_ahead(worker: SwitchMlWorker) -> None:
+class _RunsAhead(SlotWindow):
     """One packet more than the window leaves at the beginning."""
-    window: Any = worker._window
-    start = window.start
 
-    def started(packets: int) -> None:
-        start(packets)
-        if window.first + window.window < window.end:
-            window._ready.appendleft(window.first + window.window)
-            window._outstanding[window.first % window.window] = window.first + window.window
-
-    window.start = started
+    def start(self, packets: int) -> None:
+        super().start(packets)
+        if self.first + self.window < self.end:
+            self._ready.appendleft(self.first + self.window)
+            self._outstanding[self.first % self.window] = self.first + self.window
 
 
 def keeps_no_sums(worker: AtpWorker) -> None:
@@ -254,10 +267,10 @@ DATAGRAM_PLANTED: Mapping[str, Mapping[str, Machines]] = {
             for program in (*switchml.MUTANTS, AnswersOnce, FirstByCount)
             if program.__name__ not in DATAGRAM_NOT_HUNTED["switchml"]
         },
-        **{
-            change.__name__: _worker(change)
-            for change in (versions_begin_anew, takes_any_result, sends_again_once, runs_ahead)
-        },
+        "versions_begin_anew": _switchml(SwitchMlWorker, _VersionsBeginAnew),
+        "takes_any_result": _switchml(_TakesAnyResult),
+        "sends_again_once": _switchml(SwitchMlWorker, _SendsAgainOnce),
+        "runs_ahead": _switchml(SwitchMlWorker, _RunsAhead),
     },
     **{
         program: {

@@ -20,10 +20,10 @@ def needs_native(name: str) -> pytest.MarkDecorator:
     return getattr(pytest.mark, MARKER)(name)
 
 
-def require_native(name: str, sources: Sequence[Path] | None = None) -> CDLL:
+def require_native(name: str, sources: Sequence[Path] | None = None, flags: Sequence[str] = ()) -> CDLL:
     """The library. The test is skipped where the C core is switched off or this machine has no compiler. It fails where
     a compiler is there and fails: otherwise a C file that does not compile would pass the suite."""
-    library = load_library(name, sources)
+    library = load_library(name, sources, flags=flags)
     if library is not None:
         return library
     status = native_status()[name]

@@ -103,6 +103,14 @@ class Receiver(_Endpoint):
         self._post(completion.qpn)
 
 
+class _Watched(Wire):
+    lengths: list[int]
+
+    def send(self, frame: bytes) -> str:
+        self.lengths.append(self.waiting)
+        return super().send(frame)
+
+
 @dataclass
 class Streams:
     """`starts`: when each sender begins (ns). All links have one shape; the receiver's is the bottleneck."""
@@ -130,14 +138,13 @@ class Streams:
         ]
         switch = SwitchNode("s1", 100 << 16, agenda, lambda: ForwardProgram(config), _ignore, {}, {}, None)
         for n, node in enumerate(hosts):
-            up, down = Wire(agenda, (n << 16) + 1000, self.shape), Wire(agenda, (100 << 16) + 1000 + n, self.shape)
+            up, down = Wire(agenda, (n << 16) + 1000, self.shape), _Watched(agenda, (100 << 16) + 1000 + n, self.shape)
+            down.lengths = self.lengths if node is hosts[-1] else []
             up.deliver = lambda frame, port=n: switch.arrive(port, frame)
             down.deliver = lambda frame, node=node: node.arrive(0, frame)
             node.attach(0, up)
             switch.attach(n, down)
         self.bottleneck = down
-        send = down.send
-        down.send = lambda frame: (self.lengths.append(len(self.bottleneck._queue)), send(frame))[1]  # type: ignore[method-assign]
         for node in (*hosts, switch):
             node.start()
         while (time := agenda.next_time()) is not None and time <= until_ns:

@@ -10,10 +10,9 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml import SwitchMlProgram
-from tests.support.switchml_framings import UDP, Hand, TestFraming, uc_pairs
+from tests.support.switchml_framings import UDP, Hand, Result, TestFraming, uc_pairs
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd
 from workloads.machine import Event
-from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
 
 __all__ = [
@@ -149,7 +148,7 @@ class Bench:
         sent = self.give(config.members[rank].port, frames)
         return {port: np.frombuffer(found.payload, ">i4").tolist() for port, found in self.results(sent)}
 
-    def results(self, sent: Iterable[tuple[int, bytes]]) -> list[tuple[int, Arrival]]:
+    def results(self, sent: Iterable[tuple[int, bytes]]) -> list[tuple[int, Result]]:
         """Of frames that left, as (port, result)."""
         found = []
         for port, frame in sent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from switch_nodes.jobs import JobConfig, JobMember
 from workloads.config import JobShare, WorkloadConfig
@@ -14,7 +15,7 @@ from workloads.uc import UcEndpoint, UcPairs, service_qpn
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, encode_datagram
 
-__all__ = ["FRAMINGS", "UDP", "Hand", "TestFraming", "uc_pairs"]
+__all__ = ["FRAMINGS", "UDP", "Hand", "Result", "TestFraming", "uc_pairs"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,12 @@ def uc_pairs(rank: int, first_slot: int, path_mtu: int) -> UcPairs:
     )
 
 
+class Result(NamedTuple):
+    src_ip: bytes
+    header: AggregationHeader
+    payload: bytes
+
+
 class Hand:
     """What one worker sends and gets."""
 
@@ -78,5 +85,13 @@ class Hand:
         write = to_write(header, uc.va, 4 * self._config.elements, header.slot << 1, payload)
         return self._endpoint.send(uc.qpn + cell, write)
 
-    def receive(self, frame: bytes) -> Arrival | None:
-        return self._receiver.receive(frame)
+    def receive(self, frame: bytes) -> Result | None:
+        """The result in it."""
+        found = Arrival()
+        if not self._receiver.read(frame, found):
+            return None
+        header = AggregationHeader(
+            found.policy, found.kind, found.job, found.sequence, found.slot, found.bitmap, found.fan_in, found.count,
+            found.flags, found.exponent0, found.exponent1, op=found.op,
+        )  # fmt: skip
+        return Result(found.source.to_bytes(4, "big"), header, found.frame[found.at : found.at + 4 * found.count])

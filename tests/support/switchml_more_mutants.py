@@ -7,88 +7,127 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.switchml.program import Contribution, SwitchMlProgram
-from switch_nodes.switchml.tables import SlotEvent as PoolEvent
-from switch_nodes.switchml.tables import SlotState as PoolState
+from switch_nodes.switchml.program import SwitchMlProgram
+from switch_nodes.switchml.service import Contribution, SlotService
+from tests.support.switchml_mutants import COMPLETING, FILLING, NEW, REPEAT, other_slot, pool_of
+from workloads.datagrams.slot_window import SlotWindow
+from workloads.kernels import NEVER
 from workloads.switchml import SwitchMlWorker
 
 __all__ = ["MORE_SWITCHML", "MORE_SWITCHML_WORKERS"]
 
 
+class _NewestForgotten(SlotService):
+    def is_older(self, block: int, newest: int) -> bool:
+        return newest >= 0 and newest - block == 1
+
+
 class NewestForgotten(SwitchMlProgram):
     """An old copy is told by the version that its worker used last only."""
 
+    service_class = _NewestForgotten
+
+
+class _OlderOrEqual(SlotService):
     def is_older(self, block: int, newest: int) -> bool:
-        return newest >= 0 and newest - block == 1
+        return super().is_older(block, newest) or block == newest
 
 
 class OlderOrEqual(SwitchMlProgram):
     """A repetition is taken for an old copy."""
 
-    def is_older(self, block: int, newest: int) -> bool:
-        return super().is_older(block, newest) or block == newest
+    service_class = _OlderOrEqual
+
+
+class _MovesAllOn(SlotService):
+    def move_on(self, c: Contribution) -> None:
+        pool, slot = pool_of(c), other_slot(c)
+        other = pool.seen[slot]
+        super().move_on(c)
+        if other >> c.rank & 1 and pool.seen[slot]:
+            pool.occupy(-1, self._now)
+            pool.seen[slot] = 0
 
 
 class MovesAllOn(SwitchMlProgram):
     """The first worker that goes on frees the other version for all."""
 
-    def move_on(self, c: Contribution) -> None:
-        other = c.pool.seen[1 - c.version][c.cell]
-        super().move_on(c)
-        if other >> c.rank & 1 and c.pool.seen[1 - c.version][c.cell]:
-            c.pool.occupy(-1, self._now)
-            c.pool.seen[1 - c.version][c.cell] = 0
+    service_class = _MovesAllOn
+
+
+class _ReplaysTheOtherVersion(SlotService):
+    def replay(self, c: Contribution) -> None:
+        pool, own, other = pool_of(c), c.place, other_slot(c)
+        if pool.length[own] == pool.length[other]:
+            c.place = other
+        super().replay(c)
+        c.place = own
 
 
 class ReplaysTheOtherVersion(SwitchMlProgram):
-    def replay(self, c: Contribution) -> None:
-        other = c._replace(version=1 - c.version)
-        same = c.pool.length[0][c.cell] == c.pool.length[1][c.cell]
-        super().replay(other if same else c)
+    service_class = _ReplaysTheOtherVersion
+
+
+class _LengthOfTheFirst(SlotService):
+    def store(self, c: Contribution) -> None:
+        before = pool_of(c).length[c.place]
+        super().store(c)
+        if before:
+            pool_of(c).length[c.place] = before
 
 
 class LengthOfTheFirst(SwitchMlProgram):
     """A slot keeps the length of the first block that it served."""
 
+    service_class = _LengthOfTheFirst
+
+
+class _ExponentsGrow(SlotService):
     def store(self, c: Contribution) -> None:
-        before = c.pool.length[c.version][c.cell]
+        pool, slot = pool_of(c), c.place
+        before = pool.exponent0[slot], pool.exponent1[slot]
         super().store(c)
-        if before:
-            c.pool.length[c.version][c.cell] = before
+        pool.exponent0[slot] = max(before[0], pool.exponent0[slot])
+        pool.exponent1[slot] = max(before[1], pool.exponent1[slot])
 
 
 class ExponentsGrow(SwitchMlProgram):
     """A slot keeps the largest exponents that it ever saw."""
 
-    def store(self, c: Contribution) -> None:
-        before = c.pool.exponents[c.version][c.cell]
-        super().store(c)
-        now = c.pool.exponents[c.version][c.cell]
-        c.pool.exponents[c.version][c.cell] = max(before[0], now[0]), max(before[1], now[1])
+    service_class = _ExponentsGrow
+
+
+class _CompletesByCount(SlotService):
+    def slot_event(self, c: Contribution) -> int:
+        event, pool = super().slot_event(c), pool_of(c)
+        inside = pool.inside[c.place] if pool.seen[c.place] else 0
+        if event == REPEAT and pool.state(c.place) == FILLING:
+            return COMPLETING if inside + 1 == pool.size else NEW
+        return event
 
 
 class CompletesByCount(SwitchMlProgram):
     """A version is complete when as many came as there are workers, whoever they were."""
 
-    def slot_event(self, c: Contribution) -> PoolEvent:
-        event, pool = super().slot_event(c), c.pool
-        inside = pool.inside[c.version][c.cell] if pool.seen[c.version][c.cell] else 0
-        if event is PoolEvent.REPEAT and pool.state(c.version, c.cell) is PoolState.FILLING:
-            return PoolEvent.COMPLETING if inside + 1 == pool.size else PoolEvent.NEW
-        return event
+    service_class = _CompletesByCount
+
+
+class _SaturatingPool(SlotService):
+    def store(self, c: Contribution) -> None:
+        pool, is_first = pool_of(c), self.is_first(c)
+        at = pool.value_at(c.place)
+        values = np.asarray(pool.values)[at : at + c.count]
+        before = values.astype(np.int64)
+        super().store(c)
+        if not is_first:
+            exact = before + np.frombuffer(c.frame, ">i4", c.count, c.at)
+            values[:] = np.clip(exact, -(1 << 31), (1 << 31) - 1)
 
 
 class SaturatingPool(SwitchMlProgram):
     """Elements stop at the ends of int32."""
 
-    def store(self, c: Contribution) -> None:
-        first = self.is_first(c)
-        length = c.datagram.header.nelem
-        before = c.pool.values[c.version, c.cell, :length].astype(np.int64)
-        super().store(c)
-        if not first:
-            exact = before + np.frombuffer(c.datagram.payload, ">i4")
-            c.pool.values[c.version, c.cell, :length] = np.clip(exact, -(1 << 31), (1 << 31) - 1)
+    service_class = _SaturatingPool
 
 
 MORE_SWITCHML: tuple[type[SwitchMlProgram], ...] = (
@@ -98,24 +137,41 @@ MORE_SWITCHML: tuple[type[SwitchMlProgram], ...] = (
 )  # fmt: skip
 
 
+class _OneLarger(SlotWindow):
+    def version_of(self, packet: int) -> int:
+        return packet // (self.window + 1) % 2
+
+
+class _ByPacket(SlotWindow):
+    def version_of(self, packet: int) -> int:
+        return packet % 2
+
+
+class _NeverAgain(SlotWindow):
+    def expire(self, now: int) -> int:
+        return 0
+
+    def due(self) -> int:
+        return NEVER
+
+
+def _window(worker: SwitchMlWorker, kind: type[SlotWindow]) -> None:
+    own: Any = worker
+    own._window = kind(own._config.window, own._config.rto_ns)
+
+
 def window_one_larger(worker: SwitchMlWorker) -> None:
     """The packet that follows a result is the one behind the next."""
-    window: Any = worker._window
-    place = window.place
-    window.place = lambda packet: (place(packet)[0], packet // (window.window + 1) % 2)
+    _window(worker, _OneLarger)
 
 
 def version_by_packet(worker: SwitchMlWorker) -> None:
     """Versions take turns from packet to packet."""
-    window: Any = worker._window
-    place = window.place
-    window.place = lambda packet: (place(packet)[0], packet % 2)
+    _window(worker, _ByPacket)
 
 
 def never_sends_again(worker: SwitchMlWorker) -> None:
-    window: Any = worker._window
-    window.expire = lambda now: 0
-    window.get_timer = lambda: None
+    _window(worker, _NeverAgain)
 
 
 MORE_SWITCHML_WORKERS: tuple[Callable[[SwitchMlWorker], None], ...] = (

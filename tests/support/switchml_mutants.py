@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml.pool import Pool
-from switch_nodes.switchml.program import Contribution, SwitchMlProgram
+from switch_nodes.switchml.program import SwitchMlProgram
+from switch_nodes.switchml.service import Contribution, SlotService
 from switch_nodes.switchml.tables import SlotEvent, SlotState
-from workloads.wire.aggregation import AggregationHeader
+from workloads.automaton import number_of
 
-__all__ = ["MUTANTS"]
+__all__ = ["MUTANTS", "other_slot", "pool_of"]
+
+NEW, COMPLETING, REPEAT, OVERRUN = (
+    number_of(event) for event in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT, SlotEvent.OVERRUN)
+)
+FILLING, DONE = number_of(SlotState.FILLING), number_of(SlotState.DONE)
+
+
+def pool_of(c: Contribution) -> Pool:
+    assert c.pool is not None
+    return c.pool
+
+
+def other_slot(c: Contribution) -> int:
+    """The other version of its index."""
+    return (1 - c.version) * pool_of(c).slots + c.cell
 
 
 class _OneValue(Pool):
-    def __init__(self, config: JobConfig) -> None:
-        super().__init__(config)
-        self.values = np.lib.stride_tricks.as_strided(self.values, strides=(0, *self.values.strides[1:]))
+    def value_at(self, slot: int) -> int:
+        return slot % self.slots * self.elements
 
 
 class NoShadowCopy(SwitchMlProgram):
@@ -26,95 +40,139 @@ class NoShadowCopy(SwitchMlProgram):
     pool_class = _OneValue
 
 
-class NoVersionBit(SwitchMlProgram):
-    def version_of(self, header: AggregationHeader) -> int:
+class _NoVersionBit(SlotService):
+    def version_of(self, flags: int) -> int:
         return 0
 
 
-class NoReplay(SwitchMlProgram):
+class NoVersionBit(SwitchMlProgram):
+    service_class = _NoVersionBit
+
+
+class _NoReplay(SlotService):
     def replay(self, c: Contribution) -> None:
         pass
 
 
-class ReplayToAll(SwitchMlProgram):
+class NoReplay(SwitchMlProgram):
+    service_class = _NoReplay
+
+
+class _ReplayToAll(SlotService):
     def replay(self, c: Contribution) -> None:
         super().replay(c)
-        self.send_result(c, tuple(member for member in c.pool.config.members if member.rank != c.rank))
+        self.send_result(c, 0, c.rank)
+        self.send_result(c, c.rank + 1, pool_of(c).size)
+
+
+class ReplayToAll(SwitchMlProgram):
+    service_class = _ReplayToAll
+
+
+class _BitmapIgnored(SlotService):
+    def slot_event(self, c: Contribution) -> int:
+        event = super().slot_event(c)
+        if event not in (NEW, COMPLETING, REPEAT):
+            return event
+        pool = pool_of(c)
+        state = pool.state(c.place)
+        if state == DONE:
+            return REPEAT
+        before = pool.inside[c.place] if state == FILLING else 0
+        return COMPLETING if before + 1 == pool.size else NEW
 
 
 class BitmapIgnored(SwitchMlProgram):
     """Whatever comes counts, and as many as there are workers make a sum."""
 
-    def slot_event(self, c: Contribution) -> SlotEvent:
-        event = super().slot_event(c)
-        if event not in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT):
-            return event
-        state, inside = c.pool.state(c.version, c.cell), c.pool.inside[c.version][c.cell]
-        if state is SlotState.DONE:
-            return SlotEvent.REPEAT
-        before = inside if state is SlotState.FILLING else 0
-        return SlotEvent.COMPLETING if before + 1 == c.pool.size else SlotEvent.NEW
+    service_class = _BitmapIgnored
+
+
+class _NeverForgets(SlotService):
+    def move_on(self, c: Contribution) -> None:
+        pass
 
 
 class NeverForgets(SwitchMlProgram):
     """A worker that goes on to one version stays in the bitmap of the other."""
 
-    def move_on(self, c: Contribution) -> None:
-        pass
+    service_class = _NeverForgets
+
+
+class _AddsToTheOldSum(SlotService):
+    def is_first(self, c: Contribution) -> bool:
+        if super().is_first(c):
+            pool, slot = pool_of(c), c.place
+            pool.block[slot], pool.length[slot], pool.inside[slot] = c.block, c.count, 0
+            for rank in range(pool.size):
+                pool.entered[slot * pool.size + rank] = 0
+        return False
 
 
 class AddsToTheOldSum(SwitchMlProgram):
-    def is_first(self, c: Contribution) -> bool:
-        if super().is_first(c):
-            c.pool.block[c.version][c.cell], c.pool.length[c.version][c.cell] = c.block, c.datagram.header.nelem
-            c.pool.inside[c.version][c.cell] = 0
-            c.pool.entered[c.version][c.cell][:] = [0] * c.pool.size
+    service_class = _AddsToTheOldSum
+
+
+class _BelievesOldCopies(SlotService):
+    def is_older(self, block: int, newest: int) -> bool:
         return False
+
+    def slot_event(self, c: Contribution) -> int:
+        return REPEAT if pool_of(c).state(c.place) == DONE else super().slot_event(c)
+
+    def move_on(self, c: Contribution) -> None:
+        pool_of(c).seen[other_slot(c)] &= ~(1 << c.rank)
 
 
 class BelievesOldCopies(SwitchMlProgram):
     """As the released program, whose packets carry no number: an old copy is a repetition like any other."""
 
+    service_class = _BelievesOldCopies
+
+
+class _CountsWithoutModulus(SlotService):
     def is_older(self, block: int, newest: int) -> bool:
-        return False
-
-    def slot_event(self, c: Contribution) -> SlotEvent:
-        if c.pool.state(c.version, c.cell) is SlotState.DONE:
-            return SlotEvent.REPEAT
-        return super().slot_event(c)
-
-    def move_on(self, c: Contribution) -> None:
-        c.pool.seen[1 - c.version][c.cell] &= ~(1 << c.rank)
+        return block < newest
 
 
 class CountsWithoutModulus(SwitchMlProgram):
-    def is_older(self, block: int, newest: int) -> bool:
-        return block < newest
+    service_class = _CountsWithoutModulus
+
+
+class _BelievesEverybody(SlotService):
+    def slot_event(self, c: Contribution) -> int:
+        event = super().slot_event(c)
+        return NEW if event == OVERRUN else event
+
+    def move_on(self, c: Contribution) -> None:
+        pool_of(c).seen[other_slot(c)] &= ~(1 << c.rank)
 
 
 class BelievesEverybody(SwitchMlProgram):
     """A packet may run ahead of the result that frees its slot."""
 
-    def slot_event(self, c: Contribution) -> SlotEvent:
-        event = super().slot_event(c)
-        return SlotEvent.NEW if event is SlotEvent.OVERRUN else event
+    service_class = _BelievesEverybody
 
-    def move_on(self, c: Contribution) -> None:
-        c.pool.seen[1 - c.version][c.cell] &= ~(1 << c.rank)
+
+class _AnswersTheLastOnly(SlotService):
+    def send_result(self, c: Contribution, first: int, end: int) -> None:
+        super().send_result(c, c.rank, c.rank + 1)
 
 
 class AnswersTheLastOnly(SwitchMlProgram):
-    def send_result(self, c: Contribution, members: tuple[JobMember, ...]) -> None:
-        super().send_result(c, (c.pool.config.members[c.rank],))
+    service_class = _AnswersTheLastOnly
+
+
+class _LastExponents(SlotService):
+    def store(self, c: Contribution) -> None:
+        super().store(c)
+        pool_of(c).exponent0[c.place], pool_of(c).exponent1[c.place] = c.exponent0, c.exponent1
 
 
 class LastExponents(SwitchMlProgram):
     """Not the largest ones but the last."""
 
-    def store(self, c: Contribution) -> None:
-        super().store(c)
-        header = c.datagram.header
-        c.pool.exponents[c.version][c.cell] = header.exponent0, header.exponent1
+    service_class = _LastExponents
 
 
 class OnePool(SwitchMlProgram):
@@ -122,7 +180,7 @@ class OnePool(SwitchMlProgram):
 
     def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        first = next(iter(self.served.values()))
+        first: Any = next(iter(self.served.values()))
         for pool in self.served.values():
             pool.values = first.values
 

@@ -183,7 +183,7 @@ def test_no_library_is_loaded_that_another_user_could_have_made(tmp_path: Path, 
         pytest.skip("no compiler")
     code = (
         "import sys, pathlib; from workloads.native import build\n"
-        "build._cache_folders = lambda: iter([pathlib.Path(sys.argv[1])])\n"
+        "build.cache_folders = lambda: iter([pathlib.Path(sys.argv[1])])\n"
         "build.load_library('packet_io'); print(build._status['packet_io'])"
     )
 

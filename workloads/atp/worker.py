@@ -34,9 +34,9 @@ from workloads.wire.aggregation import (
     DatagramKind,
     decode_datagram,
     encode_datagram,
-    nearest_packet,
 )
 from workloads.wire.ecn import is_ce
+from workloads.wire.inspected import nearest_packet
 
 __all__ = ["AtpWorker", "create_worker"]
 
@@ -122,7 +122,7 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
         if (
             header.nelem != tensor.elements_in(own)
             or header.tensor != self._training.iteration
-            or not tensor.can_be(own, exponents)
+            or not tensor.can_be(own, *exponents)
             or (moves and header.new_slot >= self._config.memory)
         ):
             what = f"{header.nelem} elements and exponents {exponents} of tensor {header.tensor}"

@@ -94,7 +94,7 @@ class BlockWorker(DatagramHost, Generic[C, W]):
     def _put(self, tensor: Tensor, own: int, exponents: Exponents, payload: memoryview, now: int) -> None:
         """The sum of packet `own` of the tensor."""
         self._counts["results_received"] += 1
-        tensor.put(own, exponents, payload)
+        tensor.put(own, *exponents, bytes(payload), 0, len(payload) // 4)
         self._training.deliver((own - tensor.ahead) * self._config.elements, len(payload) // 4, now)
 
     def _complete(self, now: int) -> None:

@@ -15,12 +15,19 @@ Sums may then leave 32 bits.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from array import array
+from typing import Any
 
+import cython
 import numpy as np
 from numpy.typing import NDArray
 
 from workloads.gradients import Vector
+
+if not cython.compiled:
+    from math import ldexp
+
+    from workloads.kernels import dequantise, finished, new_draft, quantise, read_words, write_words
 
 __all__ = [
     "LOWEST_EXPONENT",
@@ -40,69 +47,75 @@ _BIAS = 126
 _TOO_LARGE = 254
 """biased exponent from which on 2^E does not fit an int8: |x| >= 2^127, infinities, NaN"""
 _LARGEST = 2147483647.0
-_NOTHING = b""
+_NUMBERS = "q"
+"""of an array: 64 bits"""
 
 
 class Unquantisable(ValueError):
     """A gradient that has no integers."""
 
 
-class Tensor(Protocol):
+class Tensor:
     """One iteration's gradient on its way out, and the result on its way in."""
 
-    packets: int
-    ahead: int
-    """the integers of block k go in packet k + ahead, what must be known of it before in packet k"""
-
-    def payload(self, packet: int) -> tuple[Exponents, bytes]:
-        """What packet `packet` of this tensor carries: exponents, and int32 in network byte order. The result of packet
-        `packet` - W must be there."""
-        ...
+    def __init__(self, packets: int, ahead: int) -> None:
+        self.packets = packets
+        self.ahead = ahead
+        """the integers of block k go in packet k + ahead, what must be known of it before in packet k"""
 
     def elements_in(self, packet: int) -> int:
-        """How many elements that are."""
-        ...
+        """How many elements packet `packet` of this tensor carries."""
+        raise NotImplementedError
 
-    def can_be(self, packet: int, exponents: Exponents) -> bool:
-        """Whether a result of that packet may carry these: the largest of all are not below our own."""
-        ...
+    def exponent(self, packet: int, half: int) -> int:
+        """That it carries."""
+        return 0
 
-    def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
-        """The result of a packet came."""
-        ...
+    def fill(self, draft: Any, at: int, packet: int) -> None:
+        """Its elements, int32 in network byte order, from `at` of a frame. The result of packet `packet` - W must be
+        there."""
+        raise NotImplementedError
 
-
-class Int32Tensor:
-    """int32, whose sums wrap: nothing to agree on, block k goes in packet k."""
-
-    ahead = 0
-
-    def __init__(self, gradient: Vector, result: Vector, block: int) -> None:
-        self._gradient, self._result, self._block = gradient, result, block
-        self.packets = -(-len(gradient) // block)
-
-    def payload(self, packet: int) -> tuple[Exponents, bytes]:
-        at = packet * self._block
-        return (0, 0), self._gradient[at : at + self._block].astype(">i4").tobytes()
-
-    def elements_in(self, packet: int) -> int:
-        return min(self._block, len(self._gradient) - packet * self._block)
-
-    def can_be(self, packet: int, exponents: Exponents) -> bool:
+    def can_be(self, packet: int, first: int, second: int) -> bool:
+        """Whether a result of that packet may carry these exponents: the largest of all are not below our own."""
         return True
 
-    def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
-        at = packet * self._block
-        self._result[at : at + self._block] = np.frombuffer(payload, ">i4")
+    def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int) -> None:
+        """The result of a packet came: exponents, and `count` elements from `at` of a frame."""
+        raise NotImplementedError
+
+    def payload(self, packet: int) -> tuple[Exponents, bytes]:
+        """All that a packet carries."""
+        draft = new_draft(4 * self.elements_in(packet))
+        self.fill(draft, 0, packet)
+        return (self.exponent(packet, 0), self.exponent(packet, 1)), finished(draft)
 
 
-class FixedTensor(Int32Tensor):
+class Int32Tensor(Tensor):
+    """int32, whose sums wrap: nothing to agree on, block k goes in packet k."""
+
+    def __init__(self, gradient: Vector, result: Vector, block: int) -> None:
+        super().__init__(-(-len(gradient) // block), 0)
+        self._integers: Any = gradient
+        self._result: Any = result
+        self._block, self._elements = block, len(gradient)
+
+    def elements_in(self, packet: int) -> int:
+        return min(self._block, self._elements - packet * self._block)
+
+    def fill(self, draft: Any, at: int, packet: int) -> None:
+        write_words(draft, at, self._integers, packet * self._block, self.elements_in(packet))
+
+    def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int) -> None:
+        read_words(self._result, packet * self._block, frame, at, count)
+
+
+class FixedTensor(Tensor):
     """float32 times one scale, rounded to nearest, ties to even. Raises Unquantisable for values whose integers do not
     fit 32 bits, or that are not finite."""
 
     def __init__(self, gradient: Vector, result: Vector, block: int, scale: float) -> None:
-        super().__init__(gradient, result, block)
-        self._scale = scale
+        super().__init__(-(-len(gradient) // block), 0)
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.rint(gradient.astype(np.float64) * scale)
         fits = np.abs(scaled) <= _LARGEST
@@ -111,77 +124,82 @@ class FixedTensor(Int32Tensor):
             raise Unquantisable(
                 f"element {bad} is {float(gradient[bad])!r}: times {scale:g} it is no integer of 32 bits"
             )
-        self._gradient = scaled
+        self._integers: Any = scaled.astype(np.int32)
+        self._result: Any = result
+        self._block, self._elements, self._scale = block, len(gradient), scale
 
-    def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
-        at, total = packet * self._block, np.frombuffer(payload, ">i4").astype(np.float64)
-        with np.errstate(over="ignore"):
-            self._result[at : at + self._block] = (total / self._scale).astype(np.float32)
+    def elements_in(self, packet: int) -> int:
+        return min(self._block, self._elements - packet * self._block)
+
+    def fill(self, draft: Any, at: int, packet: int) -> None:
+        write_words(draft, at, self._integers, packet * self._block, self.elements_in(packet))
+
+    def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int) -> None:
+        dequantise(self._result, packet * self._block, frame, at, count, self._scale)
 
 
-class FloatTensor:
+class FloatTensor(Tensor):
     """float32 as integers. Raises Unquantisable for values that are not finite, or not below 2^127."""
 
     def __init__(self, gradient: Vector, result: Vector, block: int, workers: int, window: int) -> None:
-        self._gradient, self._result, self._block = gradient, result, block
-        self._half, self._window = block // 2, window
-        self.ahead = window
+        blocks = -(-len(gradient) // block)
+        # With fewer blocks than W some packets are empty, so that the packet W later never waits for less than it
+        # needs.
+        super().__init__(max(blocks, window) + window, window)
+        self._gradient: Any = gradient
+        self._result: Any = result
+        self._block, self._half, self._blocks = block, block // 2, blocks
+        self._elements = len(gradient)
         self._share = _LARGEST / workers
-        self._blocks = -(-len(gradient) // block)
-        self.packets = max(self._blocks, window) + window
-        """with fewer blocks than W some packets are empty, so that the packet W later never waits for less than it
-        needs"""
-        self._own = _exponents(gradient, self._half, self._blocks)
-        self._scales: list[NDArray[np.float64] | None] = [None] * self._blocks
-
-    def payload(self, packet: int) -> tuple[Exponents, bytes]:
-        exponents = self._own[packet] if packet < self._blocks else (LOWEST_EXPONENT, LOWEST_EXPONENT)
-        block = packet - self._window
-        if not 0 <= block < self._blocks:
-            return exponents, _NOTHING
-        at = block * self._block
-        scaled = self._gradient[at : at + self._block].astype(np.float64)
-        scaled *= self._scale(block)[: len(scaled)]
-        return exponents, np.rint(scaled, out=scaled).astype(">i4").tobytes()
+        self._own: Any = array(_NUMBERS, _exponents(gradient, block // 2, blocks))
+        self._agreed: Any = array(_NUMBERS, self._own)
+        """as `_own`, two of each block: the largest of all workers, as soon as `_is_agreed`"""
+        self._is_agreed: Any = array(_NUMBERS, [0]) * blocks
 
     def elements_in(self, packet: int) -> int:
-        block = packet - self._window
-        return min(self._block, len(self._gradient) - block * self._block) if 0 <= block < self._blocks else 0
+        block = packet - self.ahead
+        return min(self._block, self._elements - block * self._block) if 0 <= block < self._blocks else 0
 
-    def can_be(self, packet: int, exponents: Exponents) -> bool:
+    def exponent(self, packet: int, half: int) -> int:
+        return self._own[2 * packet + half] if packet < self._blocks else LOWEST_EXPONENT
+
+    def fill(self, draft: Any, at: int, packet: int) -> None:
+        block, count = packet - self.ahead, self.elements_in(packet)
+        if count:
+            first, low = block * self._block, min(count, self._half)
+            quantise(draft, at, self._gradient, first, low, self._scale(block, 0))
+            quantise(draft, at + 4 * low, self._gradient, first + low, count - low, self._scale(block, 1))
+
+    def can_be(self, packet: int, first: int, second: int) -> bool:
         if packet >= self._blocks:
             return True
-        return all(given >= own for given, own in zip(exponents, self._own[packet], strict=True))
+        return bool(first >= self._own[2 * packet] and second >= self._own[2 * packet + 1])
 
-    def put(self, packet: int, exponents: Exponents, payload: memoryview) -> None:
+    def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int) -> None:
         if packet < self._blocks:
-            scale = np.empty(self._block)
-            scale[: self._half], scale[self._half :] = (float(np.ldexp(self._share, -e)) for e in exponents)
-            self._scales[packet] = scale
-        block = packet - self._window
+            self._agreed[2 * packet], self._agreed[2 * packet + 1] = first, second
+            self._is_agreed[packet] = 1
+        block = packet - self.ahead
         if 0 <= block < self._blocks:
-            at, total = block * self._block, np.frombuffer(payload, ">i4").astype(np.float64)
-            total /= self._scale(block)[: len(total)]
-            with np.errstate(over="ignore"):
-                self._result[at : at + self._block] = total.astype(np.float32)
-            self._scales[block] = None  # done with it
+            start, low = block * self._block, min(count, self._half)
+            dequantise(self._result, start, frame, at, low, self._scale(block, 0))
+            dequantise(self._result, start + low, frame, at + 4 * low, count - low, self._scale(block, 1))
 
-    def _scale(self, block: int) -> NDArray[np.float64]:
-        found = self._scales[block]
-        assert found is not None, "the packet W before has its result"
-        return found
+    def _scale(self, block: int, half: int) -> float:
+        assert self._is_agreed[block], "the packet W before has its result"
+        return ldexp(self._share, -self._agreed[2 * block + half])
 
 
-def _exponents(gradient: Vector, half: int, blocks: int) -> list[Exponents]:
-    """Per block, of each half: the least e >= -126 with |x| < 2^e for all elements."""
-    bits = np.zeros(2 * half * blocks, np.uint32)
+def _exponents(gradient: Vector, half: int, blocks: int) -> list[int]:
+    """Two of each block, one of each half: the least e >= -126 with |x| < 2^e for all elements."""
+    bits: NDArray[np.uint32] = np.zeros(2 * half * blocks, np.uint32)
     bits[: len(gradient)] = gradient.view(np.uint32) & np.uint32(0x7FFF_FFFF)
     biased = (bits.reshape(blocks, 2, half).max(axis=2) >> np.uint32(23)).astype(np.int64)
     if biased.max(initial=0) >= _TOO_LARGE:
         bad = int(np.flatnonzero(bits >> np.uint32(23) >= _TOO_LARGE)[0])
         raise Unquantisable(f"element {bad} is {float(gradient[bad])!r}: what travels as integers must be below 2^127")
-    pairs: list[list[int]] = (biased - _BIAS).tolist()
-    return [(first, second) for first, second in pairs]
+    exponents: list[int] = (biased - _BIAS).reshape(-1).tolist()
+    return exponents
 
 
 def create_tensor(

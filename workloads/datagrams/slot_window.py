@@ -8,13 +8,25 @@ the tensor before. A result lets the packet W later go, in the same index and th
 
 from __future__ import annotations
 
-import heapq
+from array import array
 from collections import deque
 from collections.abc import Callable
+from typing import Any
+
+import cython
 
 from workloads.datagrams.retransmission import RetransmissionTimer
 
+if not cython.compiled:
+    from workloads.heap import heap_first, heap_free, heap_new, heap_pop, heap_push, heap_tie
+    from workloads.kernels import NEVER
+
 __all__ = ["SlotWindow"]
+
+_NOTHING = -(1 << 62)
+"""no packet, and no time: below all of them, also those that a forged sequence number or a slow clock leads to"""
+_NUMBERS = "q"
+"""of an array: 64 bits"""
 
 
 class SlotWindow:
@@ -24,48 +36,63 @@ class SlotWindow:
         self.window, self._timer = window, RetransmissionTimer(rto_ns, seed)
         self.first = self.end = 0
         """packets of the running tensor: first .. end - 1"""
-        self._missing = 0
+        self.missing = 0
+        """packets of it that have no result"""
         self.progress_at = 0
         """when a result last came, or a packet last left for the first time"""
-        self._outstanding: list[int | None] = [None] * window
+        self._outstanding = array(_NUMBERS, [_NOTHING]) * window
         """packet without a result of each index; it may not have left yet"""
-        self._deadline: list[int | None] = [None] * window
-        self._first_at = [0] * window
-        self._tries = [0] * window
+        self._deadline = array(_NUMBERS, [_NOTHING]) * window
+        self._first_at = array(_NUMBERS, [0]) * window
+        self._tries = array(_NUMBERS, [0]) * window
         """how often the outstanding packet of each index left"""
         self._ready: deque[int] = deque()
         self._held: list[int] = []
-        self._timers: list[tuple[int, int]] = []
-        """(deadline, packet); those that are not valid any more are passed over"""
+        self._timers: Any = heap_new()
+        """by (deadline, packet); those that are not valid any more are passed over"""
+        self._timer_count = 0
+
+    def __dealloc__(self) -> None:
+        heap_free(self._timers)
 
     @property
     def complete(self) -> bool:
         """Every packet of the tensor has its result."""
-        return self._missing == 0
+        return self.missing == 0
 
-    def place(self, packet: int) -> tuple[int, int]:
-        """(index, version)"""
-        turn = packet % (2 * self.window)
-        return turn % self.window, turn // self.window
+    def index_of(self, packet: int) -> int:
+        return packet % self.window
+
+    def version_of(self, packet: int) -> int:
+        return packet % (2 * self.window) // self.window
 
     def start(self, packets: int) -> None:
         """The next tensor, when the last one is complete."""
         self.first, self.end = self.end, self.end + packets
-        self._missing = packets
+        self.missing = packets
         for packet in range(self.first, min(self.first + self.window, self.end)):
             self._let_go(packet)
 
     def take_ready(self, may_leave: Callable[[int], bool] | None = None) -> int | None:
         """The next packet that leaves; `left` follows. None: none. A packet that may not leave is asked about again
         after `release`."""
-        while self._ready:
-            packet = self._ready.popleft()
-            if not self._is_missing(packet):  # its result may have come while a repetition waited
-                continue
+        while (packet := self.next_ready()) >= 0:
             if may_leave is None or may_leave(packet):
                 return packet
-            self._held.append(packet)
+            self.hold(packet)
         return None
+
+    def next_ready(self) -> int:
+        """As `take_ready`; below 0: none."""
+        while self._ready:
+            packet = self._ready.popleft()
+            if self._is_missing(packet):  # its result may have come while a repetition waited
+                return packet
+        return _NOTHING
+
+    def hold(self, packet: int) -> None:
+        """It may not leave before `release`."""
+        self._held.append(packet)
 
     def release(self) -> None:
         """More packets may leave than before."""
@@ -81,7 +108,9 @@ class SlotWindow:
             self._first_at[index] = self.progress_at = now
         deadline = now + self._timer.wait(before)
         self._deadline[index] = deadline
-        heapq.heappush(self._timers, (deadline, packet))
+        if heap_push(self._timers, deadline, packet, 0, 0) < 0:
+            raise MemoryError("no memory for timers")
+        self._timer_count += 1
         return before
 
     def is_outstanding(self, packet: int) -> bool:
@@ -97,32 +126,45 @@ class SlotWindow:
         if not self.is_outstanding(packet):
             raise ValueError(f"packet {packet} is not outstanding")
         index = packet % self.window
-        self._outstanding[index] = None
-        self._missing -= 1
+        self._outstanding[index] = _NOTHING
+        self.missing -= 1
         self.progress_at = now
         self._timer.measure(now - self._first_at[index])
         if packet + self.window < self.end:
             self._let_go(packet + self.window)
 
     def get_timer(self) -> int | None:
-        timers = self._timers
-        while timers and not self._is_armed(*timers[0]):
-            heapq.heappop(timers)
-        return timers[0][0] if timers else None
+        due = self.due()
+        return None if due == NEVER else due
+
+    def due(self) -> int:
+        """As `get_timer`; NEVER: none."""
+        while self._timer_count:
+            deadline = heap_first(self._timers)
+            if self._is_armed(deadline, heap_tie(self._timers)):
+                return deadline
+            self._drop()
+        return NEVER
 
     def expire(self, now: int) -> int:
         """Let what waited too long leave again; how many packets that are."""
         expired = 0
-        while (due := self.get_timer()) is not None and due <= now:
-            _, packet = heapq.heappop(self._timers)
+        while self.due() <= now and self._timer_count:
+            packet = heap_tie(self._timers)
+            self._drop()
             self._ready.append(packet)
-            self._deadline[packet % self.window] = None
+            self._deadline[packet % self.window] = _NOTHING
             expired += 1
         return expired
 
+    def _drop(self) -> None:
+        """The first timer."""
+        heap_pop(self._timers)
+        self._timer_count -= 1
+
     def _is_armed(self, deadline: int, packet: int) -> bool:
         index = packet % self.window
-        return self._outstanding[index] == packet and self._deadline[index] == deadline
+        return self._is_missing(packet) and self._deadline[index] == deadline
 
     def _let_go(self, packet: int) -> None:
         index = packet % self.window

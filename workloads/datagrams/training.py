@@ -101,6 +101,16 @@ class Training:
         """That there are; of a source that awaits gradients, more than will come, until it knows."""
         return self._source.iterations
 
+    @property
+    def awaits(self) -> bool:
+        """Whether the next gradient is waited for, which comes from outside."""
+        return self._awaits
+
+    @property
+    def is_layered(self) -> bool:
+        """Whether results are to be told as they come (`deliver`)."""
+        return self._compute is not None
+
     def get_timer(self) -> int | None:
         if self._awaits:
             return 0 if self._is_due() else self._poll_at

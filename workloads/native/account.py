@@ -5,17 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workloads.native.build import library_status, native_status
+from workloads.native.build import NativeStatus, library_status, native_status
+from workloads.native.compiled import compiled_status
 
-__all__ = ["NATIVE", "account_of", "failures"]
+__all__ = ["COMPILED", "NATIVE", "account_of", "failures"]
+
+COMPILED = "compiled modules"
+"""the name of those of `workloads.native.compiled` among libraries"""
 
 NATIVE = "native"
 """what `account_of` says when every library runs"""
 
 
 def account_of(libraries: Sequence[str]) -> str:
-    """Of these libraries (names of `LIBRARIES`): `native`, `python (WHY)`, or `native, but python for NAMES (WHY)`."""
-    status = {name: library_status(name) for name in libraries}
+    """Of these libraries (names of `LIBRARIES`, or COMPILED): `native`, `python (WHY)`, or `native, but python for
+    NAMES (WHY)`."""
+    status = {name: _status(name) for name in libraries}
     lacking = [name for name in libraries if not status[name].available]
     if not lacking:
         return NATIVE
@@ -23,6 +28,10 @@ def account_of(libraries: Sequence[str]) -> str:
     if len(lacking) == len(libraries):
         return f"python ({why})"
     return f"native, but python for {', '.join(lacking)} ({why})"
+
+
+def _status(name: str) -> NativeStatus:
+    return compiled_status() if name == COMPILED else library_status(name)
 
 
 def failures() -> dict[str, str]:

@@ -154,7 +154,7 @@ class _Unavailable(Exception):
 
 def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[Path, ctypes.CDLL]:
     digest = _digest(name, sources, flags)
-    folders = tuple(_cache_folders())
+    folders = tuple(cache_folders())
     for folder in folders:
         path = folder / f"{name}-{digest}.so"
         if path.exists() and distrust(path) is None and distrust(folder) is None:
@@ -210,7 +210,7 @@ def _further() -> tuple[str, ...]:
     return _DEFLATE if any(path.exists() for path in _DEFLATE_HEADERS) else ()
 
 
-def _cache_folders() -> Iterator[Path]:
+def cache_folders() -> Iterator[Path]:
     """Where builds are kept: inside a checkout, else in the user's cache."""
     if (_ROOT / "setup.cfg").exists():
         yield _ROOT / "build" / "native"

@@ -18,7 +18,8 @@ from workloads.repair.base import RepairHost
 from workloads.repair.config import RepairConfig
 from workloads.repair.packets import data_header
 from workloads.repair.stored import symbols_of
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, encode_datagram, nearest_packet
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, encode_datagram
+from workloads.wire.inspected import nearest_packet
 
 __all__ = ["Donor"]
 
@@ -72,7 +73,7 @@ class Donor(RepairHost):
             self._counts["packets_sent"] += 1
             if before:
                 self._counts["packets_retransmitted"] += 1
-                slot, _ = self._window.place(packet)
+                slot = self._window.index_of(packet)
                 self._events.append(
                     DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before, waited_ns)
                 )

@@ -18,7 +18,8 @@ from workloads.repair.base import RepairHost
 from workloads.repair.config import RepairConfig
 from workloads.repair.packets import coefficient_of, reply
 from workloads.repair.stored import words_of
-from workloads.wire.aggregation import AGGREGATION_PORT, Datagram, DatagramKind, encode_datagram, nearest_packet
+from workloads.wire.aggregation import AGGREGATION_PORT, Datagram, DatagramKind, encode_datagram
+from workloads.wire.inspected import nearest_packet
 
 __all__ = ["Newcomer"]
 

@@ -21,9 +21,9 @@ from workloads.wire.aggregation import (
     DatagramKind,
     decode_datagram,
     encode_datagram,
-    nearest_packet,
 )
 from workloads.wire.ecn import is_ce
+from workloads.wire.inspected import nearest_packet
 
 __all__ = ["ParameterServer", "create_server"]
 

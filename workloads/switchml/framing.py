@@ -6,14 +6,15 @@ Both framings speak of a packet by the fields of `AggregationHeader`. Over UDP t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections import deque
+from typing import Any
 
-from workloads.machine import Buffer
+import cython
+
+from workloads.datagrams.quantisation import Tensor
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
 from workloads.uc import UcEndpoint, UcError
-from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     AggregationHeader,
@@ -25,89 +26,172 @@ from workloads.wire.aggregation import (
     encode_datagram,
 )
 
+if not cython.compiled:
+    from workloads.kernels import bit_of, copy_bytes, finished, get8, get16, get32, new_draft, put8, put16, put32
+    from workloads.wire.inspected import (
+        AT_BITMAP0,
+        AT_EXPONENT0,
+        AT_EXPONENT1,
+        AT_FAN_IN0,
+        AT_FLAGS,
+        AT_JOB,
+        AT_KIND,
+        AT_NELEM,
+        AT_OP,
+        AT_PAYLOAD,
+        AT_SEQUENCE,
+        AT_SLOT,
+        AT_TENSOR,
+        AT_VERSION,
+        address_of,
+        as_signed,
+        is_sound,
+        seal,
+    )
+
 __all__ = ["Arrival", "HostFraming", "create_framing"]
 
-
-class Arrival(NamedTuple):
-    """A packet that came, in whatever frames."""
-
-    src_ip: bytes
-    header: AggregationHeader
-    payload: Buffer
-    """`nelem` elements, int32 in network byte order; copy what is kept"""
+_DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
+_POLICY = int(Policy.SWITCHML)
 
 
-class HostFraming(Protocol):
-    def receive(self, frame: Buffer) -> Arrival | None:
-        """None: not for us, or more frames belong to it. Raises DatagramError for what is for us and cannot be used."""
-        ...
+class Arrival:
+    """A packet that came, in whatever frames. One object serves all packets of a Machine, one after the other."""
 
-    def frames(self, header: AggregationHeader, payload: bytes) -> Sequence[bytes]:
-        """What carries a packet to the switch, to be sent in this order."""
-        ...
+    def __init__(self) -> None:
+        self.frame = b""
+        """what has its `count` elements from `at` on, int32 in network byte order"""
+        self.at = 0
+        self.source = self.policy = self.kind = self.job = self.sequence = self.slot = self.flags = 0
+        """source: IPv4 address; the others as the packet says, as those below"""
+        self.bitmap = self.fan_in = self.op = self.count = self.exponent0 = self.exponent1 = 0
+
+    def read(self, frame: bytes) -> None:
+        """Of a datagram that is sound."""
+        self.source, self.policy = address_of(frame, False), get8(frame, AT_VERSION) & 15
+        self.kind, self.job, self.sequence = get8(frame, AT_KIND), get16(frame, AT_JOB), get32(frame, AT_SEQUENCE)
+        self.slot, self.flags, self.count = get16(frame, AT_SLOT), get16(frame, AT_FLAGS), get16(frame, AT_NELEM)
+        self.bitmap, self.fan_in, self.op = get32(frame, AT_BITMAP0), get8(frame, AT_FAN_IN0), get8(frame, AT_OP)
+        self.exponent0 = as_signed(get8(frame, AT_EXPONENT0))
+        self.exponent1 = as_signed(get8(frame, AT_EXPONENT1))
+        self.frame, self.at = frame, AT_PAYLOAD
+
+    def know(self, source: bytes, header: AggregationHeader, payload: bytes) -> None:
+        """What another framing says of it."""
+        h = header
+        self.source, self.policy, self.kind, self.job = int.from_bytes(source, "big"), h.policy, h.kind, h.job
+        self.sequence, self.slot, self.flags, self.count = h.sequence, h.slot, h.flags, h.nelem
+        self.bitmap, self.fan_in, self.op = h.bitmap0, h.fan_in0, h.op
+        self.exponent0, self.exponent1, self.frame, self.at = h.exponent0, h.exponent1, payload, 0
+
+
+class HostFraming:
+    def __init__(self) -> None:
+        self.leaving: deque[bytes] = deque()
+        """the rest of a packet that takes several frames"""
+
+    def read(self, frame: bytes, found: Arrival) -> bool:
+        """False: not for us, or more frames belong to it. Raises DatagramError for what is for us and cannot be
+        used."""
+        raise NotImplementedError
+
+    def write(self, tensor: Tensor, own: int, sequence: int, slot: int, flags: int, number: int) -> bytes:
+        """Packet `own` of a tensor, which is the worker's tensor `number`: the first frame that carries it to the
+        switch; the others are in `leaving`."""
+        raise NotImplementedError
 
 
 def create_framing(config: SwitchMlConfig) -> HostFraming:
-    return _UdpFraming(config.envelope) if config.uc is None else _UcFraming(config)
+    return UdpFraming(config) if config.uc is None else UcFraming(config)
 
 
-class _UdpFraming:
+class UdpFraming(HostFraming):
     """One datagram; the same packet has the same bytes each time."""
 
-    def __init__(self, envelope: Envelope) -> None:
-        self._envelope = envelope
+    def __init__(self, config: SwitchMlConfig) -> None:
+        HostFraming.__init__(self)
+        share = config.collective
+        self._address = int.from_bytes(config.envelope.src_ip, "big")
+        header = AggregationHeader(_POLICY, _DATA, share.job, 1, 0, bit_of(share.rank), share.size)
+        self._template = encode_datagram(config.envelope, AGGREGATION_PORT, header, b"")
 
-    def receive(self, frame: Buffer) -> Arrival | None:
-        found = decode_datagram(frame)
-        if found is None or found.dst_ip != self._envelope.src_ip:
-            return None
-        return Arrival(found.src_ip, found.header, found.payload)
+    def read(self, frame: bytes, found: Arrival) -> bool:
+        if not is_sound(frame):
+            decode_datagram(frame)  # which says why
+            return False
+        if address_of(frame, True) != self._address:
+            return False
+        found.read(frame)
+        return True
 
-    def frames(self, header: AggregationHeader, payload: bytes) -> Sequence[bytes]:
-        return (encode_datagram(self._envelope, AGGREGATION_PORT, header, payload),)
+    def write(self, tensor: Tensor, own: int, sequence: int, slot: int, flags: int, number: int) -> bytes:
+        count = tensor.elements_in(own)
+        draft = new_draft(AT_PAYLOAD + 4 * count)
+        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
+        put8(draft, AT_KIND, _DATA if count else _EXPONENTS)
+        put16(draft, AT_FLAGS, flags)
+        put32(draft, AT_SEQUENCE, sequence)
+        put16(draft, AT_SLOT, slot)
+        put8(draft, AT_EXPONENT0, tensor.exponent(own, 0))
+        put8(draft, AT_EXPONENT1, tensor.exponent(own, 1))
+        put16(draft, AT_NELEM, count)
+        put32(draft, AT_TENSOR, number)
+        tensor.fill(draft, AT_PAYLOAD, own)
+        seal(draft, AT_PAYLOAD + 4 * count)
+        return finished(draft)
 
 
-class _UcFraming:
+class UcFraming(HostFraming):
     """A message on the queue pair of its index; the same packet has new PSNs each time."""
 
     def __init__(self, config: SwitchMlConfig) -> None:
+        HostFraming.__init__(self)
         assert config.uc is not None, "a worker over UC"
-        self._config, self._pairs = config, config.uc
-        self._endpoint = UcEndpoint(config.envelope.src_ip, 4 * config.elements)
+        self._config: Any = config
+        self._pairs: Any = config.uc
+        self._endpoint: Any = UcEndpoint(config.envelope.src_ip, 4 * config.elements)
         for cell in range(config.window):
             self._endpoint.add_qp(self._pairs.host_qp(cell, config.envelope))
 
-    def receive(self, frame: Buffer) -> Arrival | None:
+    def read(self, frame: bytes, found: Arrival) -> bool:
         if not self._endpoint.is_for_us(frame):
-            return None
+            return False
         try:
-            found = self._endpoint.receive(frame)
+            message = self._endpoint.receive(frame)
         except UcError as error:
             raise DatagramError(error.reason, str(error)) from None
-        if found is None:
-            return None
-        config, write = self._config, found.write
+        if message is None:
+            return False
+        config, write = self._config, message.write
         key, version = key_version(write.rkey)
         if key != self._pairs.rkey:
             raise DatagramError("malformed", f"memory key {write.rkey:#x}, ours is {self._pairs.rkey:#x}")
         sequence, exponents = from_write(write, self._pairs.va, 4 * config.elements)
+        size = config.collective.size
         header = AggregationHeader(
             policy=Policy.SWITCHML,
             kind=DatagramKind.RESULT,
             job=config.collective.job,
             sequence=sequence,
-            slot=config.first_slot + found.qpn - self._pairs.qpn,
-            bitmap0=(1 << config.collective.size) - 1,
-            fan_in0=config.collective.size,
+            slot=config.first_slot + message.qpn - self._pairs.qpn,
+            bitmap0=(1 << size) - 1,
+            fan_in0=size,
             nelem=len(write.payload) // 4,
             flags=DatagramFlag.VERSION if version else 0,
             exponent0=exponents[0],
             exponent1=exponents[1],
         )
-        return Arrival(found.src_ip, header, write.payload)
+        found.know(message.src_ip, header, bytes(write.payload))
+        return True
 
-    def frames(self, header: AggregationHeader, payload: bytes) -> Sequence[bytes]:
-        pairs, cell = self._pairs, header.slot - self._config.first_slot
-        return self._endpoint.send(
-            pairs.qpn + cell, to_write(header, pairs.va, 4 * self._config.elements, header.slot << 1, payload)
-        )
+    def write(self, tensor: Tensor, own: int, sequence: int, slot: int, flags: int, number: int) -> bytes:
+        config, pairs = self._config, self._pairs
+        (first, second), payload = tensor.payload(own)
+        header = AggregationHeader(
+            Policy.SWITCHML, _DATA if payload else _EXPONENTS, config.collective.job, sequence, slot,
+            bit_of(config.collective.rank), config.collective.size, len(payload) // 4, flags, first, second, number,
+        )  # fmt: skip
+        write = to_write(header, pairs.va, 4 * config.elements, slot << 1, payload)
+        self.leaving.extend(self._endpoint.send(pairs.qpn + slot - config.first_slot, write))
+        frame: bytes = self.leaving.popleft()
+        return frame

@@ -8,122 +8,107 @@ there, and answers it alone if the result was lost on the way back.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+import cython
 
-from workloads.datagrams.blockworker import BlockWorker
 from workloads.datagrams.problems import refuse
+from workloads.datagrams.quick_worker import QuickWorker
 from workloads.datagrams.slot_window import SlotWindow
+from workloads.datagrams.training import Training
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
-from workloads.machine import Buffer
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.framing import create_framing
-from workloads.wire.aggregation import (
-    SEQUENCES,
-    AggregationHeader,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    nearest_packet,
-)
+from workloads.switchml.framing import Arrival, create_framing
+from workloads.wire.aggregation import SEQUENCES, DatagramError, DatagramFlag, DatagramKind, Policy
+
+if not cython.compiled:
+    from workloads.wire.inspected import nearest_packet
 
 __all__ = ["SwitchMlWorker", "create_worker"]
 
+_RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
+_VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), SEQUENCES
 
-class SwitchMlWorker(BlockWorker[SwitchMlConfig, SlotWindow]):
+
+class SwitchMlWorker(QuickWorker):
     """Raises ScenarioError for a configuration that SwitchML cannot serve."""
 
     def __init__(self, config: SwitchMlConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(problems_in_worker(config), owner=f"worker {config.name}")
-        super().__init__(config, source, SlotWindow(config.window, config.rto_ns), start_ns=start_ns)
+        share = config.collective
+        training = Training.of(config.workload, source, share.rank, start_ns)
+        QuickWorker.__init__(self, share, training, SlotWindow(config.window, config.rto_ns), config.elements)
+        self._config, self._first_slot = config, config.first_slot
         self._framing = create_framing(config)
-        self._leaving: deque[bytes] = deque()
-        """the rest of a packet that takes several frames"""
+        self._found = Arrival()
 
-    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        found, window, tensor = self._found, self._window, self._tensor
         try:
-            found = self._framing.receive(frame)
-        except DatagramError as error:
-            self._reject(error.reason, str(error))
-            return
-        if found is None:
-            return
-        header = found.header
-        if (header.policy, header.kind, header.job) != (Policy.SWITCHML, DatagramKind.RESULT, self._job):
-            self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
-            return
-        packet = nearest_packet(header.sequence, self._window.first)
-        tensor = self._tensor
-        if tensor is None or self.failed or not self._window.is_outstanding(packet):
-            self._counts["duplicates_received"] += 1
-            return
-        own = packet - self._window.first
-        exponents = header.exponent0, header.exponent1
-        if (
-            header.nelem != tensor.elements_in(own)
-            or not self._is_placed(header, packet)
-            or not tensor.can_be(own, exponents)
-        ):
-            what = f"{header.nelem} elements and exponents {exponents} in slot {header.slot}"
-            self._reject("bad_result", f"block {packet} with {what}")
-            return
-        self._put(tensor, own, exponents, memoryview(found.payload), now)
-        self._window.settle(packet, now)
-        if self._window.complete:
-            self._complete(now)
-
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while not self.failed:
-            if self._leaving:
-                yield 0, self._leaving.popleft()
-                continue
-            packet = self._window.take_ready(self._may_leave)
-            if packet is None:
+            if not self._framing.read(frame, found):
                 return
-            self._leaving.extend(self._encode(packet))
-            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
-            self._counts["packets_sent"] += 1
-            if before:
-                self._counts["packets_retransmitted"] += 1
-                slot, _ = self._window.place(packet)
-                self._events.append(
-                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before, waited_ns)
-                )
+        except DatagramError as error:
+            self.reject(error.reason, str(error))
+            return
+        if found.policy != _POLICY or found.kind != _RESULT or found.job != self._job:
+            self.reject("unexpected", f"kind {found.kind} of job {found.job}, policy {found.policy}")
+            return
+        packet = self.packet_of(found.sequence)
+        if tensor is None or self._failed or not window.is_outstanding(packet):
+            self._duplicates += 1
+            return
+        own, first, second = packet - window.first, found.exponent0, found.exponent1
+        if (
+            found.count != tensor.elements_in(own)
+            or not self.is_placed(packet, found.slot, found.flags)
+            or not tensor.can_be(own, first, second)
+        ):
+            what = f"{found.count} elements and exponents {(first, second)} in slot {found.slot}"
+            self.reject("bad_result", f"block {packet} with {what}")
+            return
+        self.put(packet, first, second, found.frame, found.at, found.count, now)
 
-    def handle_timer(self, now: int) -> None:
-        super().handle_timer(now)
-        if not self.failed:
-            self._window.release()
+    def packet_of(self, sequence: int) -> int:
+        """Whose result a number means."""
+        return nearest_packet(sequence, self._window.first)
 
-    def _encode(self, packet: int) -> Sequence[bytes]:
+    def is_placed(self, packet: int, slot: int, flags: int) -> bool:
+        """Whether that is its slot and version."""
+        if slot != self._first_slot + self._window.index_of(packet):
+            return False
+        return (flags & _VERSION_FLAG != 0) == (self._window.version_of(packet) != 0)
+
+    def give(self, now: int) -> bytes | None:
+        if self._failed:
+            return None
+        leaving = self._framing.leaving
+        if leaving:
+            following: bytes = leaving.popleft()
+            return following
+        window = self._window
+        packet = window.next_ready()
+        while packet >= 0 and not self.may_leave(packet):
+            window.hold(packet)
+            packet = window.next_ready()
+        if packet < 0:
+            return None
+        frame = self._write(packet)
+        waited_ns, before = now - window.progress_at, window.left(packet, now)
+        self._sent += 1
+        if before:
+            self._sent_again += 1
+            slot = self._first_slot + window.index_of(packet)
+            self.events.append(DatagramResent(self._job, packet, slot, "timeout", before, waited_ns))
+        return frame
+
+    def _write(self, packet: int) -> bytes:
         """The same header and elements each time: nothing in them depends on when it leaves."""
-        config, tensor = self._config, self._tensor
+        tensor, window = self._tensor, self._window
         assert tensor is not None, "a packet is outstanding"
-        slot, version = self._window.place(packet)
-        (exponent0, exponent1), payload = tensor.payload(packet - self._window.first)
-        header = AggregationHeader(
-            policy=Policy.SWITCHML,
-            kind=DatagramKind.DATA if payload else DatagramKind.EXPONENTS,
-            job=self._job,
-            sequence=(packet + 1) % SEQUENCES,
-            slot=config.first_slot + slot,
-            bitmap0=1 << self._rank,
-            fan_in0=config.collective.size,
-            nelem=len(payload) // 4,
-            flags=DatagramFlag.VERSION if version else 0,
-            exponent0=exponent0,
-            exponent1=exponent1,
-            tensor=self._training.iteration,
-        )
-        return self._framing.frames(header, payload)
-
-    def _is_placed(self, header: AggregationHeader, packet: int) -> bool:
-        slot, version = self._window.place(packet)
-        version_bit = bool(header.flags & DatagramFlag.VERSION)
-        return (header.slot, version_bit) == (self._config.first_slot + slot, bool(version))
+        flags = _VERSION_FLAG if window.version_of(packet) else 0
+        slot = self._first_slot + window.index_of(packet)
+        sequence = (packet + 1) % _SEQUENCES
+        return self._framing.write(tensor, packet - window.first, sequence, slot, flags, self._iteration)
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:

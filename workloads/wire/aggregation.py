@@ -30,7 +30,6 @@ __all__ = [
     "Policy",
     "decode_datagram",
     "encode_datagram",
-    "nearest_packet",
     "payload_sum",
 ]
 
@@ -248,10 +247,3 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
         new_slot, bitmap1, fan_in1, priority, server,
     )  # fmt: skip
     return Datagram(src_mac, src_ip, dst_ip, sport, header, payload)
-
-
-def nearest_packet(sequence: int, base: int) -> int:
-    """The packet (from 0 over the life of a job) of that sequence number that is nearest to packet `base`; below 0
-    where there is none."""
-    distance = (sequence - 1 - base) % SEQUENCES
-    return base + (distance if distance < SEQUENCES // 2 else distance - SEQUENCES)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from testbed.worlds.base import NODE_LIBRARIES, code_that_ran
 from testbed.worlds.emulated.backends import Assignment, describe
+from workloads.native.account import COMPILED
 
 __all__ = ["environment"]
 
@@ -26,7 +27,7 @@ def environment(backends: Iterable[str], assignments: Iterable[Assignment], dila
         "numpy": numpy.__version__,
         "mininet": MININET_VERSION,
         "data_plane": ", ".join(sorted(backends)),
-        **code_that_ran(*NODE_LIBRARIES),
+        **code_that_ran(*NODE_LIBRARIES, COMPILED),
         "shaping": "htb",
         "dilation": str(dilation),
         "faults": "; ".join(describe(assignments)) or "none",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from switch_nodes.own_program import accused
-from testbed.worlds.simulated.nodes import Node
+from testbed.worlds.simulated.node import Node
 from topologies import Topology
 from workloads.livelock import Livelock
 
 __all__ = ["CirclingWatch"]
 
-_LOOK_EVERY = 1 << 14
-"""steps of the world"""
 _MOST_FRAMES = 1 << 19
 _TIMES_THROUGH = 8
 """that all queues may empty over all hops, beyond that"""
@@ -27,13 +25,9 @@ class CirclingWatch:
         self._nodes, self._told = nodes, told
         self._switches = [node.name for node in topology.nodes if not nodes[node.name].is_host]
         self._most = _MOST_FRAMES + 2 * _TIMES_THROUGH * sum(link.shape.queue_packets for link in topology.links)
-        self._steps = 0
         self._seen, self._before = (-1, -1), dict.fromkeys(self._switches, 0)
 
-    def step(self, now: int) -> None:
-        self._steps += 1
-        if self._steps % _LOOK_EVERY:
-            return
+    def look(self, now: int) -> None:
         sent = {name: node.frames_out for name, node in self._nodes.items()}
         switches = {name: sent[name] for name in self._switches}
         seen = sum(sent.values()) - sum(switches.values()), self._told()

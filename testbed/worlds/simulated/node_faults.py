@@ -9,7 +9,7 @@ from testbed.faults.events import NOTHING_CARRIED, NOTHING_HELD_UP, FaultHealed,
 from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
-from testbed.worlds.simulated.nodes import Node
+from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.wire import Wire
 from topologies import Direction, Topology
 from workloads.machine import Event

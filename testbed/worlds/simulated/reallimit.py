@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 
 from testbed.history.events import RealLimitReached
-from testbed.worlds.simulated.nodes import Node
+from testbed.worlds.simulated.node import Node
 
 __all__ = ["RealLimit"]
 

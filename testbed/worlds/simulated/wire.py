@@ -3,23 +3,37 @@ in one for each layer class."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from switch_nodes.forwarding.classes import ClassQueue
-from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.agenda import Actor, Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
 from workloads.wire.dscp import NO_DSCP, is_low, layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
 from workloads.wire.trimming import for_reserve
 
-__all__ = ["Wire"]
+__all__ = ["Station", "Wire"]
 
 _BITS_NS = 8 * 1_000_000_000
 _ETHERNET_BYTES = 14
 
 
-class Wire:
+class Station(Actor):
+    """What stands at the ends of wires."""
+
+    def arrive(self, port: int, frame: bytes) -> None:
+        """A frame came in."""
+        raise NotImplementedError
+
+    def pull(self) -> bytes | None:
+        """The next frame for a wire that is free: of a NIC that is asked."""
+        return None
+
+
+class Wire(Actor):
     """A frame of n bytes takes n * 8 / rate; remainders below a nanosecond are carried over, so that the long-term rate
     is exact. It arrives when its last bit does. Propagation delay and faults are the business of the ports' filters."""
 
@@ -36,11 +50,16 @@ class Wire:
         """whether a switch tells of each frame that this does not take"""
         self.link, self.direction = "", ""
         """what it is told as"""
-        self.deliver: Callable[[Buffer], None] = _nowhere
-        """where frames arrive"""
-        self.refill: Callable[[], Buffer | None] = _nothing
-        """asked for the next frame when the queue is empty and the wire is free: a NIC that pulls"""
-        self._queue = ClassQueue[Buffer]()
+        self.deliver: Callable[[bytes], None] = _nowhere
+        """where frames arrive, unless it leads to a station"""
+        self.refill: Callable[[], bytes | None] = _nothing
+        """asked for the next frame when the queue is empty and the wire is free, unless a station feeds it"""
+        self._to: Station | None = None
+        self._to_port = 0
+        self._source: Station | None = None
+        self._line: deque[bytes] = deque()
+        """the queue, where it has no classes"""
+        self._queue = ClassQueue[bytes]()
         self._busy = False
         self._remainder = 0
         self.frames = self.bytes = self.drops = self.early = self.marks = self.trimmed = 0
@@ -52,17 +71,21 @@ class Wire:
     @property
     def waiting(self) -> int:
         """Frames in all queues; the one on the wire is not among them."""
-        return len(self._queue)
+        return len(self._queue) if self._serves_classes else len(self._line)
 
-    def arrived_bits(self, now: int) -> int:
-        """So far; of the frame that is on the wire its share."""
-        return 8 * self.bytes - max(0, self.last_at - now) * self.rate_bps // 10**9
+    def leads_to(self, station: Station, port: int) -> None:
+        """Frames arrive at that port."""
+        self._to, self._to_port = station, port
+
+    def fed_by(self, station: Station) -> None:
+        """It is asked for the next frame when the queue is empty and the wire is free: a NIC that pulls."""
+        self._source = station
 
     def waiting_with(self, frame: Buffer) -> int:
         """Frames in the queue that `frame` is for."""
         return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
 
-    def send(self, frame: Buffer) -> str:
+    def send(self, frame: bytes) -> str:
         """Put a frame into its queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
         when as many as the link allows wait already, `misfit` when it is longer than the MTU, `early` when it is of the
         low class and more wait than that may join. Where the link trims, a full queue takes the headers of data, and
@@ -74,6 +97,9 @@ class Wire:
         if not self._busy:
             self._begin(frame)
             return ""
+        return self._wait(frame)
+
+    def _wait(self, frame: bytes) -> str:
         is_cut = False
         dscp = read_dscp(frame) if self.tells_drops else NO_DSCP
         layer_class = layer_class_of(dscp) if self._serves_classes else 0
@@ -83,51 +109,71 @@ class Wire:
             if found is None:
                 self.drops += 1
                 return "queue"
-            frame, is_cut = found
+            frame, is_cut = bytes(found[0]), found[1]
             self.trimmed += is_cut
         if waiting >= self._low_until and is_low(dscp):
             self.early += 1
             return "early"
         if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
-            frame = marked
+            frame = bytes(marked)
             self.marks += 1
         if is_cut:
             self.cut = bytes(frame)
-        self._queue.put(frame, layer_class)
+        if self._serves_classes:
+            self._queue.put(frame, layer_class)
+        else:
+            self._line.append(frame)
         return ""
 
     def kick(self) -> None:
         """There may be something to pull."""
-        if not self._busy and (frame := self.refill()) is not None:
+        if not self._busy and (frame := self._next()) is not None:
             self._begin(frame)
 
-    def _waiting_in(self, layer_class: int) -> int:
-        return self._queue.waiting_in(layer_class)
+    def act(self, what: int, argument: Any) -> None:
+        self._end(argument)
 
-    def _begin(self, frame: Buffer) -> None:
+    def _next(self) -> bytes | None:
+        return self.refill() if self._source is None else self._source.pull()
+
+    def _waiting_in(self, layer_class: int) -> int:
+        return self._queue.waiting_in(layer_class) if self._serves_classes else len(self._line)
+
+    def _begin(self, frame: bytes) -> None:
         self._busy = True
         now, size = self._agenda.now, len(frame)
-        duration, self._remainder = divmod(size * _BITS_NS + self._remainder, self.rate_bps)
+        bits = size * _BITS_NS + self._remainder
+        duration = bits // self.rate_bps
+        self._remainder = bits - duration * self.rate_bps
         if not self.frames:
             self.first_at = now
         self.frames += 1
         self.bytes += size
         self.last_at = now + duration
-        self._agenda.at(self.last_at, self._actor, self._end, frame)
+        self._agenda.appoint(self.last_at, self._actor, self, 0, frame)
 
-    def _end(self, frame: Buffer) -> None:
-        following = self._queue.take() if self._queue else self.refill()
+    def _end(self, frame: bytes) -> None:
+        following: bytes | None
+        if self._line:
+            following = self._line.popleft()
+        elif self._serves_classes and self._queue:
+            following = self._queue.take()
+        else:
+            following = self._next()
         if following is None:
             self._busy = False
         else:
             self._begin(following)
-        self.deliver(frame)
+        if self._to is None:
+            self.deliver(frame)
+        else:
+            self._to.arrive(self._to_port, frame)
 
 
-def _nowhere(frame: Buffer) -> None:
+def _nowhere(frame: bytes) -> None:
     """The default of `Wire.deliver`."""
 
 
-def _nothing() -> Buffer | None:
+def _nothing() -> bytes | None:
     """The default of `Wire.refill`."""
     return None

@@ -39,10 +39,11 @@ from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
 from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
+from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
-from testbed.worlds.simulated.nodes import FinishingMachine, Node
 from testbed.worlds.simulated.reallimit import RealLimit
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -52,6 +53,7 @@ from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.hosts import create_host
 from workloads.machine import Event
+from workloads.native.compiled import compiled_status
 
 __all__ = ["ProgramFactory", "SimulatedWorld", "Simulation", "WorkerFactory", "make_taps", "make_worker", "simulate"]
 
@@ -62,6 +64,8 @@ WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 _OF_LIVES = frozenset({WorkerFinished, WorkerFailed, WorkerFellBack, NodeExited, NodeStarted})
 """events that say who may still get somewhere"""
 _MANY_ELEMENTS = 1 << 22
+_LOOK_EVERY, _CIRCLING_EVERY = 256, 64
+"""steps of the world between two looks at the clock; such looks between two at what circles"""
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
@@ -137,11 +141,15 @@ class Simulation:
         """Events of each node."""
         self._circling = CirclingWatch(scenario.topology, self.nodes, lambda: self._told)
         self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
+        self._looks = 0
 
     @property
-    def is_native(self) -> bool:
-        """Whether the compiled loop runs it: where it can be built, and knows all that the plan asks for."""
-        return isinstance(self.agenda, NativeAgenda)
+    def event_loop(self) -> str:
+        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for; else
+        `compiled` or `python`, the loop whose source is Python."""
+        if isinstance(self.agenda, NativeAgenda):
+            return "native"
+        return "compiled" if compiled_status().available else "python"
 
     @property
     def packet_hops(self) -> int:
@@ -155,7 +163,7 @@ class Simulation:
     def run(self) -> None:
         """Until every worker has finished, failed or died, or nothing more can happen, or a limit of time."""
         self.start()
-        self.advance(self._plan.scenario.time_limit_ns, lambda: self._open)
+        self.advance(self._plan.scenario.time_limit_ns, self._open.__len__)
         self.finish()
 
     @property
@@ -174,25 +182,26 @@ class Simulation:
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
         """Go on while `goes_on()`. False, and recorded: nothing more can happen by `limit` (ns since the start), or the
         limit of real time is over. Raises Livelock, or ProgramFailed, for a node that does not come to an end."""
-        circling, agenda, real = self._circling, self.agenda, self._real_limit
-
-        def going() -> object:
-            circling.step(agenda.now)
-            return goes_on() if real.step(agenda.now) else False
-
         sampler = self._sampler
         while sampler is not None and sampler.due_ns < limit:
-            if self.agenda.run(sampler.due_ns, going):
+            if self.agenda.run(sampler.due_ns, goes_on, self._look, _LOOK_EVERY):
                 return self._went_on()
             following = self.agenda.next_time()
             if following is None:
                 break
             self._sample(sampler.due_ns, sampler.interval_ns)
             sampler.looked(following)
-        if self.agenda.run(limit, going):
+        if self.agenda.run(limit, goes_on, self._look, _LOOK_EVERY):
             return self._went_on()
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False
+
+    def _look(self, now: int) -> bool:
+        """Now and then; whether it may go on."""
+        self._looks += 1
+        if self._looks % _CIRCLING_EVERY == 0:
+            self._circling.look(now)
+        return self._real_limit.step(now)
 
     def _went_on(self) -> bool:
         if self._real_limit.is_over:
@@ -210,7 +219,7 @@ class Simulation:
             if does_mark:
                 marks[node][name] = wire.marks
         for host, wire in self._last_wires:
-            arrived[host] = arrived.get(host, 0) + wire.arrived_bits(now)
+            arrived[host] = arrived.get(host, 0) + _arrived_bits(wire, now)
         self._on_record(make_record(now, "world", QueuesSampled(every_ns, waiting, arrived)))
         for name, marked in marks.items():
             slots = slots_of(self.nodes[name].machine)
@@ -247,7 +256,7 @@ class Simulation:
                 (sender, out_port), (receiver, in_port) = ends[direction]
                 actor = self._actors[sender] + _ACTOR_SPAN // 2 + out_port
                 wire = wire_type(self.agenda, actor, link.shape)
-                wire.deliver = partial(self.nodes[receiver].arrive, in_port)
+                wire.leads_to(self.nodes[receiver], in_port)
                 wire.link, wire.direction = link.name, str(direction)
                 self.nodes[sender].attach(out_port, wire)
                 self._wires[link.name, direction] = wire
@@ -359,7 +368,7 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
-            is_native = simulation.is_native
+            event_loop = simulation.event_loop
             with doing("giving memory back"):
                 del simulation
         finally:
@@ -374,10 +383,16 @@ class SimulatedWorld:
             "world": self.name,
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "event_loop": "native" if is_native else "python",
+            "event_loop": event_loop,
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in files.values()), environment=environment)
+
+
+def _arrived_bits(wire: Wire, now: int) -> int:
+    """So far; of the frame that is on the wire its share. No method of Wire: compiled, that would read its own fields,
+    which a NativeWire has in C."""
+    return 8 * wire.bytes - max(0, wire.last_at - now) * wire.rate_bps // 10**9
 
 
 def make_taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:

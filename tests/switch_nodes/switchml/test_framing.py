@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from switch_nodes.switchml import SwitchMlProgram, program
+from switch_nodes.switchml import SwitchMlProgram, program, service
 from switch_nodes.switchml.framing import create_service
 from tests.support.switchml_bench import Bench, job_config, over, switch_config
 from tests.support.switchml_framings import FRAMINGS
@@ -128,9 +128,10 @@ def test_the_opcodes_are_those_of_writes_with_immediate() -> None:
     }
 
 
-@pytest.mark.parametrize("module", [program, worker])
+@pytest.mark.parametrize("module", [program, service, worker])
 def test_the_protocol_does_not_know_its_framing(module: ModuleType) -> None:
-    tree = ast.parse(inspect.getsource(module))
+    source = Path(__file__).resolve().parents[3] / f"{module.__name__.replace('.', '/')}.py"
+    tree = ast.parse(source.read_text(encoding="utf-8"))
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
     names |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

@@ -55,8 +55,8 @@ def test_what_is_of_no_job_here_is_told_of_nobody() -> None:
 def test_what_is_older_is_so_modulo_all_numbers(behind: int, older: bool) -> None:
     program = Bench(SwitchMlProgram).program
     for newest in (5, (1 << 31) + 5, (1 << 32) - 5):
-        assert program.is_older((newest - behind) % (1 << 32), newest) is older
-    assert not program.is_older(behind, -1), "nothing came yet"
+        assert program.service.is_older((newest - behind) % (1 << 32), newest) is older
+    assert not program.service.is_older(behind, -1), "nothing came yet"
 
 
 def test_a_damaged_frame_is_told_of_nobody() -> None:

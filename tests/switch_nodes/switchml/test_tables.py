@@ -6,9 +6,10 @@ import random
 from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
-from switch_nodes.switchml.program import Contribution
+from switch_nodes.switchml.service import Contribution, SlotService
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from tests.support.switchml_bench import Bench
+from workloads.automaton import number_of
 from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
 from workloads.wire.aggregation import DatagramFlag
 
@@ -73,9 +74,14 @@ def test_two_datagrams_half_of_all_numbers_apart_end_nothing() -> None:
     assert set(bench.send(1, 0)) == {1}
 
 
-def test_every_action_has_a_handler_or_a_reason_to_drop() -> None:
-    handlers = Bench(SwitchMlProgram).program.handlers()
-    assert set(handlers) == set(SlotAction) - set(DROP_REASONS) - {SlotAction.FORGET}
+def test_the_numbers_of_compiled_code_are_those_of_the_table() -> None:
+    after, actions = SLOT_TABLE.numbered(SlotState, SlotEvent)
+    for (state, event), (following, action) in SLOT_TABLE.items():
+        at = number_of(state) * len(SlotEvent) + number_of(event)
+        assert (after[at], actions[at]) == (number_of(following), number_of(action))
+    served = [action for action in SlotAction if action not in DROP_REASONS]
+    assert served == [SlotAction.STORE, SlotAction.STORE_AND_ANSWER, SlotAction.REPLAY, SlotAction.FORGET]
+    assert [number_of(action) for action in served] == [0, 1, 2, 3]
 
 
 def test_every_drop_has_a_reason_and_a_counter() -> None:
@@ -88,10 +94,14 @@ def test_documentation_shows_the_table() -> None:
     assert f"```mermaid\n{SLOT_TABLE.diagram()}```\n" in DOCS.read_text(encoding="utf-8")
 
 
-class _BlindToBlocks(SwitchMlProgram):
-    def slot_event(self, c: Contribution) -> SlotEvent:
+class _BlindService(SlotService):
+    def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
-        return SlotEvent.NEW if event is SlotEvent.MISMATCH else event
+        return number_of(SlotEvent.NEW) if event == number_of(SlotEvent.MISMATCH) else event
+
+
+class _BlindToBlocks(SwitchMlProgram):
+    service_class = _BlindService
 
 
 def test_what_is_added_to_another_block_is_told_whatever_the_judge_says() -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from testbed.plan import Plan, make_plan
-from testbed.plan.paths import window_bytes
 from testbed.plan.timers import RoundTrip, Timer, Timers
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
@@ -147,16 +146,6 @@ def test_irn_waits_for_the_slowest_worker_too() -> None:
     )
     for key in ("rto_low", "rto_high"):
         assert _ns(late, key) - _ns(calm, key) == pytest.approx(1_000_000_000, abs=10_000_000)
-
-
-def test_planned_rates_make_slow_workers() -> None:
-    """A window of 977 packets leaves at 10 Mb/s at one worker of GRID and at 30 Mb/s at another."""
-    plan = _planned("grid-geryon")
-    rates = {worker.orders[0].rate_bps for worker in plan.workers}  # type: ignore[attr-defined]
-    window_ns = [8 * window_bytes(plan.workers[0]) * SECOND / rate for rate in (min(rates), max(rates))]
-    assert plan.timers.trip.slower_ns == pytest.approx(window_ns[0] - window_ns[1])
-    assert plan.timers.trip.slower_ns > 0
-    assert _planned("grid").timers.trip.slower_ns == 0  # windows find the rates
 
 
 def test_what_a_file_fixes_stays() -> None:

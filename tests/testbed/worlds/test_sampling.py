@@ -100,4 +100,4 @@ def test_every_program_with_memory_tells_its_slots(name: str) -> None:
 def test_the_key_keeps_no_run_from_the_compiled_loop() -> None:
     keys = ("sample_every=3ms", "capture=true")
     ours, others = (Simulation(plan_of("rack", key), lambda record: None) for key in keys)
-    assert ours.is_native == others.is_native
+    assert ours.event_loop == others.event_loop

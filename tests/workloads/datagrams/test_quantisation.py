@@ -31,7 +31,7 @@ def reduce(rows: list[np.ndarray], block: int, window: int, fixed_scale: float |
             assert all(-(2**31) <= value < 2**31 for value in total), "a sum of floats left 32 bits"
         wrapped = np.array([(value + 2**31) % 2**32 - 2**31 for value in total], ">i4")
         for tensor in tensors:
-            tensor.put(packet, exponents, memoryview(wrapped.tobytes()))
+            tensor.put(packet, *exponents, wrapped.tobytes(), 0, len(wrapped))
     return results
 
 

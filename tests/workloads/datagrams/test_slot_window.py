@@ -42,7 +42,7 @@ def test_versions_go_on_across_tensors():
         window.start(packets)
         while not window.complete:
             for packet in ready(window):
-                seen.append(window.place(packet))
+                seen.append((window.index_of(packet), window.version_of(packet)))
                 window.settle(packet, 1)
     assert seen == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 0), (1, 0), (2, 0), (0, 1)]
     for index in range(3):

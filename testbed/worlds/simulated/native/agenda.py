@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.agenda import Actor, Agenda
 from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
@@ -59,6 +59,9 @@ class NativeAgenda(Agenda):
         self._actions[number] = action, argument
         self._at(self.pointer, time, actor, number)
 
+    def appoint(self, time: int, number: int, actor: Actor, what: int, argument: Any) -> None:
+        self.at(time, number, lambda _: actor.act(what, argument))
+
     @property
     def reached(self) -> int:
         return int(self.core.now)
@@ -74,10 +77,17 @@ class NativeAgenda(Agenda):
         if self._answer(_ALWAYS):
             self._complete()
 
-    def run(self, limit: int, goes_on: Callable[[], object]) -> bool:
+    def run(
+        self, limit: int, goes_on: Callable[[], object], look: Callable[[int], bool] | None = None, every: int = 1
+    ) -> bool:
         while goes_on():
             if not self._answer(limit):
                 return False
+            self._steps += 1
+            if look is not None and self._steps >= every:
+                self._steps = 0
+                if not look(self.now):
+                    break
         self._complete()
         return True
 

@@ -13,12 +13,14 @@ from switch_nodes.netreduce import FastNetReduceProgram
 from switch_nodes.tap import Tap
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import MachineKind, NodeStruct
 from testbed.worlds.simulated.native.roles import TableMaker
 from testbed.worlds.simulated.native.wire import DROP_REASONS
-from testbed.worlds.simulated.nodes import FinishingMachine, HostNode, SwitchNode, Tell
-from workloads.machine import Buffer
+from testbed.worlds.simulated.node import Tell
+from testbed.worlds.simulated.nodes import HostNode, SwitchNode
+from workloads.kernels import NEVER
 from workloads.rc import RcEndpoint
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
@@ -35,29 +37,27 @@ class _Struct:
 
     struct: NodeStruct
 
-    @property
-    def alive(self) -> bool:
-        return bool(self.struct.alive)
+    def armed(self) -> int:
+        return NEVER if self.struct.armed < 0 else self.struct.armed
 
-    @alive.setter
-    def alive(self, value: bool) -> None:
-        self.struct.alive = value
+    def set_armed(self, when: int) -> None:
+        self.struct.armed = -1 if when == NEVER else when
 
-    @property
-    def paused(self) -> bool:
-        return bool(self.struct.paused)
+    def pause(self) -> None:
+        self.struct.paused = 1
+        super().pause()  # type: ignore[misc]
 
-    @paused.setter
-    def paused(self, value: bool) -> None:
-        self.struct.paused = value
+    def resume(self) -> bool:
+        self.struct.paused = 0
+        return bool(super().resume())  # type: ignore[misc]
 
-    @property
-    def _armed(self) -> int | None:
-        return None if self.struct.armed < 0 else self.struct.armed
+    def kill(self) -> None:
+        self.struct.alive = 0
+        super().kill()  # type: ignore[misc]
 
-    @_armed.setter
-    def _armed(self, value: int | None) -> None:
-        self.struct.armed = -1 if value is None else value
+    def restart(self) -> None:
+        self.struct.alive = 1
+        super().restart()  # type: ignore[misc]
 
 
 class NativeHostNode(_Struct, HostNode):
@@ -66,7 +66,7 @@ class NativeHostNode(_Struct, HostNode):
     def __init__(
         self, name: str, actor: int, agenda: NativeAgenda, make: Callable[[], FinishingMachine], tell: Tell
     ) -> None:
-        self.struct = NodeStruct(actor=actor, armed=-1)
+        self.struct = NodeStruct(actor=actor, armed=-1, alive=1)
         self._native, self._number = agenda, -1
         self._held: NativeEndpoint | None = None
         super().__init__(name, actor, agenda, make, tell)
@@ -136,7 +136,7 @@ class NativeHostNode(_Struct, HostNode):
             self._tell(self.name, event)
 
     def wake(self) -> None:
-        self._wake(None)
+        self._wake()
 
     def finish(self) -> None:
         self._frames_in += self.struct.frames_in
@@ -159,7 +159,7 @@ class NativeSwitchNode(_Struct, SwitchNode):
         egress: Mapping[int, FrameFilter],
         tap: Tap | None,
     ) -> None:
-        self.struct = NodeStruct(actor=actor, armed=-1, is_tapped=tap is not None)
+        self.struct = NodeStruct(actor=actor, armed=-1, alive=1, is_tapped=tap is not None)
         self._native, self._number = agenda, -1
         self._links: list[CLink] = []
         super().__init__(name, actor, agenda, make, tell, ingress, egress, tap)
@@ -212,13 +212,10 @@ class NativeSwitchNode(_Struct, SwitchNode):
 
     def admit(self, port: int, frame: bytes, *, outgoing: bool) -> None:
         """Ask the filter of a port, and go on with what passes."""
-        if outgoing:
-            self._pass(self._egress[port], port, frame, self._leave)
-        else:
-            self._pass(self._ingress[port], port, frame, self._enter)
+        self._admit(port, frame, outgoing)
 
     def take(self, port: int, frame: bytes) -> None:
-        self._enter((port, frame))
+        self._enter(port, frame)
 
     def record(self, port: int, frame: bytes, *, outgoing: bool) -> None:
         """The tap sees a frame that the program took or gave."""
@@ -249,8 +246,8 @@ class NativeSwitchNode(_Struct, SwitchNode):
         self._bytes_in += self.struct.bytes_in
         super().finish()
 
-    def _hold(self, until: int, port: int, frame: Buffer, *, outgoing: bool) -> None:
-        native, data = self._native, bytes(frame)
+    def _hold(self, until: int, port: int, frame: bytes, outgoing: bool) -> None:
+        native, data = self._native, frame
         actor = self._actor + 1 + 2 * port + outgoing
         native.check(
             native.library.sim_hold(native.pointer, until, actor, self._number, port, outgoing, data, len(data))

@@ -16,6 +16,7 @@ from testbed.worlds.simulated.native.nodes import NativeHostNode, NativeSwitchNo
 from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from testbed.worlds.simulated.wire import Wire
+from workloads.native.compiled import compiled_status
 
 __all__ = ["Parts", "choose_parts"]
 
@@ -52,10 +53,11 @@ class Parts:
 
 
 def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
-    """The compiled loop, unless `native` is false, this machine cannot build it, or the plan asks for something that it
-    does not know: a kind of fault, or a property of links, nodes or the scenario that was added later and is not at its
-    default."""
-    library = load_core() if native and _is_known(plan) else None
+    """The loop in C, unless `native` is false, this machine cannot build it, the plan asks for something that it does
+    not know (a kind of fault, or a property of links, nodes or the scenario that was added later and is not at its
+    default), or has no Machine that C drives while the other loop is compiled."""
+    is_for_c = native and _is_known(plan) and (plan.ring_workers or not compiled_status().available)
+    library = load_core() if is_for_c else None
     if library is None:
         return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
     frames = [link.shape.mtu + 14 for link in plan.scenario.topology.links]

@@ -8,7 +8,6 @@ from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import WireStruct
 from testbed.worlds.simulated.wire import Wire
 from topologies import LinkShape
-from workloads.machine import Buffer
 from workloads.wire.dscp import LAYER_CLASSES
 
 __all__ = ["DROP_REASONS", "NativeWire"]
@@ -27,6 +26,7 @@ class NativeWire(Wire):
         self.address = ctypes.addressof(self._struct)
         agenda.wires.append(self)
         super().__init__(agenda, actor, shape)
+        self._struct.rate_bps = shape.rate_bps
         self._struct.limit, self._struct.longest = self._limit, self._longest
         self._struct.marks_from, self._struct.low_until = self._marks_from, self._low_until
         self._struct.serves_classes, self._struct.tells_drops = self._serves_classes, self.tells_drops
@@ -38,7 +38,7 @@ class NativeWire(Wire):
         is)."""
         self._struct.source, self._struct.to_node, self._struct.to_port = source, node, port
 
-    def send(self, frame: Buffer) -> str:
+    def send(self, frame: bytes) -> str:
         native, data = self._native, bytes(frame)
         return DROP_REASONS[native.check(native.library.sim_wire_send(native.pointer, self.address, data, len(data)))]
 
@@ -48,7 +48,7 @@ class NativeWire(Wire):
 
     def pull(self) -> None:
         """The wire is free: a frame of the host begins, if there is one."""
-        frame = self.refill()
+        frame = self._next()
         if frame is None:
             self._struct.busy = 0
         else:
@@ -58,7 +58,7 @@ class NativeWire(Wire):
         if not self._struct.busy:
             self.pull()
 
-    def _begin(self, frame: Buffer) -> None:
+    def _begin(self, frame: bytes) -> None:
         native, data = self._native, bytes(frame)
         native.check(native.library.sim_wire_begin(native.pointer, self.address, data, len(data)))
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import PlaneStatistics
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.scenario.own_code import blame
-from testbed.worlds.simulated import circling, nodes
+from testbed.worlds.simulated import circling
 from testbed.worlds.simulated.world import Simulation
 from tests.support.forging import plan_of
 from workloads.errors import InternalError, ScenarioError
@@ -70,9 +71,8 @@ STOPS = {
 
 @pytest.fixture(autouse=True)
 def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "MOST_AT_ONCE", 3_000)
-    monkeypatch.setattr(nodes.SwitchNode, "most_told", 3_000)
-    monkeypatch.setattr(nodes.HostNode, "most_told", 3_000)
+    monkeypatch.setattr("workloads.livelock.MOST_AT_ONCE", 3_000)
+    monkeypatch.setattr("workloads.livelock.MOST_TOLD_BY_HOST", 3_000)
     monkeypatch.setattr("workloads.livelock._MOST_IN_VAIN", 20_000)
     monkeypatch.setattr(circling, "_MOST_FRAMES", 1_000)
     monkeypatch.setattr(circling, "_LOOK_EVERY", 256)
@@ -130,7 +130,7 @@ def test_a_host_is_named_and_its_protocol_blamed_where_that_is_the_users(verbs: 
         return _HostWith(machine, **verbs) if config.name == "h2" else machine
 
     if "next_event" in verbs:
-        verbs["next_event"] = lambda: nodes.PlaneStatistics(*[0] * 16)
+        verbs["next_event"] = lambda: PlaneStatistics(*[0] * 16)
     simulation = Simulation(plan_of("ring", "job.size=40kB"), lambda record: None, employ=employ, native=native)
     with pytest.raises(Livelock, match="host h2 does not come to an end"):
         simulation.run()

@@ -230,9 +230,11 @@ def test_answers_for_all_are_no_wrong_sums_but_traffic() -> None:
 class _StartsAnew(SlotWindow):
     """Versions begin at 0 with every tensor, though packets are still counted."""
 
-    def place(self, packet: int) -> tuple[int, int]:
-        turn = (packet - self.first) % (2 * self.window)
-        return turn % self.window, turn // self.window
+    def index_of(self, packet: int) -> int:
+        return (packet - self.first) % self.window
+
+    def version_of(self, packet: int) -> int:
+        return (packet - self.first) % (2 * self.window) // self.window
 
 
 class _Forgetful(SwitchMlWorker):

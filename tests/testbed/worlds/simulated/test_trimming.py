@@ -45,7 +45,7 @@ def run(name: str, recovery: str, queue_full: str = "trim", create: Any = create
     records: list[Any] = []
     simulation = Simulation(plan, records.append, taps, create)
     simulation.run()
-    assert simulation.is_native == (queue_full == "drop")
+    assert (simulation.event_loop == "native") == (queue_full == "drop")
     return CheckContext(plan, records, tuple(taps.values()))
 
 

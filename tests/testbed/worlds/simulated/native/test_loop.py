@@ -20,12 +20,12 @@ from testbed.plan import make_plan
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
 from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native import choose_parts, parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import Why
 from testbed.worlds.simulated.native.nodes import NativeHostNode
 from testbed.worlds.simulated.native.wire import NativeWire
-from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.agendas import agendas

@@ -1,0 +1,42 @@
+cimport cython
+
+from switch_nodes.switchml.framing cimport _NOT_OURS as NOT_OURS, _UNFINISHED as UNFINISHED, ServiceFraming
+from switch_nodes.switchml.pool cimport Pool
+from workloads.kernels cimport add_words, bit_of, read_words
+from workloads.quick cimport Quick
+from workloads.switchml.framing cimport Arrival
+
+cdef long long _DATA, _EXPONENTS, _VERSION_FLAG, _SEQUENCES, _CAUSES
+cdef long long _FREE, _FILLING, _DONE, _STORE, _STORE_AND_ANSWER, _REPLAY
+cdef long long _NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON
+
+
+cdef class Contribution(Arrival):
+    cdef public Pool pool
+    cdef public long long rank, version, cell, place, block
+
+
+cdef class SlotService(Quick):
+    cdef public object _program
+    cdef ServiceFraming _framing
+    cdef public dict _served
+    cdef public bint _traced
+    cdef public long long _now, _data_in, _results_out, _replayed
+    cdef long long[::1] _after, _actions
+    cdef public Contribution _contribution
+
+    @cython.locals(pool=Pool)
+    cdef bint _place(self, Py_ssize_t port, Contribution c) except -1
+    cdef _refuse(self, Contribution c, str reason)
+    cpdef long long version_of(self, long long flags)
+    cdef _aggregate(self, Contribution c)
+    cpdef long long slot_event(self, Contribution c)
+    cpdef bint is_older(self, long long block, long long newest)
+    cpdef move_on(self, Contribution c)
+    cpdef store(self, Contribution c)
+    cpdef bint is_first(self, Contribution c)
+    cpdef store_and_answer(self, Contribution c)
+    cpdef replay(self, Contribution c)
+    cpdef send_result(self, Contribution c, long long first, long long end)
+    cdef _ignore(self, long long job, long long rank, long long block, long long slot, str reason)
+    cdef _tell_step(self, Contribution c, long long version, long long state, long long event, long long after)

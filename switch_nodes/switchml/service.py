@@ -1,0 +1,226 @@
+"""What a SwitchML switch does with the packets of its jobs: the greater part of its program, on the compiled path.
+
+What is done with a packet is decided by `tables`; here are the events and the actions.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import cython
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.forwarding import ForwardProgram
+from switch_nodes.switchml.framing import ServiceFraming
+from switch_nodes.switchml.pool import Pool
+from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from workloads.automaton import words
+from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.quick import Quick
+from workloads.switchml.framing import Arrival
+from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind
+
+if not cython.compiled:
+    from switch_nodes.switchml.framing import NOT_OURS, UNFINISHED
+    from workloads.kernels import add_words, bit_of, read_words
+
+__all__ = ["Contribution", "SlotService"]
+
+_DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
+_VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
+_STATES, _EVENTS, _ACTIONS = tuple(SlotState), tuple(SlotEvent), tuple(SlotAction)
+_CAUSES = len(_EVENTS)
+_FREE, _FILLING, _DONE = range(3)
+_NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON = range(8)
+_STORE, _STORE_AND_ANSWER, _REPLAY = range(3)
+
+
+class Contribution(Arrival):
+    """A packet and its place."""
+
+    def __init__(self) -> None:
+        Arrival.__init__(self)
+        self.pool: Pool | None = None
+        self.rank = self.version = self.cell = self.place = self.block = 0
+        """cell: index within the job's part of the pool; place: of that version of it; block: from 0"""
+
+
+class SlotService(Quick):
+    """Of one switch. A subclass may override what has no underscore."""
+
+    def __init__(self, program: ForwardProgram, config: SwitchConfig, served: dict[int, Pool], framing: ServiceFraming):
+        Quick.__init__(self, program._events, program._frames)
+        self._program, self._served, self._framing = program, served, framing
+        self._traced = config.trace
+        after, actions = SLOT_TABLE.numbered(SlotState, SlotEvent)
+        self._after: Any = array("q", after)
+        self._actions: Any = array("q", actions)
+        self._now = 0
+        self._data_in = self._results_out = self._replayed = 0
+        self._contribution = Contribution()
+
+    def counters(self) -> dict[str, int]:
+        """Since the start, those that are counted here."""
+        return {"data_in": self._data_in, "results_out": self._results_out, "replayed": self._replayed}
+
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        self._now = now
+        c = self._contribution
+        try:
+            brings = self._framing.read(frame, c)
+        except DatagramError as error:
+            self._ignore(-1, -1, -1, -1, error.reason)
+            return
+        if brings == NOT_OURS:
+            self._program.count("bypassed")
+            self._program.forward(port, frame)
+        elif brings != UNFINISHED:
+            self._data_in += 1
+            c.block = (c.sequence - 1) % _SEQUENCES
+            if self._place(port, c):
+                self._aggregate(c)
+
+    def _place(self, port: int, c: Contribution) -> bool:
+        """The slot of a packet; False, and told, when it has none."""
+        pool: Pool | None = self._served.get(c.job)
+        rank = -1 if pool is None else pool.rank_of(c.source)
+        if pool is None or rank < 0 or (c.kind != _DATA and c.kind != _EXPONENTS):
+            self._ignore(c.job, -1, -1, c.slot, "malformed")
+            return False
+        c.pool, c.rank, c.cell = pool, rank, c.slot - pool.first_slot
+        if pool.ports[rank] != port:
+            self._refuse(c, "wrong_port")
+        elif c.cell < 0 or c.cell >= pool.slots:
+            self._refuse(c, "bad_slot")
+        elif c.bitmap != bit_of(c.rank) or c.fan_in != pool.size or c.count > pool.elements or c.op:
+            self._refuse(c, "malformed")
+        else:
+            c.version = self.version_of(c.flags)
+            c.place = c.version * pool.slots + c.cell
+            return True
+        return False
+
+    def _refuse(self, c: Contribution, reason: str) -> None:
+        self._ignore(c.job, c.rank, c.block, c.slot, reason)
+
+    def version_of(self, flags: int) -> int:
+        return 1 if flags & _VERSION_FLAG else 0
+
+    def _aggregate(self, c: Contribution) -> None:
+        pool = c.pool
+        assert pool is not None
+        event = self.slot_event(c)
+        before = pool.state(c.place)
+        step = before * _CAUSES + event
+        if self._traced:
+            self._tell_step(c, c.version, before, event, self._after[step])
+        action = self._actions[step]
+        if action > _REPLAY:
+            self._refuse(c, DROP_REASONS[_ACTIONS[action]])
+            return
+        pool.newest[c.rank * pool.slots + c.cell] = c.block
+        self.move_on(c)
+        if before == _FREE:
+            pool.occupy(1, self._now)
+        if action == _STORE:
+            self.store(c)
+        elif action == _STORE_AND_ANSWER:
+            self.store_and_answer(c)
+        else:
+            self.replay(c)
+
+    def slot_event(self, c: Contribution) -> int:
+        """What the packet is to its slot, a `SlotEvent` by number; the state is looked at only for what the table
+        cannot know."""
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        if self.is_older(c.block, pool.newest[c.rank * pool.slots + c.cell]):
+            return _STALE
+        seen = pool.seen[slot]
+        if seen and (pool.block[slot] != c.block or pool.length[slot] != c.count):
+            return _MISMATCH
+        if seen >> c.rank & 1:
+            return _REPEAT
+        if pool.state((1 - c.version) * pool.slots + c.cell) == _FILLING:
+            return _OVERRUN
+        return _COMPLETING if seen | bit_of(c.rank) == pool.everyone else _NEW
+
+    def is_older(self, block: int, newest: int) -> bool:
+        """Blocks are counted modulo 2^32."""
+        return newest >= 0 and 0 < (newest - block) % _SEQUENCES < _SEQUENCES // 2
+
+    def move_on(self, c: Contribution) -> None:
+        """Its worker contributes here, so it has the result of the other version."""
+        pool = c.pool
+        assert pool is not None
+        other = (1 - c.version) * pool.slots + c.cell
+        seen = pool.seen[other]
+        if not seen >> c.rank & 1:
+            return
+        is_last = seen == bit_of(c.rank)
+        if self._traced:
+            event, before = _LAST_MOVED_ON if is_last else _MOVED_ON, pool.state(other)
+            self._tell_step(c, 1 - c.version, before, event, self._after[before * _CAUSES + event])
+        pool.seen[other] = seen ^ bit_of(c.rank)
+        if is_last:
+            pool.occupy(-1, self._now)
+
+    def store(self, c: Contribution) -> None:
+        """Add it; the first one overwrites what was there."""
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        if self.is_first(c):
+            pool.block[slot], pool.length[slot] = c.block, c.count
+            pool.inside[slot], pool.opened[slot] = 0, self._now
+            for at in range(slot * pool.size, (slot + 1) * pool.size):
+                pool.entered[at] = 0
+            pool.exponent0[slot], pool.exponent1[slot] = c.exponent0, c.exponent1
+            read_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
+        else:
+            if pool.block[slot] != c.block:
+                self.events.append(SlotMixed(pool.job, c.block, c.rank, c.slot, pool.job, pool.block[slot]))
+            if c.exponent0 > pool.exponent0[slot]:
+                pool.exponent0[slot] = c.exponent0
+            if c.exponent1 > pool.exponent1[slot]:
+                pool.exponent1[slot] = c.exponent1
+            add_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
+        pool.touch(self._now)
+        pool.entered[slot * pool.size + c.rank] += 1
+        pool.inside[slot] += 1
+        pool.seen[slot] |= bit_of(c.rank)
+
+    def is_first(self, c: Contribution) -> bool:
+        """Decided by the bitmap: the counter of a complete sum says nothing about who still needs it."""
+        assert c.pool is not None
+        return not c.pool.seen[c.place]
+
+    def store_and_answer(self, c: Contribution) -> None:
+        self.store(c)
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        pool.useful_ns += self._now - pool.opened[slot]
+        self.events.append(BlockSummed(pool.job, c.block, c.slot, pool.contributions(slot)))
+        self.send_result(c, 0, pool.size)
+
+    def replay(self, c: Contribution) -> None:
+        assert c.pool is not None
+        self._replayed += 1
+        self.events.append(BlockReplayed(c.pool.job, c.rank, c.block, c.slot))
+        self.send_result(c, c.rank, c.rank + 1)
+
+    def send_result(self, c: Contribution, first: int, end: int) -> None:
+        """The slot's sum to ranks first .. end - 1."""
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        self._results_out += end - first
+        self._framing.write(c, pool, slot, first, end, self.outbox)
+
+    def _ignore(self, job: int, rank: int, block: int, slot: int, reason: str) -> None:
+        self._program.count(reason)
+        self.events.append(ContributionIgnored(job, rank, block, slot, reason))
+
+    def _tell_step(self, c: Contribution, version: int, state: int, event: int, after: int) -> None:
+        assert c.pool is not None
+        names = words(_STATES[state], _EVENTS[event], _STATES[after])
+        self.events.append(SlotChanged(c.pool.job, c.slot, version, c.block, c.rank, *names))

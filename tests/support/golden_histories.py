@@ -1,0 +1,101 @@
+"""Histories as an older version wrote them: digests that a new implementation of the same rules must meet.
+
+`python -m tests.support.golden_histories` writes those that are missing; what is there stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from testbed.history.codec import encode_records
+from testbed.plan import make_plan
+from testbed.scenario.loader import load_scenario
+from testbed.worlds.simulated.world import Simulation
+
+__all__ = ["CASES", "known", "seen"]
+
+_FILE = Path(__file__).resolve().parents[1] / "data" / "histories" / "switchml.json"
+_LOSS = "faults=[{kind: loss, name: loss, links: all, direction: both, rate: %s}]"
+_FAULTS = (
+    "faults=["
+    "{kind: loss, name: loss, links: all, direction: both, rate: 3%%},"
+    "{kind: duplicate, name: twice, links: [h1-s1, h2-s1], direction: both, rate: 5%%, delay: 9ms},"
+    "{kind: reorder, name: late, links: [h2-s1], direction: both, rate: 5%%, delay: 7ms},"
+    "{kind: delay, name: slow, links: [h3-s1], direction: both, rate: 10%%, delay: 2ms, from: 20ms, until: 60ms},"
+    "{kind: burst, name: burst, links: [h4-s1], direction: down, rate: 1%%, recover: 30%%},"
+    "{kind: %s}]"
+)
+_MORE = {
+    "kill": "kill, name: crash, node: h2, from: 100ms, until: 150ms",
+    "switch": "kill, name: crash, node: s1, from: 100ms, until: 150ms",
+    "pause": "pause, name: nap, node: s1, from: 100ms, until: 150ms",
+    "host": "pause, name: nap, node: h3, from: 100ms, until: 150ms",
+    "rate": "rate_change, name: jam, links: [h1-s1], direction: both, rate: 1Mbps, from: 50ms, until: 150ms",
+    "down": "link_down, name: cut, links: [h1-s1], direction: both, from: 50ms, until: 150ms",
+    "attempt": "drop, name: first, links: [h1-s1], direction: both, match: {attempt: 1}, rate: 10%",
+}
+_FAST = ("topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128")
+
+CASES: Mapping[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = {
+    "switchml": ("switchml", (), (1, 2, 3)),
+    "lossy": ("switchml-lossy", (), (1, 2, 3)),
+    "two-jobs": ("switchml-two-jobs", (), (1, 2, 3)),
+    "uc": ("switchml-uc", (), (1, 2, 3)),
+    "uc-lossy": ("switchml-uc-lossy", (), (1, 2, 3)),
+    "jobs-mix": ("jobs-mix", (), (1,)),
+    "traced": ("switchml-lossy", ("trace=true",), (1, 2)),
+    "uc-traced": ("switchml-uc-lossy", ("trace=true", "job.size=50kB"), (1,)),
+    "int32": ("switchml-lossy", ("job.dtype=int32",), (1, 2)),
+    "clocks": ("switchml-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1, 2)),
+    "marked": ("switchml-lossy", ("topology.link.ecn_threshold=2", "topology.link.queue=8"), (1, 2)),
+    "short-queue": ("switchml-lossy", ("topology.link.queue=3", "topology.hosts=8"), (1, 2)),
+    "delayed": ("switchml-lossy", ("topology.link.delay=300us", "topology.link.jitter=20us"), (1, 2)),
+    "trimmed": ("switchml-lossy", ("job.size=776B", "job.iterations=5"), (1, 2)),
+    "one": ("switchml-lossy", ("job.size=4B", "topology.hosts=2"), (1,)),
+    "blocks-odd": ("switchml-lossy", ("job.size=100004B", "transport.path_mtu=256"), (1, 2)),
+    "hosts-32": ("switchml-lossy", ("topology.hosts=32", "job.size=20kB"), (1,)),
+    "hosts-8-fast": ("switchml-lossy", (*_FAST, "topology.hosts=8", "job.size=1MB", _LOSS % "1%"), (1, 2)),
+    "hosts-8-clean": ("switchml", (*_FAST, "topology.hosts=8", "job.size=1MB"), (1,)),
+    "heavy-loss": ("switchml-lossy", (_LOSS % "20%", "job.size=60kB"), (1, 2)),
+    **{f"faults-{name}": ("switchml-lossy", (_FAULTS % more,), (1, 2)) for name, more in _MORE.items()},
+    "uc-faults": ("switchml-uc-lossy", (_FAULTS % _MORE["attempt"],), (1,)),
+}
+
+
+def runs() -> Iterator[tuple[str, str, tuple[str, ...], int]]:
+    """(name, scenario, overrides, seed)"""
+    for name, (scenario, overrides, seeds) in CASES.items():
+        for seed in seeds:
+            yield f"{name} {seed}", scenario, overrides, seed
+
+
+def seen(scenario: str, overrides: tuple[str, ...], seed: int, **options: bool) -> str:
+    """Records, packet-hops and digest of the history of a run."""
+    records, digest, count = [], hashlib.sha256(), 0
+    plan = make_plan(load_scenario(scenario, overrides, seed, "simulated"))
+    simulation = Simulation(plan, records.append, sample_ns=10_000_000, **options)
+    simulation.run()
+    for start in range(0, len(records), 1000):
+        digest.update(encode_records(records[start : start + 1000]))
+    count = len(records)
+    return f"{count} {simulation.packet_hops} {digest.hexdigest()}"
+
+
+def known() -> dict[str, str]:
+    return dict(json.loads(_FILE.read_text(encoding="utf-8"))) if _FILE.exists() else {}
+
+
+def main() -> None:
+    found = known()
+    for name, scenario, overrides, seed in runs():
+        if name not in found:
+            found[name] = seen(scenario, overrides, seed)
+            print(name, found[name], flush=True)
+            _FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Modules that are compiled with Cython 3 from their Python source, and how imports find them.
+
+A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name. What is compiled is a
+unit: all modules, or none, since they share types. `workloads.native.compiling` makes them; nothing is made by an
+import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a file has a digest of
+all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
+
+`INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
+further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import sys
+import sysconfig
+from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+from workloads.native.build import NativeStatus, cache_folders
+from workloads.trusted import distrust
+
+__all__ = [
+    "FLAGS",
+    "LINKED",
+    "MODULES",
+    "SHARED",
+    "SUFFIX",
+    "compiled_folders",
+    "compiled_status",
+    "compiler",
+    "deflate",
+    "digests",
+    "directives",
+    "find_compiled",
+    "install",
+    "obstacle",
+    "source_of",
+]
+
+_ROOT = Path(__file__).resolve().parents[2]
+MODULES = (
+    "workloads.quick",
+    "workloads.wire.inspected",
+    "workloads.datagrams.quantisation",
+    "workloads.datagrams.retransmission",
+    "workloads.datagrams.slot_window",
+    "workloads.datagrams.quick_worker",
+    "workloads.switchml.framing",
+    "workloads.switchml.worker",
+    "switch_nodes.occupancy",
+    "switch_nodes.switchml.pool",
+    "switch_nodes.switchml.framing",
+    "switch_nodes.switchml.service",
+    "testbed.faults.gate",
+    "testbed.worlds.simulated.agenda",
+    "testbed.worlds.simulated.wire",
+    "testbed.worlds.simulated.node",
+    "testbed.worlds.simulated.nodes",
+)
+"""Data only: nothing is imported from above."""
+SHARED = "workloads.native.shared_utility"
+"""what Cython needs for arrays in memory, once for all of them; it has no source"""
+_HEADERS = (
+    "workloads/kernels.h", "workloads/native/crc.h", "workloads/native/layout.h", "workloads/native/roce.h",
+    "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
+    "workloads/heap.h",
+)  # fmt: skip
+_DIRECTIVES = (
+    "language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
+    "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False",
+)  # fmt: skip
+FLAGS = ("-O1", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-fPIC", "-ffp-contract=off", "-fno-strict-overflow",
+          "-fno-math-errno", "-Wno-unused-function")  # fmt: skip
+LINKED = ("-lz",)
+_DEFLATE_HEADERS = (Path("/usr/include/libdeflate.h"), Path("/usr/local/include/libdeflate.h"))
+SUFFIX = EXTENSION_SUFFIXES[0]
+
+
+def source_of(module: str, suffix: str = ".py") -> Path:
+    return _ROOT / (module.replace(".", "/") + suffix)
+
+
+def deflate() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(flags, libraries) of libdeflate, where it is there."""
+    found = any(path.exists() for path in _DEFLATE_HEADERS)
+    return (("-DINA_LIBDEFLATE",), ("-ldeflate",)) if found else ((), ())
+
+
+def directives() -> tuple[str, ...]:
+    return (*_DIRECTIVES, *shlex.split(os.environ.get("INA_CYTHON", "")))
+
+
+def digests() -> dict[str, str]:
+    """By module, the shared one among them: of everything that decides what comes out."""
+    flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
+    shared = hashlib.sha256(repr((flags, directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
+    texts: dict[Path, bytes] = {}
+    found = {SHARED: shared.hexdigest()[:16]}
+    for name in _HEADERS:
+        shared.update((_ROOT / name).read_bytes())
+    for module in MODULES:
+        own = shared.copy()
+        for path in (source_of(module), *sorted(_types(module, texts))):
+            own.update(path.name.encode() + (texts.get(path) or path.read_bytes()))
+        found[module] = own.hexdigest()[:16]
+    return found
+
+
+def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
+    """The `.pxd` of a module and those that it cimports; `texts` are read once."""
+    found, open_paths = set[Path](), [source_of(module, ".pxd")]
+    while open_paths:
+        path = open_paths.pop()
+        if path in found or not path.exists():
+            continue
+        found.add(path)
+        text = texts.setdefault(path, path.read_bytes())
+        open_paths += [
+            source_of(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)
+        ]
+    return found
+
+
+def compiled_folders() -> list[Path]:
+    """Where builds may lie."""
+    return [folder.with_name("compiled") for folder in cache_folders()]
+
+
+def find_compiled() -> dict[str, Path]:
+    """The extension of each module; empty where not all of them are there."""
+    adjacent = {module: source_of(module, SUFFIX) for module in (*MODULES, SHARED)}
+    if all(path.exists() for path in adjacent.values()):
+        return adjacent
+    try:
+        made = digests()
+    except OSError:
+        return {}
+    for folder in compiled_folders():
+        found = {module: folder / f"{module}-{digest}{SUFFIX}" for module, digest in made.items()}
+        if all(path.exists() for path in found.values()) and distrust(folder) is None:
+            return found if all(distrust(path) is None for path in found.values()) else {}
+    return {}
+
+
+class _Finder:
+    """Of `sys.meta_path`: the modules of `MODULES`, compiled where they are, else as source."""
+
+    def __init__(self, found: dict[str, Path]) -> None:
+        self.found = found
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in MODULES and name != SHARED:
+            return None
+        extension = self.found.get(name)
+        if extension is None:
+            source = str(source_of(name))
+            return importlib.util.spec_from_file_location(name, source, loader=SourceFileLoader(name, source))
+        loader = ExtensionFileLoader(name, str(extension))
+        return importlib.util.spec_from_file_location(name, str(extension), loader=loader)
+
+
+def install() -> None:
+    """Let imports find compiled modules from now on; `INA_NATIVE=0`: their sources."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    off = os.environ.get("INA_NATIVE") == "0"
+    sys.meta_path.insert(0, _Finder({} if off else find_compiled()))
+
+
+def compiled_status() -> NativeStatus:
+    """Of what this process imports."""
+    if os.environ.get("INA_NATIVE") == "0":
+        return NativeStatus(False, "switched off by INA_NATIVE=0")
+    found = next((finder.found for finder in sys.meta_path if isinstance(finder, _Finder)), {})
+    if not found:
+        return NativeStatus(False, obstacle() or "compiled modules are not built; python -m workloads.native.compiling")
+    return NativeStatus(True, str(next(iter(found.values())).parent))
+
+
+def compiler() -> list[str] | None:
+    """That of `CC`, else the first one in PATH."""
+    wanted = os.environ.get("CC")
+    candidates = [shlex.split(wanted)] if wanted else [[name] for name in ("gcc", "cc", "clang")]
+    return next((words for words in candidates if shutil.which(words[0])), None)
+
+
+def obstacle() -> str:
+    """Why this machine cannot build; empty: it can."""
+    if compiler() is None:
+        return "no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev"
+    if importlib.util.find_spec("Cython") is None:
+        return "Cython is not installed; pip install cython"
+    if not Path(sysconfig.get_paths()["include"], "Python.h").exists():
+        return "no Python.h; apt-get install python3-dev"
+    return ""
