@@ -37,9 +37,11 @@ from testbed.terminal.numbers import seconds
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
 from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
+from testbed.worlds.simulated import looks
 from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
+from testbed.worlds.simulated.looks import Looks
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.node import Node
@@ -64,8 +66,6 @@ WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 _OF_LIVES = frozenset({WorkerFinished, WorkerFailed, WorkerFellBack, NodeExited, NodeStarted})
 """events that say who may still get somewhere"""
 _MANY_ELEMENTS = 1 << 22
-_LOOK_EVERY, _CIRCLING_EVERY = 256, 64
-"""steps of the world between two looks at the clock; such looks between two at what circles"""
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
 
@@ -136,12 +136,10 @@ class Simulation:
         self._sampler = Sampler(sample_ns) if sample_ns else None
         self._open = set(self._workers)
         """workers that may still get somewhere"""
-        self._told = 0
         self._told_by = Counter[str]()
         """Events of each node."""
-        self._circling = CirclingWatch(scenario.topology, self.nodes, lambda: self._told)
         self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
-        self._looks = 0
+        self._looks = Looks(CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit)
 
     @property
     def event_loop(self) -> str:
@@ -184,24 +182,17 @@ class Simulation:
         limit of real time is over. Raises Livelock, or ProgramFailed, for a node that does not come to an end."""
         sampler = self._sampler
         while sampler is not None and sampler.due_ns < limit:
-            if self.agenda.run(sampler.due_ns, goes_on, self._look, _LOOK_EVERY):
+            if self.agenda.run(sampler.due_ns, goes_on, self._looks.look, looks.EVERY):
                 return self._went_on()
             following = self.agenda.next_time()
             if following is None:
                 break
             self._sample(sampler.due_ns, sampler.interval_ns)
             sampler.looked(following)
-        if self.agenda.run(limit, goes_on, self._look, _LOOK_EVERY):
+        if self.agenda.run(limit, goes_on, self._looks.look, looks.EVERY):
             return self._went_on()
         self._tell("world", TimeLimitReached(limit, tuple(sorted(self._open))))
         return False
-
-    def _look(self, now: int) -> bool:
-        """Now and then; whether it may go on."""
-        self._looks += 1
-        if self._looks % _CIRCLING_EVERY == 0:
-            self._circling.look(now)
-        return self._real_limit.step(now)
 
     def _went_on(self) -> bool:
         if self._real_limit.is_over:
@@ -296,7 +287,6 @@ class Simulation:
 
     def _tell(self, node: str, event: Event) -> None:
         self._on_record(make_record(self.agenda.now, node, event))
-        self._told += 1
         self._told_by[node] += 1
         if type(event) not in _OF_LIVES:
             return

@@ -13,7 +13,7 @@ from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.scenario.own_code import blame
-from testbed.worlds.simulated import circling
+from testbed.worlds.simulated import circling, looks
 from testbed.worlds.simulated.world import Simulation
 from tests.support.forging import plan_of
 from workloads.errors import InternalError, ScenarioError
@@ -75,7 +75,7 @@ def low_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workloads.livelock.MOST_TOLD_BY_HOST", 3_000)
     monkeypatch.setattr("workloads.livelock._MOST_IN_VAIN", 20_000)
     monkeypatch.setattr(circling, "_MOST_FRAMES", 1_000)
-    monkeypatch.setattr(circling, "_LOOK_EVERY", 256)
+    monkeypatch.setattr(looks, "_CIRCLING_EVERY", 1)
 
 
 @pytest.mark.parametrize("native", [False, True])

@@ -17,7 +17,7 @@ from testbed.checkers.liveness import liveness
 from testbed.history import Record, sort_history
 from testbed.history.events import RealLimitReached, TimeLimitReached
 from testbed.history.verdict import Verdict
-from testbed.worlds.simulated import SimulatedWorld
+from testbed.worlds.simulated import SimulatedWorld, looks
 from testbed.worlds.simulated import world as simulated_world
 from testbed.worlds.simulated.nodes import FinishingMachine
 from testbed.worlds.simulated.reallimit import RealLimit
@@ -35,6 +35,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
         return RealLimit(limit_s, nodes, told, lambda: float(next(clock)))  # type: ignore[arg-type]
 
     monkeypatch.setattr(simulated_world, "RealLimit", limit)
+    monkeypatch.setattr(looks, "EVERY", 1)
 
 
 @pytest.mark.parametrize("native", [True, False])
