@@ -15,10 +15,11 @@ from testbed.checkers.twins import Figures, Twin, deviation
 from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.plan import Plan
+from testbed.reading.problems import show
 from testbed.report.witnesses import reference_of
 from testbed.worlds.base import RunFacts
 
-__all__ = ["SCHEMA_VERSION", "document", "judge", "result_schema", "to_json"]
+__all__ = ["SCHEMA_VERSION", "document", "judge", "misfit_of_result", "result_schema", "to_json"]
 
 SCHEMA_VERSION = 1
 _BY_TIMERS = "timers"
@@ -156,6 +157,23 @@ def result_schema() -> dict[str, Any]:
     text = resources.files("testbed.report").joinpath("result.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
+
+
+def misfit_of_result(document: dict[str, Any]) -> tuple[str, str, str] | None:
+    """(key, what was found, what is allowed) where result.json does not fit its schema. A key that we do not know does
+    no harm."""
+    import jsonschema
+
+    errors = jsonschema.Draft202012Validator(result_schema()).iter_errors(document)
+    worst = jsonschema.exceptions.best_match(each for each in errors if each.validator != "additionalProperties")
+    if worst is None:
+        return None
+    path = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in worst.absolute_path]
+    key = "".join(path).removeprefix(".") or "the file"
+    if worst.validator == "required":
+        lacking = [name for name in worst.validator_value if name not in worst.instance]
+        return key, f"no {', '.join(lacking)}", f"keys: {', '.join(worst.validator_value)}"
+    return key, show(worst.instance), f"{worst.validator}: {show(worst.validator_value)}"
 
 
 def _check(result: CheckResult) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from testbed.history.verdict import Verdict
 from testbed.kernel.room import needs_room
 from testbed.kernel.scratch import scratch
 from testbed.plan import Plan, make_plan
-from testbed.report.document import judge, to_json
+from testbed.report.document import judge, misfit_of_result, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
 from testbed.runs.about import about
@@ -281,7 +281,7 @@ def _keep_captures(
 
 def read_result(run_dir: Path) -> dict[str, Any]:
     """result.json of a finished run; it has a verdict and a world. Raises ScenarioError when the folder is no finished
-    run, or when the file is damaged."""
+    run, or when the file does not fit its schema."""
     path = run_dir / "result.json"
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -302,6 +302,11 @@ def read_result(run_dir: Path) -> dict[str, Any]:
             raise ScenarioError(
                 "not the result of a run", file=str(path), key=key, found=found, allowed=", ".join(allowed)
             )
+    if (wrong := misfit_of_result(document)) is not None:
+        raise ScenarioError(
+            "damaged, or of another version of ina-testbed", file=str(path), key=wrong[0], found=wrong[1],
+            allowed=wrong[2],
+        )  # fmt: skip
     return document
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from switch_nodes.registry import create_program
+from testbed.cli import main
 from testbed.cli.datagramnode import read_server_config, read_worker_config
 from testbed.cli.nodes import _of_file, _switch_config
 from testbed.lab.inventory import parse_inventory
@@ -81,3 +82,33 @@ def test_nodes(name: str, tmp_path: Path) -> None:
     assert count_spoiled(name, json.loads(dump_node_config(first, ("program", "ports"))), 2 * _SHARE, switch)
     for each in plan.servers[:1]:
         assert count_spoiled(name, json.loads(dump_node_config(each)), _SHARE, server)
+
+
+def test_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "rack-lossy", "--world", "simulated", "--set", "job.size=100kB", "--set", "capture=false"]
+    assert main([*words, "--out", str(tmp_path / "one")]) == 0
+    result, history = tmp_path / "one" / "result.json", tmp_path / "one" / "history.jsonl"
+    whole, records = result.read_text(encoding="utf-8"), history.read_text(encoding="utf-8").splitlines()
+
+    def use(text: str, file: Path, command: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        assert main([command, str(tmp_path / "one"), *([str(tmp_path / "one")] if command == "compare" else [])]) in (
+            0, 64,
+        ), capsys.readouterr().err  # fmt: skip
+
+    assert count_spoiled("compare", json.loads(whole), 300, lambda text: use(text, result, "compare")) > 10
+    assert count_spoiled("report", json.loads(whole), 300, lambda text: use(text, result, "report")) > 10
+    result.write_text(whole, encoding="utf-8")
+    kinds = {json.loads(record)["event"]: number for number, record in reversed(list(enumerate(records)))}
+    for kind, number in kinds.items():
+        count_spoiled(
+            kind, json.loads(records[number]), 80,
+            lambda text, at=number: use("\n".join([*records[:at], text, *records[at + 1 :]]), history, "timeline"),
+        )  # fmt: skip
+    capsys.readouterr()
+    result.write_text(whole.replace('"jct_s": ', '"jct_s": "soon", "odd": ', 1), encoding="utf-8")
+    assert main(["compare", str(tmp_path / "one"), str(tmp_path / "one")]) == 64
+    assert (
+        "result.json: metrics.jct_s: damaged, or of another version of ina-testbed; found 'soon'; allowed: type: "
+        in (capsys.readouterr().err)
+    )
