@@ -143,8 +143,8 @@ def run_scenario(
     raises. What was recorded until then is in the run directory, also when this process is killed.
     """
     if world is None:
-        is_simulated = scenario.world == "simulated"
-        world = _simulated(real_limit_s=real_limit_s) if is_simulated else create_world(scenario.world)
+        is_limited = scenario.world == "simulated" and real_limit_s is not None
+        world = _simulated(real_limit_s=real_limit_s) if is_limited else create_world(scenario.world)
     plan = plan or make_plan(scenario)
     own = {name: load_checker(name) for name in checks}
     require_memory(plan)
