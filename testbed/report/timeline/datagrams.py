@@ -4,7 +4,7 @@ trace."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TypeAlias
 
 from testbed.faults.events import FaultStruck
@@ -86,6 +86,8 @@ class DatagramReader(QpReader):
         """slot -> (since, state, block)"""
         self._turns: dict[str, tuple[int, int]] = {}
         """host -> (since, iteration)"""
+        self._whole: dict[str, int] = {}
+        """host -> when it had its last result"""
 
     def close(self, stop: int) -> None:
         for host, (since, number) in self._turns.items():
@@ -109,6 +111,7 @@ class DatagramReader(QpReader):
     def _collective_completed(self, record: Record[CollectiveCompleted]) -> None:
         host, number, until = record.node, record.event.iteration, record.event.completed_ns
         since, _ = self._turns.pop(host, (until, number))
+        self._whole[host] = until
         lane = self._lanes.get((host, "to"))
         if lane is not None:
             lane.marks.append(Mark(until, "result", f"iteration {number} is whole"))
@@ -128,11 +131,15 @@ class DatagramReader(QpReader):
             for field in fields(DatagramStatistics)
             if field.name != "job" and (value := getattr(record.event, field.name))
         )
-        self._mark(record, "to", "turn", "ends:", detail=counted)
+        self._mark(self._at_its_end(record), "to", "turn", "ends:", detail=counted)
 
     @reads(WorkerFinished)
     def _worker_finished(self, record: Record[WorkerFinished]) -> None:
-        self._mark(record, "to", "turn", "has all results")
+        self._mark(self._at_its_end(record), "to", "turn", "has all results")
+
+    def _at_its_end(self, record: Record) -> Record:
+        """What a host reports when it has hashed its results, at the time when it had them."""
+        return replace(record, t=self._whole.get(record.node, record.t))
 
     @reads(FrameRejected)
     def _frame_rejected(self, record: Record[FrameRejected]) -> None:

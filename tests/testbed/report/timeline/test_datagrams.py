@@ -15,7 +15,7 @@ from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.records import held
 from workloads.datagrams.blocks import ServerStatistics, SlotChanged
-from workloads.events import DatagramStatistics
+from workloads.events import CollectiveCompleted, DatagramStatistics
 
 _SMALL = {
     "atp-two-jobs": ("job.size=20kB", "job.iterations=1"),
@@ -45,6 +45,12 @@ def test_each_worker_server_and_switch_has_a_lane() -> None:
     assert {node: name for node, name in names.items() if ", worker" in name} == {
         node: f"{node}, worker {job}" for node, job in jobs.items()
     }
+
+
+def test_it_ends_with_the_last_result() -> None:
+    """Results are hashed later, and what hosts counted is recorded after that."""
+    history, timeline = run("switchml-lossy")
+    assert timeline.stop == max(r.event.completed_ns for r in history if isinstance(r.event, CollectiveCompleted))
 
 
 @pytest.mark.parametrize(
