@@ -11,7 +11,6 @@ from typing import Any
 
 from testbed.figures.over_time import OverTime, Series, over_time
 from testbed.history import Record
-from testbed.reading.units import format_duration
 from testbed.scenario.model import Scenario
 from testbed.terminal.numbers import scale_of, seconds, tick, ticks
 
@@ -46,7 +45,7 @@ def plots_html(
         return ""
     end_s = found.end_ns / 1e9
     windows = [(fault["name"], since, until) for fault in faults for since, until in fault["active_s"] if since < end_s]
-    caption = f"Counted every {format_duration(found.interval_ns)} from the history of events. {_looks(found)}"
+    caption = f"Counted every {_round(found.interval_ns)} from the history of events. {_looks(found)}"
     shaded = f" Shaded: {', '.join(dict.fromkeys(name for name, _, _ in windows))} could strike." if windows else ""
     step = found.interval_ns / found.end_ns
     shown = [series for series in found.series if rates or not series.unit.endswith("/s")]
@@ -59,8 +58,8 @@ def _looks(found: OverTime) -> str:
     if not found.sampled_ns:
         return "Queues, slots and marks were not looked at."
     first, last = found.sampled_ns[0], found.sampled_ns[-1]
-    slower = f", at the end every {format_duration(last)}" if last != first else ""
-    return f"Queues of switches, slots and marks were looked at every {format_duration(first)}{slower}."
+    slower = f", at the end every {_round(last)}" if last != first else ""
+    return f"Queues of switches, slots and marks were looked at every {_round(first)}{slower}."
 
 
 def _plot(series: Series, end_s: float, step: float, windows: Sequence[tuple[str, float, float]]) -> str:
@@ -108,6 +107,11 @@ def _curves(lines: Sequence[tuple[str, tuple[float, ...]]], top: float, step: fl
         yield f'<polyline points="{points}" stroke="{_COLOURS[number]}"><title>{escape(name)}</title></polyline>'
 
 
+def _round(ns: int) -> str:
+    scale, unit = scale_of(ns / 1e9, "s")
+    return f"{tick(ns / 1e9 / scale)} {unit}"
+
+
 def _height_labels(unit: str, heights: Sequence[float]) -> Iterator[str]:
     for value in heights:
         shown = _shown(value, unit, heights[-1])
@@ -118,7 +122,7 @@ def _times(end_s: float) -> Iterator[str]:
     """Round times, all in one unit; the axis ends with the job, which is the last one."""
     scale, unit = scale_of(end_s, "s")
     for at_s in ticks(0.0, end_s):
-        if at_s < 0.93 * end_s:  # where the last one stands
+        if at_s < 0.9 * end_s:  # where the last one stands
             yield f'<span style="left:{100 * at_s / end_s:.2f}%">{tick(at_s / scale)} {unit}</span>'
     yield f'<span style="left:100%">{seconds(end_s)}</span>'
 

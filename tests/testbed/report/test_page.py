@@ -49,7 +49,7 @@ def test_the_page_has_plots_with_the_windows_of_faults(flap: tb.Run) -> None:
     windows = flap.document["faults"][0]["active_s"]
     assert page.count('class="window"') == plots * len([since for since, _ in windows if since < flap.figures["jct_s"]])  # type: ignore[operator]
     assert re.search(
-        r"Counted every \d+m?s from the history of events\. "
+        r"Counted every \d+ m?s from the history of events\. "
         r"Queues of switches, slots and marks were looked at every \d+",
         page,
     )
