@@ -145,6 +145,7 @@ def test_only_missing_packages_are_installed(checkout):
     done = checkout.run(
         "list",
         INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev "
+        "python3-dev "
         "python3-venv tcpdump openvswitch-switch openssh-server",
     )
     assert done.returncode == 0
