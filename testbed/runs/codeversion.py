@@ -13,14 +13,14 @@ from testbed.runs.importedfiles import imported_files, module_files
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import is_own_code
 from workloads.native.build import LIBRARIES, native_status
-from workloads.native.compiled import compiled_status
+from workloads.native.compiled import MODULES, compiled_status
 
 __all__ = ["code_version", "model_version", "program_version", "versions_of"]
 
 _TOP = Path(__file__).parents[2]
 _PACKAGES = ("switch_nodes", "testbed", "topologies", "workloads")
 _SOURCES = frozenset((".py", ".pxd", ".c", ".h"))
-_NATIVE = "workloads.native.build"
+_NATIVE = {"workloads.native.build", *MODULES}
 """who imports it runs C"""
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 _DIGITS = 12
@@ -59,7 +59,7 @@ def model_version(*modules: str, also: tuple[Path, ...] = ()) -> str:
     """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files
     where they run C; of the files `also` without what they import."""
     found = module_files(modules, lambda name, file: name.partition(".")[0] in _PACKAGES)
-    native = _sources(_TOP, _SOURCES - {".py"}) if _NATIVE in found else ()
+    native = _sources(_TOP, _SOURCES - {".py"}) if found.keys() & _NATIVE else ()
     return _digest(_TOP, (*found.values(), *native, *also))
 
 

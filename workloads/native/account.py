@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workloads.native.build import NativeStatus, library_status, native_status
+from workloads.native.build import library_status, native_status
 from workloads.native.compiled import compiled_status
+from workloads.native.places import NativeStatus
 
 __all__ = ["COMPILED", "NATIVE", "account_of", "failures"]
 

@@ -31,13 +31,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from workloads.native.places import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
-__all__ = ["LIBRARIES", "NativeStatus", "library_status", "load_library", "native_status"]
+__all__ = ["LIBRARIES", "library_status", "load_library", "native_status"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HEADERS = Path(__file__).resolve().parent
@@ -90,18 +90,6 @@ _OUTPUT_LINES = 30
 _LACKS_SOMETHING, _BROKEN = 3, 70
 """exit codes"""
 _ZLIB_HINT = "apt-get install zlib1g-dev"
-
-
-@dataclass(frozen=True, slots=True)
-class NativeStatus:
-    """Whether a library runs, and where it lies or why not."""
-
-    available: bool
-    detail: str
-    failed: bool = False
-    """a compiler is there, and made nothing that runs: that is a failure, not a machine that does without"""
-    output: str = ""
-    """the end of what a failed compiler said"""
 
 
 _loaded: dict[tuple[str, tuple[str, ...] | None, tuple[str, ...]], tuple[ctypes.CDLL | None, NativeStatus]] = {}
@@ -208,15 +196,6 @@ def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
 def _further() -> tuple[str, ...]:
     """What is taken where it is there; its absence is no failure."""
     return _DEFLATE if any(path.exists() for path in _DEFLATE_HEADERS) else ()
-
-
-def cache_folders() -> Iterator[Path]:
-    """Where builds are kept: inside a checkout, else in the user's cache."""
-    if (_ROOT / "setup.cfg").exists():
-        yield _ROOT / "build" / "native"
-    cache = os.environ.get("XDG_CACHE_HOME")
-    with contextlib.suppress(RuntimeError):
-        yield (Path(cache) if cache else Path.home() / ".cache") / "ina-testbed" / "native"
 
 
 def _compiler() -> list[str]:

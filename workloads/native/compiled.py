@@ -24,7 +24,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleS
 from pathlib import Path
 from types import ModuleType
 
-from workloads.native.build import NativeStatus, cache_folders
+from workloads.native.places import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
 __all__ = [

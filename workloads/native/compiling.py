@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from workloads.native.build import NativeStatus
 from workloads.native.compiled import (
     FLAGS,
     LINKED,
@@ -32,6 +31,7 @@ from workloads.native.compiled import (
     obstacle,
     source_of,
 )
+from workloads.native.places import NativeStatus
 from workloads.trusted import distrust
 
 __all__ = ["build"]

@@ -22,7 +22,7 @@ from testbed.hunt.state import Store
 from testbed.runs.codeversion import code_version
 from testbed.scenario import load_scenario
 from tests.support.selection import some_at_once
-from workloads.native.build import NativeStatus
+from workloads.native.places import NativeStatus
 
 TOP = Path(__file__).resolve().parents[3]
 BROKEN = "tests/support/netreduce_mutants.py:NoReplay"

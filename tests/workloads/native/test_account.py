@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.native import needs_native
-from workloads.native import build
+from workloads.native import build, places
 from workloads.native.account import account_of, failures
 from workloads.native.build import LIBRARIES
 
@@ -16,6 +16,7 @@ from workloads.native.build import LIBRARIES
 def two_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with `good.c` and `other.c`, which are all the libraries there are, and nothing built."""
     monkeypatch.setattr(build, "_ROOT", tmp_path)
+    monkeypatch.setattr(places, "_ROOT", tmp_path)
     monkeypatch.setattr(build, "LIBRARIES", {"good": ("good.c",), "other": ("other.c",)})
     monkeypatch.setattr(build, "_loaded", {})
     monkeypatch.setattr(build, "_status", {})

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from workloads.native import build
+from workloads.native import build, places
 from workloads.native.build import load_library, native_status
+from workloads.native.places import NativeStatus
 
 _TOP = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.programs
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.programs
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache folder, and nothing loaded before."""
     monkeypatch.setattr(build, "_ROOT", tmp_path)
+    monkeypatch.setattr(places, "_ROOT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("INA_NATIVE", raising=False)
     monkeypatch.delenv("CC", raising=False)
@@ -112,7 +114,7 @@ def test_flags_of_the_environment_make_another_build(
 def test_switched_off(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INA_NATIVE", "0")
     assert load_library("sample", [source]) is None
-    assert native_status()["sample"] == build.NativeStatus(False, "switched off by INA_NATIVE=0")
+    assert native_status()["sample"] == NativeStatus(False, "switched off by INA_NATIVE=0")
     monkeypatch.setenv("INA_NATIVE", "1")
     assert _load(source).answer() == 41
 
@@ -121,7 +123,7 @@ def test_no_compiler(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setenv("PATH", str(tmp_path))
     assert load_library("sample", [source]) is None
     detail = "no C compiler in PATH; apt-get install gcc libc6-dev zlib1g-dev"
-    assert native_status()["sample"] == build.NativeStatus(False, detail)
+    assert native_status()["sample"] == NativeStatus(False, detail)
 
 
 def test_a_compile_error_is_told(source: Path, tmp_path: Path) -> None:
@@ -139,7 +141,8 @@ def test_a_missing_zlib_names_the_package(source: Path) -> None:
 
 def test_many_processes_build_at_once(source: Path, tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from workloads.native import build; build._ROOT = Path(sys.argv[1]);"
+        "import sys; from pathlib import Path; from workloads.native import build, places;"
+        "build._ROOT = places._ROOT = Path(sys.argv[1]);"
         "print(build.load_library('sample', [Path(sys.argv[2])]).answer())"
     )
     children = [
