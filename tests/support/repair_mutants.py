@@ -12,6 +12,7 @@ from switch_nodes.repair.tables import SlotEvent, SlotState
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from workloads.config import HostConfig
+from workloads.datagrams.slot_window import SlotWindow
 from workloads.repair.config import RepairConfig
 from workloads.wire.aggregation import AggregationHeader, DatagramKind
 
@@ -201,17 +202,34 @@ def blocks_begin_anew(newcomer: Any) -> None:
     newcomer._start = begin
 
 
+class _AnyAcknowledgement(SlotWindow):
+    def is_outstanding(self, packet: int) -> bool:
+        return super().is_outstanding(packet) or self._outstanding[packet % self.window] >= 0
+
+    def settle(self, packet: int, now: int) -> None:
+        super().settle(self._outstanding[packet % self.window], now)
+
+
+class _Once(SlotWindow):
+    def expire(self, now: int) -> int:
+        return 0
+
+    def get_timer(self) -> int | None:
+        return None
+
+
+def _window_of(donor: Any, kind: type[SlotWindow]) -> None:
+    config = donor._config
+    donor._window = kind(config.window, config.rto_ns, config.collective.job << 32 | config.collective.rank)
+
+
 def takes_any_acknowledgement(donor: Any) -> None:
     """A late one counts for the packet that its index serves now."""
-    window = donor._window
-    outstanding, settle = window.is_outstanding, window.settle
-    window.is_outstanding = lambda packet: outstanding(packet) or window._outstanding[packet % window.window] >= 0
-    window.settle = lambda packet, now: settle(window._outstanding[packet % window.window], now)
+    _window_of(donor, _AnyAcknowledgement)
 
 
 def sends_once(donor: Any) -> None:
-    donor._window.expire = lambda now: 0
-    donor._window.get_timer = lambda: None
+    _window_of(donor, _Once)
 
 
 def another_coefficient(donor: Any) -> None:

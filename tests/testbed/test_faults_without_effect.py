@@ -38,9 +38,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, world: s
 
 
 _IDLE = [
-    ("kind: duplicate, rate: 100%, delay: 60min", "what it sent later was due at 3600."),
+    ("kind: duplicate, rate: 100%, delay: 60min", "what it sent later was due at 3,600"),
     ("kind: duplicate, links: [h1-s1], direction: down, rate: 100%, delay: 60min",
-        "what it sent later was due at 3600."),
+        "what it sent later was due at 3,600"),
     ("kind: reorder, rate: 100%, delay: 3ms, links: [h1-s1], direction: up",
         "no later packet overtook what it held back"),
     ("kind: rate_change, links: [h2-s1], rate: 1Mbps, from: 100ms, until: 150ms",

@@ -78,7 +78,7 @@ class Lying(SwitchMlWorker):
 
     def handle_timer(self, now):
         super().handle_timer(now)
-        if self._training._digest_at is None and any(isinstance(each, CollectiveCompleted) for each in self._events):
+        if self._training._digest_at is None and any(isinstance(each, CollectiveCompleted) for each in self.events):
             self.result[0] += 1
 
 

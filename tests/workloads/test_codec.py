@@ -81,7 +81,7 @@ def test_keys_of_another_version_are_passed_over():
 
 def test_a_codec_of_files_knows_all_keys_and_limits():
     codec = Codec(
-        least=0, least_of={(Leaf, "number"): -1}, choices={(Leaf, "note"): ("a", "b")}, named="name", knows_all=True
+        least=0, ranges={(Leaf, "number"): (-1, 9)}, choices={(Leaf, "note"): ("a", "b")}, named="name", knows_all=True
     )
     assert codec.decode(Branch, {"name": "x", "leaves": [{"number": -1, "note": "a"}]}).leaves == (Leaf(-1, note="a"),)
     with pytest.raises(Misfit) as caught:
@@ -90,7 +90,7 @@ def test_a_codec_of_files_knows_all_keys_and_limits():
     assert told == [
         (("lefes",), "unknown key", "name, leaves, pair, counts, below, is_last"),
         (("name",), "is empty", "a name"),
-        (("leaves", 0, "number"), "not a whole number", "a whole number from -1"),
+        (("leaves", 0, "number"), "not a whole number", "a whole number from -1 to 9"),
         (("leaves", 0, "note"), "unknown value", "a, b"),
         (("pair", 0), "not a whole number", "a whole number from 0"),
     ]

@@ -15,6 +15,7 @@ from workloads.datagrams.quantisation import Tensor, Unquantisable, create_tenso
 from workloads.datagrams.slot_window import SlotWindow
 from workloads.datagrams.training import Training
 from workloads.events import CollectiveStarted, DatagramStatistics, FrameRejected
+from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
 from workloads.quick import Quick
 
@@ -52,6 +53,11 @@ class QuickWorker(Quick):
     def finished(self) -> bool:
         """All iterations are complete."""
         return self._training.finished
+
+    @property
+    def result(self) -> Vector:
+        """Of the current iteration, or the last one until the next begins."""
+        return self._training.result
 
     @property
     def failed(self) -> bool:

@@ -121,7 +121,7 @@ class HostDriver(Driver):
         return Done(got, f"{', '.join(got)} for {seconds:g} s{more}")
 
     @step(
-        "give them back; --break: whoever has them",
+        "give them back; --break: also leases of other users",
         would=("ask the agent at {socket}: release, or break",), needs=("deploy",), command=True,
     )  # fmt: skip
     def release(self, host: Host) -> Done:
@@ -135,7 +135,7 @@ class HostDriver(Driver):
         more = f"; ended {', '.join(ended)}" if ended else ""
         return Done(found, (", ".join(found) or "nothing was leased") + more, changed=bool(found))
 
-    @step("give them back, whoever has them; says who", name="break", needs=("deploy",))
+    @step("give them back, also leases of other users; says whose", name="break", needs=("deploy",))
     def break_leases(self, host: Host) -> Done:
         ended = []
         for resource in self._resources(host):
