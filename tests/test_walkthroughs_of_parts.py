@@ -100,8 +100,8 @@ def test_a_fault_kind_is_a_module_and_a_line(copy: Path) -> None:
     ) in page
 
 
-def test_a_checker_is_a_module_and_a_line(copy: Path) -> None:
-    assert apply(copy, "A checker") == (["testbed/checkers/no_rnr.py"], ["testbed/checkers/__init__.py"])
+def test_a_checker_is_a_module_and_two_lines(copy: Path) -> None:
+    assert apply(copy, "A checker") == (["testbed/checkers/no_rnr.py"], ["testbed/checkers/stock.py"] * 2)
     good = json.loads(tb(copy, "run", "rack-lossy", "--world", "simulated", "--json", "-q").stdout)
     assert {check["name"]: check["verdict"] for check in good["checks"]}["no_rnr"] == "pass"
     bad = tb(copy, "run", "receiver-not-ready", "--world", "simulated", "--json", "-q")

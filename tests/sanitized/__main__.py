@@ -17,6 +17,7 @@ from tests.sanitized.fuzz import fuzz
 __all__ = ["DIFFERENTIAL", "main"]
 
 DIFFERENTIAL = (
+    "tests/workloads/test_kernels.py",
     "tests/workloads/native/test_crc.py",
     "tests/workloads/native/test_layout.py",
     "tests/workloads/native/test_roce_header.py",

@@ -52,4 +52,4 @@ def test_rows_miss_what_is_too_slow_and_what_no_plan_allows(monkeypatch: pytest.
         monkeypatch.setattr(gridfabrics, "run_fabric", lambda scenario, rate=measured: FabricRun(33e9, 25e9, rate))
         rows = bench_fabrics(lambda text: None)
         assert [row.met for row in rows] == [met, met]
-        assert rows[0].note == "with results on full links 25.000"
+        assert rows[0].note == "with results on full links 25.0 Gbit/s"
