@@ -75,9 +75,6 @@ def test_ranks_that_differ_both_hear_why(tmp_path, what, told):
         pytest.param(
             "premul", ("the backend ina does all_reduce with sum, avg, product, min, max, band, bor, bxor, and was "
                    "asked for"), marks=pytest.mark.minutes),
-        pytest.param(
-            "anysource", "the backend ina receives from a rank that is named: give recv a src",
-            marks=pytest.mark.minutes),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_named(tmp_path, what, told):
