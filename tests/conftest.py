@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,3 +70,12 @@ def _signals_arrive() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests with the mark `minutes`, one of `TB_ONE_OF` of the environment is tried, always the same ones."""
+    share = int(os.environ.get("TB_ONE_OF", "1"))
+    left = [item for item in items if item.get_closest_marker("minutes") and zlib.crc32(item.nodeid.encode()) % share]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
