@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -14,25 +13,17 @@ from tests.support.emulated import needs_root
 __all__ = ["in_both_worlds", "some_at_once"]
 
 _LATER = pytest.mark.minutes
-_ASKED_FOR = pytest.mark.skipif("TB_EVERYTHING" not in os.environ, reason="TB_EVERYTHING=1 tries all of them")
 
 
 def some_at_once(
-    values: Iterable[Any], quick: Collection[Any] | None = None, *, late: Collection[Any] = (), halved: bool = False
+    values: Iterable[Any], quick: Collection[Any] | None = None, *, late: Collection[Any] = ()
 ) -> list[Any]:
-    """The values of a parameter. `quick`: those that are tried at once; None: all but `late`. `halved`: of the others
-    CI tries every second one. Raises ValueError for one of them that is no value: a list that no longer tells the
-    truth."""
+    """The values of a parameter. `quick`: those that are tried at once; None: all but `late`. Raises ValueError for one
+    of them that is no value: a list that no longer tells the truth."""
     values = list(values)
     _check((*(quick or ()), *late), values)
     at_once = [value for value in values if value not in late] if quick is None else quick
-    others = [value for value in values if value not in at_once]
-    left_out = others[1::2] if halved else []
-    marks = [[] if value in at_once else [_LATER, *([_ASKED_FOR] if value in left_out else [])] for value in values]
-    return [
-        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=of)
-        for value, of in zip(values, marks, strict=True)
-    ]
+    return [value if value in at_once else pytest.param(value, marks=_LATER) for value in values]
 
 
 def in_both_worlds(values: Iterable[Any], emulated: Collection[Any]) -> list[Any]:

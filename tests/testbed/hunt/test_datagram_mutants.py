@@ -16,7 +16,6 @@ from tests.support.datagram_planted import (
     DATAGRAM_PLANTED,
     DATAGRAM_UNTIMED,
 )
-from tests.support.selection import some_at_once
 from tests.support.switchml_mutants import MUTANTS
 
 SEED, SCHEDULES = 1, 2000
@@ -107,11 +106,11 @@ def test_every_broken_switch_and_server_is_hunted_or_says_why_not(program):
 
 @pytest.mark.parametrize(
     ("program", "name"),
-    some_at_once(
-        [(program, name) for program, planted in ALL.items() for name in planted],
-        [(program, name) for program, planted in ALL.items() for name in planted if name in QUICK[program]],
-        halved=True,
-    ),
+    [
+        pytest.param(program, name, marks=[] if name in QUICK[program] else [pytest.mark.minutes])
+        for program, planted in ALL.items()
+        for name in planted
+    ],
 )
 def test_a_planted_bug_is_found(program, name):
     prey = Prey(SEED, SCHEDULES, program=program, kind=program)

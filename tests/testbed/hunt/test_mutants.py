@@ -73,7 +73,7 @@ def test_every_two_level_bug_is_hunted_or_says_why_not():
     assert len(FABRIC_PLANTED) >= 18
 
 
-@pytest.mark.parametrize("name", some_at_once(FABRIC_PLANTED, late=LATE, halved=True))
+@pytest.mark.parametrize("name", some_at_once(FABRIC_PLANTED, late=LATE))
 def test_a_planted_two_level_bug_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=FABRIC_PLANTED[name])
     assert found.failure is not None
@@ -95,7 +95,7 @@ def test_every_broken_endpoint_is_hunted_or_says_why_not():
     assert asked_for <= set(PLANTED)
 
 
-@pytest.mark.parametrize("name", some_at_once(PLANTED, late=FURTHER & PLANTED.keys(), halved=True))
+@pytest.mark.parametrize("name", some_at_once(PLANTED, late=FURTHER & PLANTED.keys()))
 def test_a_planted_bug_is_found(name):
     found = run_hunt(Prey(FOUND_WITH.get(name, SEED), SCHEDULES), 1, Store(), machines=PLANTED[name])
     assert found.failure is not None
@@ -116,7 +116,7 @@ def test_there_are_enough_bugs_of_irn():
     assert len(IRN_PLANTED) >= 15
 
 
-@pytest.mark.parametrize("name", some_at_once(IRN_PLANTED, QUICK_IRN, halved=True))
+@pytest.mark.parametrize("name", some_at_once(IRN_PLANTED, QUICK_IRN))
 def test_a_planted_bug_of_irn_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=IRN_PLANTED[name])
     assert found.failure is not None
@@ -166,7 +166,7 @@ def test_a_slot_that_keeps_whom_it_answered_costs_time_alone_under_irn():
 LATE_HELD = ("EveryClearBitIsALoss", "MapsReadOneTooHigh", "SelectiveAnswersForgotten")
 
 
-@pytest.mark.parametrize("name", some_at_once(HELD_PLANTED, late=LATE_HELD, halved=True))
+@pytest.mark.parametrize("name", some_at_once(HELD_PLANTED, late=LATE_HELD))
 def test_a_planted_bug_of_irn_held_is_found(name):
     prey = Prey(SEED, SCHEDULES, kind=FABRIC, recovery="irn-held")
     found = run_hunt(prey, 1, Store(), machines=HELD_PLANTED[name])
@@ -181,7 +181,7 @@ def test_there_are_enough_bugs_of_irn_held():
 QUICK_ORDER = ("LaterMessageClosesTheEarlier", "RackTimersAtOnce")
 
 
-@pytest.mark.parametrize("name", some_at_once(ORDER_PLANTED, QUICK_ORDER, halved=True))
+@pytest.mark.parametrize("name", some_at_once(ORDER_PLANTED, QUICK_ORDER))
 def test_a_planted_bug_that_assumes_order_is_found(name):
     found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=ORDER_PLANTED[name])
     assert found.failure is not None
