@@ -73,8 +73,7 @@ def small(name: str) -> tuple[Scenario, list[Record]] | None:
 LITTLE = [name for name in builtin_names() if load_scenario(name).job.size_bytes <= 400_000]
 
 
-@pytest.mark.minutes
-@pytest.mark.parametrize("name", LITTLE[::6])  # all of them take minutes, and count in the same few ways
+@pytest.mark.parametrize("name", [pytest.param(each, marks=pytest.mark.minutes) for each in LITTLE])
 def test_no_built_in_shows_a_rate_above_its_link(name: str) -> None:
     found = small(name)
     if found is None:
