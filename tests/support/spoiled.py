@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from testbed.reading.problems import InvalidScenario
 from workloads.errors import ScenarioError
 from workloads.visible import visible
 
-__all__ = ["BAD", "REMOVED", "Path_", "at", "check_text", "count_spoiled", "drawn", "paths_of", "spoiled"]
+__all__ = ["BAD", "REMOVED", "Path_", "at", "check_text", "count_spoiled", "count_used", "drawn", "paths_of", "spoiled"]
 
 BAD = (
     "null", '""', "abc", "-1", "0", "1", "1.5", "1e3", "1e400", "-1e400", ".inf", ".nan", '"nan"', "9" * 30, "9" * 5000,
@@ -56,21 +56,29 @@ def spoiled(data: Any, path: Path_, bad: str) -> str:
 
 
 def count_spoiled(name: str, data: Any, share: int, use: Callable[[str], object]) -> int:
-    """One of `share` cases of a file that holds `data`: `use` succeeds, or names the file in a ScenarioError."""
+    """As `count_used`, of one of `share` cases of a file that holds `data`."""
+    cases = [
+        ((name, path, bad), spoiled(data, path, bad))
+        for path in paths_of(data)
+        for bad in (REMOVED, *BAD)
+        if drawn(name, (*path, bad), share)
+    ]
+    return count_used(cases, use)
+
+
+def count_used(cases: Iterable[tuple[tuple[str, Path_, str], str]], use: Callable[[str], object]) -> int:
+    """Of each case's text `use` makes something soon, or it names the file in a ScenarioError. How many cases."""
     count, wrong = 0, []
-    for path in paths_of(data):
-        for bad in (REMOVED, *BAD):
-            if not drawn(name, (*path, bad), share):
-                continue
-            count += 1
-            began = time.process_time()
-            try:
-                use(spoiled(data, path, bad))
-            except ScenarioError as error:
-                check_text(error, (name, path, bad[:40]))
-            except Exception as error:
-                wrong.append(f"{name} {path} {bad[:40]}: {type(error).__name__}: {error}")
-            assert time.process_time() - began < _MOST_S, (name, path, bad[:40])
+    for (name, path, bad), text in cases:
+        count += 1
+        began = time.process_time()
+        try:
+            use(text)
+        except ScenarioError as error:
+            check_text(error, (name, path, bad[:40]))
+        except Exception as error:
+            wrong.append(f"{name} {path} {bad[:40]}: {type(error).__name__}: {error}")
+        assert time.process_time() - began < _MOST_S, (name, path, bad[:40])
     assert not wrong, wrong[:20]
     return count
 

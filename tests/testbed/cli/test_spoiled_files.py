@@ -112,3 +112,31 @@ def test_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "result.json: metrics.jct_s: damaged, or of another version of ina-testbed; found 'soon'; allowed: type: "
         in (capsys.readouterr().err)
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("qpn", 1 << 24, "out of range; found 16777216; allowed: a whole number from 0 to 16777215"),
+        ("timeout_code", 32, "out of range; found 32; allowed: a whole number from 0 to 31"),
+        ("path_mtu", 1000, "unknown value; found 1000; allowed: 256, 512, 1024, 2048, 4096, 8192"),
+        ("recovery", "irm", "unknown value; found 'irm'; allowed: "),
+    ],
+)
+def test_a_worker_that_fits_no_packet_is_refused_with_the_key(
+    key: str, value: int | str, told: str, tmp_path: Path
+) -> None:
+    config, file = json.loads(dump_node_config(make_plan(load_scenario("rack")).workers[0])), tmp_path / "node.json"
+    config["to_successor"][key] = value
+    file.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        read_worker_config(file)
+    assert f"to_successor.{key}: {told}" in str(caught.value)
+
+
+def test_a_machine_that_cannot_be_made_is_the_files_fault(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ScenarioError, match=r"node.json: no node can be made of this: OverflowError: too many"),
+        making_a_node(tmp_path / "node.json"),
+    ):
+        raise OverflowError("too many")
