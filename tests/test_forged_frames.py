@@ -1,7 +1,7 @@
 """Forged frames in numbers: no host, server or switch program raises, and no packet that never left is acknowledged or
 answered.
 
-`FORGED_FRAMES` sets how many the long test sends (100,000 unless set). What a forger can still do: none of these
+`FORGED_FRAMES` sets how many all of them send (100,000 unless set). What a forger can still do: none of these
 protocols authenticates its peers, so a forged result for a packet that did leave is taken, as on a real network.
 """
 
@@ -47,15 +47,9 @@ def fed_by_attacks(name: str, frames: int, *, batched: bool) -> int:
     return fed
 
 
-@pytest.mark.parametrize("name", ["repair", "dlcp-ina", "ps", "irn-lossy"])
-def test_no_machine_raises_on_forged_frames(name: str) -> None:
-    assert fed_by_attacks(name, 500, batched=True) >= 500
-
-
-@pytest.mark.minutes
 @pytest.mark.parametrize("batched", [False, True], ids=["verbs", "batches"])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_no_machine_raises_on_many_forged_frames(name: str, batched: bool) -> None:
+def test_no_machine_raises_on_forged_frames(name: str, batched: bool) -> None:
     frames = -(-FRAMES // (2 * len(SCENARIOS)))
     assert fed_by_attacks(name, frames, batched=batched) >= frames
 
