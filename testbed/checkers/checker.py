@@ -29,7 +29,7 @@ class Checker:
     proves: str
     """what a pass means, for `tb list` and the documentation"""
     skip: Callable[[CheckContext], str | None] = never
-    """why the check does not apply to this run; None: it does; empty: it does not, which nobody need be told"""
+    """why the check does not apply to this run; None: it does; empty: it does not, and no report says so"""
     of_run: bool = False
     """it asks what holds for a run as a whole; False: it judges the jobs of one collective, each for itself"""
     own: bool = False

@@ -57,7 +57,7 @@ class Checked:
 
 @cache
 def _registered() -> dict[str, Checker]:
-    """By name. Ours come first, and are imported here: whoever names a checker's type needs none of them."""
+    """By name. Stock checkers come first. They are imported here, since code that only names a type needs none."""
     from testbed.checkers.stock import STOCK
 
     return {checker.name: checker for checker in STOCK}

@@ -31,12 +31,12 @@ __all__ = ["STOCK"]
 
 
 def _served(context: CheckContext) -> bool:
-    """Whether anybody sums blocks by the contract of `switch_nodes.jobs`. NetReduce does not: it tells of messages."""
+    """Whether a node sums blocks by the contract of `switch_nodes.jobs`. NetReduce does not: it reports messages."""
     return bool(context.plan.servers) or bool(summing_nodes(context))
 
 
 def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Check:
-    """The judge that understands what the switches of this run tell. `card`: of one that tells counters only."""
+    """The judge that understands what the switches of this run report. `card`: of one that reports counters only."""
 
     def check(context: CheckContext) -> CheckResult:
         if card is not None and context.events(CardCounted):

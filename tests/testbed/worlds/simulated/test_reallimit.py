@@ -85,7 +85,7 @@ def test_a_queue_pair_that_failed_before_the_end_is_a_failure(monkeypatch: pytes
 
 
 class Restless:
-    """A switch program whose timer has always expired 1 ns later, and sends a frame each time that nobody wants."""
+    """A switch program whose timer has always expired 1 ns later, and sends a useless frame each time."""
 
     def __init__(self, program: FinishingMachine) -> None:
         self._program, self._due, self._waits = program, 0, 0
