@@ -44,7 +44,11 @@ def outputs(names, backend):
         )
         for rank in range(2)
     ]  # fmt: skip
-    return "".join(rank.communicate(timeout=500)[0] for rank in ranks)
+    try:
+        return "".join(rank.communicate(timeout=200)[0] for rank in ranks)
+    finally:
+        for rank in ranks:
+            rank.kill()
 
 
 def results(name, names, backend):

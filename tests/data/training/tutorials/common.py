@@ -43,5 +43,12 @@ def report(name, value):
     print("result", dist.get_rank(), name, value, flush=True)
 
 
+KEPT = []
+"""Groups of gloo. PyTorch waits for a group's threads while it holds the interpreter, for which those threads may wait:
+when the last reference goes, both may wait for ever."""
+
+
 def end():
+    if dist.get_backend() == "gloo":
+        KEPT.extend(dist.distributed_c10d._world.pg_map)
     dist.destroy_process_group()
