@@ -15,9 +15,9 @@ from testbed.plan import make_plan
 from testbed.scenario.loader import load_scenario
 from testbed.worlds.simulated.world import Simulation
 
-__all__ = ["CASES", "known", "seen"]
+__all__ = ["FAMILIES", "known", "runs", "seen"]
 
-_FILE = Path(__file__).resolve().parents[1] / "data" / "histories" / "switchml.json"
+_FOLDER = Path(__file__).resolve().parents[1] / "data" / "histories"
 _LOSS = "faults=[{kind: loss, name: loss, links: all, direction: both, rate: %s}]"
 _FAULTS = (
     "faults=["
@@ -39,7 +39,9 @@ _MORE = {
 }
 _FAST = ("topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128")
 
-CASES: Mapping[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = {
+Cases = Mapping[str, tuple[str, tuple[str, ...], tuple[int, ...]]]
+"""by name: scenario, overrides, seeds"""
+_SWITCHML: Cases = {
     "switchml": ("switchml", (), (1, 2, 3)),
     "lossy": ("switchml-lossy", (), (1, 2, 3)),
     "two-jobs": ("switchml-two-jobs", (), (1, 2, 3)),
@@ -64,10 +66,60 @@ CASES: Mapping[str, tuple[str, tuple[str, ...], tuple[int, ...]]] = {
     "uc-faults": ("switchml-uc-lossy", (_FAULTS % _MORE["attempt"],), (1,)),
 }
 
+_SMALL = ("job.size=100kB",)
+_SERVER = {
+    **_MORE,
+    "server": "kill, name: crash, node: h5, from: 100ms, until: 150ms",
+    "server-nap": "pause, name: nap, node: h5, from: 100ms, until: 150ms",
+}
+_ATP: Cases = {
+    "atp": ("atp", _SMALL, (1, 2)),
+    "atp-lossy": ("atp-lossy", _SMALL, (1, 2, 3)),
+    "atp-restarted": ("atp-server-restarted", ("job.size=200kB",), (1, 2, 3)),
+    "atp-two-jobs": ("atp-two-jobs", _SMALL, (1, 2)),
+    "atp-two-lossy": ("atp-two-jobs", (*_SMALL, _LOSS % "2%"), (1, 2)),
+    "esa": ("esa", _SMALL, (1, 2)),
+    "esa-lossy": ("esa-lossy", _SMALL, (1, 2, 3)),
+    "esa-scarce": ("esa-scarce", _SMALL, (1, 2)),
+    "esa-scarce-lossy": ("esa-scarce", (*_SMALL, _LOSS % "2%"), (1, 2)),
+    "esa-layers": ("esa-scarce", (*_SMALL, "job.priority=esa-default", "switch.knobs={age: shift1}"), (1,)),
+    "jobs-8": ("jobs-8", ("job.size=20kB",), (1,)),
+    "jobs-mix": ("jobs-mix", (), (2,)),
+    "atp-traced": ("atp-lossy", (*_SMALL, "trace=true"), (1,)),
+    "esa-traced": ("esa-scarce", (*_SMALL, "trace=true", _LOSS % "1%"), (1,)),
+    "atp-int32": ("atp-lossy", (*_SMALL, "job.dtype=int32"), (1, 2)),
+    "esa-int32sat": ("esa-lossy", (*_SMALL, "job.dtype=int32sat"), (1,)),
+    "atp-fixed": ("atp-lossy", (*_SMALL, "job.quantisation=fixed:1e4"), (1,)),
+    "atp-clocks": ("atp-lossy", (*_SMALL, "clocks={offset: 500ms, drift: 100ppm}"), (1,)),
+    "atp-marked": ("atp-lossy", (*_SMALL, "topology.link.ecn_threshold=2", "topology.link.queue=8"), (1, 2)),
+    "atp-short-queue": ("atp-lossy", (*_SMALL, "topology.link.queue=3", "topology.hosts=7"), (1,)),
+    "atp-delayed": ("atp-lossy", (*_SMALL, "topology.link.delay=300us", "topology.link.jitter=20us"), (1,)),
+    "atp-trimmed": ("atp-lossy", ("job.size=776B", "job.iterations=5"), (1, 2)),
+    "atp-one": ("atp-lossy", ("job.size=4B", "topology.hosts=3"), (1,)),
+    "esa-odd": ("esa-lossy", ("job.size=50004B", "transport.path_mtu=256"), (1,)),
+    "atp-hosts-30": ("atp-lossy", ("topology.hosts=31", "job.size=10kB"), (1,)),
+    "atp-fast": ("atp-lossy", (*_FAST, "topology.hosts=9", "job.size=100kB", _LOSS % "1%", "transport.rto=1ms"), (1,)),
+    "atp-heavy": ("atp-lossy", (_LOSS % "15%", "job.size=40kB"), (1,)),
+    "esa-heavy": ("esa-lossy", (_LOSS % "15%", "job.size=40kB"), (1,)),
+    **{f"atp-faults-{name}": ("atp-lossy", (*_SMALL, _FAULTS % more), (1,)) for name, more in _SERVER.items()},
+    **{f"esa-faults-{name}": ("esa-lossy", (*_SMALL, _FAULTS % more), (1,)) for name, more in _SERVER.items()},
+    "esa-strategy": ("strategy-esa", (), (1,)),
+    "mixed": ("mixed-atp-rabenseifner", _SMALL, (1,)),
+    "ps-lossy": ("ps-lossy", _SMALL, (1, 2)),
+    "ps-fat-tree-lossy": ("ps-fat-tree-lossy", ("job.size=50kB",), (1,)),
+    "ps-core-restarted": ("ps-core-restarted", ("job.size=50kB",), (1,)),
+    "grid-lossy": ("grid-lossy", ("job.size=50kB",), (1, 2)),
+    "grid-atp": ("grid-atp", ("job.size=50kB",), (1,)),
+    "grid-link-down": ("grid-link-down", ("job.size=100kB",), (1,)),
+}
+"""ATP and ESA, and whose workers are made of theirs"""
+FAMILIES: Mapping[str, Cases] = {"switchml": _SWITCHML, "atp": _ATP}
+"""by file"""
 
-def runs() -> Iterator[tuple[str, str, tuple[str, ...], int]]:
+
+def runs(family: str) -> Iterator[tuple[str, str, tuple[str, ...], int]]:
     """(name, scenario, overrides, seed)"""
-    for name, (scenario, overrides, seeds) in CASES.items():
+    for name, (scenario, overrides, seeds) in FAMILIES[family].items():
         for seed in seeds:
             yield f"{name} {seed}", scenario, overrides, seed
 
@@ -84,17 +136,23 @@ def seen(scenario: str, overrides: tuple[str, ...], seed: int, **options: bool) 
     return f"{count} {simulation.packet_hops} {digest.hexdigest()}"
 
 
-def known() -> dict[str, str]:
-    return dict(json.loads(_FILE.read_text(encoding="utf-8"))) if _FILE.exists() else {}
+def _file(family: str) -> Path:
+    return _FOLDER / f"{family}.json"
+
+
+def known(family: str) -> dict[str, str]:
+    file = _file(family)
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
 def main() -> None:
-    found = known()
-    for name, scenario, overrides, seed in runs():
-        if name not in found:
-            found[name] = seen(scenario, overrides, seed)
-            print(name, found[name], flush=True)
-            _FILE.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    for family in FAMILIES:
+        found = known(family)
+        for name, scenario, overrides, seed in runs(family):
+            if name not in found:
+                found[name] = seen(scenario, overrides, seed)
+                print(name, found[name], flush=True)
+                _file(family).write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

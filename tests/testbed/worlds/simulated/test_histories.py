@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.golden_histories import known, runs, seen
+from tests.support.golden_histories import FAMILIES, known, runs, seen
 
-KNOWN = known()
+KNOWN = {family: known(family) for family in FAMILIES}
 QUICK = ("switchml 1", "lossy", "two-jobs 1", "uc-lossy 1", "uc 1", "traced 1", "int32 1", "clocks 1", "marked 1",
-         "short-queue 1", "delayed 1", "trimmed", "one", "hosts-32", "heavy-loss 1", "uc-faults")  # fmt: skip
+         "short-queue 1", "delayed 1", "trimmed", "one", "hosts-32", "heavy-loss 1", "uc-faults", "faults",
+         "atp-lossy 1", "atp-restarted 1", "atp-two-lossy 1", "esa-lossy 1", "esa-scarce-lossy 1", "jobs", "atp-traced",
+         "esa-traced", "atp-int32 1", "esa-int32sat", "atp-fixed", "atp-marked 1", "atp-trimmed", "atp-one", "esa-odd",
+         "atp-faults-kill", "esa-faults-server", "ps-lossy 1", "grid-lossy 1", "grid-link")  # fmt: skip
+INTERPRETED = ("lossy 1", "uc-lossy 1", "trimmed 1", "atp-lossy 1", "esa-scarce-lossy 1", "atp-trimmed 1")
 
 
 @pytest.mark.parametrize(
-    ("name", "scenario", "overrides", "seed"),
+    ("family", "name", "scenario", "overrides", "seed"),
     [
-        pytest.param(*run, id=run[0], marks=() if run[0].startswith((*QUICK, "faults")) else pytest.mark.minutes)
-        for run in runs()
+        pytest.param(family, *run, id=run[0], marks=() if run[0].startswith(QUICK) else pytest.mark.minutes)
+        for family in FAMILIES
+        for run in runs(family)
     ],
 )
-def test_the_history_is_as_it_was(name: str, scenario: str, overrides: tuple[str, ...], seed: int) -> None:
-    assert seen(scenario, overrides, seed) == KNOWN[name]
+def test_the_history_is_as_it_was(family: str, name: str, scenario: str, overrides: tuple[str, ...], seed: int) -> None:
+    assert seen(scenario, overrides, seed) == KNOWN[family][name]
 
 
 def test_the_interpreted_loop_tells_the_same() -> None:
-    for name, scenario, overrides, seed in runs():
-        if name in ("lossy 1", "uc-lossy 1", "trimmed 1"):
-            assert seen(scenario, overrides, seed, native=False) == KNOWN[name]
+    for family in FAMILIES:
+        for name, scenario, overrides, seed in runs(family):
+            if name in INTERPRETED:
+                assert seen(scenario, overrides, seed, native=False) == KNOWN[family][name]
