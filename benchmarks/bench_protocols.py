@@ -1,8 +1,8 @@
 """Packet-hops per CPU second of the simulated world for protocols whose Machines are written for two speeds.
 
-`python -m benchmarks.bench_protocols [--repeats N] [--size SIZE] [--against CHECKOUT] [--json]`. A hop is one frame
-over one wire; the time is the CPU time of the process from the first event to the last one, records made, results
-hashed and told. Each run has an interpreter of its own, and all variants take turns: compiled, interpreted
+`python -m benchmarks.bench_protocols [--repeats N] [--case NAME] [--size SIZE] [--against CHECKOUT] [--json]`. A hop
+is one frame over one wire; the time is the CPU time of the process from the first event to the last one, records made,
+results hashed and told. Each run has an interpreter of its own, and all variants take turns: compiled, interpreted
 (`INA_NATIVE=0`) and, with `--against`, the code of another checkout. The best of the repeats counts, since other work
 on the machine only ever adds. All must tell histories with the same digest."""
 
@@ -34,10 +34,16 @@ simulation.finish()
 digest = hashlib.sha256(encode_records(records)).hexdigest()
 print(json.dumps({"hops": simulation.packet_hops, "seconds": took, "records": len(records), "digest": digest}))
 """
-_RACK = ("topology.hosts=8", "topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128",
+_RACK = ("topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128",
          "transport.rto=1ms", "time_limit=30s")  # fmt: skip
 _LOSS = "faults=[{kind: loss, name: loss, links: all, direction: both, rate: %s}]"
-CASES = {f"SwitchML, {loss} loss": ("switchml-lossy", (_LOSS % loss,)) for loss in ("0%", "1%")}
+_PROTOCOLS = {"SwitchML": ("switchml-lossy", "topology.hosts=8"), "ATP": ("atp-lossy", "topology.hosts=9")}
+"""eight workers; the last host of ATP is the server"""
+CASES = {
+    f"{name}, {loss} loss": (scenario, (hosts, _LOSS % loss))
+    for name, (scenario, hosts) in _PROTOCOLS.items()
+    for loss in ("0%", "1%")
+}
 
 
 def measure(scenario: str, overrides: tuple[str, ...], root: Path, *, native: bool) -> dict[str, float | str]:
@@ -55,6 +61,7 @@ def measure(scenario: str, overrides: tuple[str, ...], root: Path, *, native: bo
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--case", default="", help="begin of the names of the cases to run")
     parser.add_argument("--size", default="1MB", help="of the gradient; three iterations")
     parser.add_argument("--against", type=Path, help="another checkout, which takes turns with this one")
     parser.add_argument("--json", action="store_true")
@@ -64,6 +71,8 @@ def main() -> int:
         variants["before"] = (options.against.resolve(), True)
     rows = []
     for case, (scenario, more) in CASES.items():
+        if not case.startswith(options.case):
+            continue
         overrides = (*_RACK, f"job.size={options.size}", *more)
         best: dict[str, float] = {}
         told = set()

@@ -14,8 +14,8 @@ import numpy as np
 
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml.pool import Pool, envelope_to
+from workloads.datagrams.arrival import Arrival
 from workloads.errors import InternalError
-from workloads.switchml.framing import Arrival
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
 from workloads.uc import UcEndpoint, UcError, UcPairs
 from workloads.wire.aggregation import (

@@ -4,7 +4,7 @@ from switch_nodes.switchml.framing cimport _NOT_OURS as NOT_OURS, _UNFINISHED as
 from switch_nodes.switchml.pool cimport Pool
 from workloads.kernels cimport add_words, bit_of, read_words
 from workloads.quick cimport Quick
-from workloads.switchml.framing cimport Arrival
+from workloads.datagrams.arrival cimport Arrival
 
 cdef long long _DATA, _EXPONENTS, _VERSION_FLAG, _SEQUENCES, _CAUSES
 cdef long long _FREE, _FILLING, _DONE, _STORE, _STORE_AND_ANSWER, _REPLAY

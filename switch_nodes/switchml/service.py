@@ -16,9 +16,9 @@ from switch_nodes.switchml.framing import ServiceFraming
 from switch_nodes.switchml.pool import Pool
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
 from workloads.automaton import words
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
 from workloads.quick import Quick
-from workloads.switchml.framing import Arrival
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind
 
 if not cython.compiled:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent
 from tests.support.aggregator_mutants import Mutant
-from workloads.atp import AtpWorker
+from workloads.atp import AtpConfig, AtpWorker
+from workloads.atp.window import SendWindow
 from workloads.server.block import Block
 from workloads.server.job import JobServer
 from workloads.server.tables import BlockEvent
@@ -283,53 +283,42 @@ MORE_SERVERS: dict[str, type[JobServer]] = {
 # Workers of ATP and ESA.
 
 
-def exponents_unchecked(worker: AtpWorker) -> None:
+class ExponentsUnchecked(AtpWorker):
     """A result of another tensor with the right size is taken."""
-    take = worker._take_result
 
-    def take_result(found: Any, packet: int, marked: bool, now: int) -> None:
-        header = found.header._replace(tensor=worker._training.iteration)
-        window = worker._window
+    def take_result(self, found: Any, packet: int, now: int) -> None:
+        found.tensor = self._iteration
+        window = self._window
         if not window.is_outstanding(packet) and window.is_outstanding(packet + window.window):
             packet += window.window
-        take(found._replace(header=header), packet, marked, now)
-
-    worker._take_result = take_result  # type: ignore[method-assign]
+        super().take_result(found, packet, now)
 
 
-def overflow_unheard(worker: AtpWorker) -> None:
+class OverflowUnheard(AtpWorker):
     """A result that says that it saturated is a result."""
-    take = worker._take_result
 
-    def take_result(found: Any, packet: int, marked: bool, now: int) -> None:
-        flags = found.header.flags & ~DatagramFlag.OVERFLOW
-        take(found._replace(header=found.header._replace(flags=flags)), packet, marked, now)
-
-    worker._take_result = take_result  # type: ignore[method-assign]
+    def take_result(self, found: Any, packet: int, now: int) -> None:
+        found.flags &= ~DatagramFlag.OVERFLOW
+        super().take_result(found, packet, now)
 
 
-def one_more_than_the_window(worker: AtpWorker) -> None:
+class _OneMore(SendWindow):
+    def next_leaving(self) -> int:
+        packet = super().next_leaving()
+        if packet < 0 and self.next == self.base + self.window and self.next < self.end and self.window > 1:
+            return self.next
+        return packet
+
+
+class OneMoreThanTheWindow(AtpWorker):
     """A packet leaves before the result of the one a window before is there."""
-    window: Any = worker._window
-    take = window.take
 
-    def taken(may_leave: Callable[[int], bool]) -> Any:
-        found = take(may_leave)
-        if (
-            found is None
-            and window.next == window.base + window.window
-            and window.next < window.end
-            and window.window > 1
-        ):
-            return (window.next, "") if may_leave(window.next) else None
-        return found
-
-    window.take = taken
+    def make_window(self, config: AtpConfig) -> SendWindow:
+        seed = config.collective.job << 32 | config.collective.rank
+        return _OneMore(config.window, config.rto_ns, aimd=config.aimd, seed=seed, ways=config.ways)
 
 
-MORE_AGGREGATOR_WORKERS: tuple[Callable[[AtpWorker], None], ...] = (
-    exponents_unchecked, overflow_unheard, one_more_than_the_window,
-)  # fmt: skip
+MORE_AGGREGATOR_WORKERS: tuple[type[AtpWorker], ...] = (ExponentsUnchecked, OverflowUnheard, OneMoreThanTheWindow)
 
 
 MORE_NOT_HUNTED: dict[Mutant, str] = {

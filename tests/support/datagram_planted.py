@@ -78,6 +78,15 @@ def _switchml(worker: type[SwitchMlWorker], window: type[SlotWindow] = SlotWindo
     return Machines(employ=employ)
 
 
+def _atp(worker: type[AtpWorker]) -> Machines:
+    def employ(config: Any, start_ns: int) -> Any:
+        if isinstance(config, ServerConfig):
+            return make_worker(config, start_ns)
+        return worker(config, source_of(config), start_ns=start_ns)
+
+    return Machines(employ=employ)
+
+
 class _VersionsBeginAnew(SlotWindow):
     """The version bit does not go on across tensors: each begins with version 0."""
 
@@ -122,7 +131,7 @@ class _RunsAhead(SlotWindow):
 
 def keeps_no_sums(worker: AtpWorker) -> None:
     """Whoever asks it for a sum that it has is told that it has none."""
-    worker._kept.keep = lambda result: None  # type: ignore[method-assign]
+    worker._kept.keep = lambda packet, frame: None  # type: ignore[method-assign]
 
 
 def _server(make: Callable[..., Any]) -> Machines:
@@ -291,7 +300,7 @@ DATAGRAM_FURTHER: Mapping[str, Mapping[str, Machines]] = {
         program: {
             **{mutant.__name__: _aggregator(mutant, program) for mutant in MORE_AGGREGATORS[program]},
             **{name: _server(make) for name, make in MORE_SERVERS.items()},
-            **{change.__name__: _worker(change) for change in MORE_AGGREGATOR_WORKERS},
+            **{worker.__name__: _atp(worker) for worker in MORE_AGGREGATOR_WORKERS},
         }
         for program in ("atp", "esa")
     },

@@ -13,7 +13,8 @@ from switch_nodes.registry import create_program
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
-from workloads.grid import GridWorker
+from workloads.gradients import source_of
+from workloads.grid import GridConfig, GridWorker
 from workloads.server import ServerConfig
 from workloads.server.job import JobServer
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
@@ -235,10 +236,27 @@ def _worker(change: Callable[[Any], None]) -> Machines:
     return Machines(employ=employ)
 
 
-def asks_as_at_first(worker: GridWorker) -> None:
+def _kind_of_worker(worker: type[GridWorker]) -> Machines:
+    def employ(config: Any, start_ns: int) -> Any:
+        if isinstance(config, GridConfig):
+            return worker(config, source_of(config), start_ns=start_ns)
+        return make_worker(config, start_ns)
+
+    return Machines(employ=employ)
+
+
+class AsksAsAtFirst(GridWorker):
     """What timed out is sent as if for the first time."""
-    encode = worker._encode
-    worker._encode = lambda packet, cause: encode(packet, "rate" if cause else "")  # type: ignore[method-assign]
+
+    def encode(self, packet: int, cause: str) -> bytes:
+        return super().encode(packet, "rate" if cause else "")
+
+
+class TakesResultsOfAnyPacket(GridWorker):
+    """A result counts as that of the oldest packet without one."""
+
+    def take_result(self, found: Any, packet: int, now: int) -> None:
+        super().take_result(found, self._window.base, now)
 
 
 def takes_no_refusal(worker: GridWorker) -> None:
@@ -261,15 +279,7 @@ def follows_another_lane(worker: GridWorker) -> None:
 
 def keeps_no_sums(worker: GridWorker) -> None:
     """Whoever asks it for a sum that it has is told that it has none."""
-    worker._kept.keep = lambda result: None  # type: ignore[method-assign]
-
-
-def takes_results_of_any_packet(worker: GridWorker) -> None:
-    """A result counts as that of the oldest packet without one."""
-    take = worker._take_result
-    worker._take_result = (  # type: ignore[method-assign]
-        lambda found, packet, marked, now: take(found, worker._window.base, marked, now)
-    )
+    worker._kept.keep = lambda packet, frame: None  # type: ignore[method-assign]
 
 
 class ForgetsWhatIsComplete(JobServer):
@@ -310,7 +320,8 @@ _SWITCHES = (
     ReclaimsWithinTheWindow, TokensForEachPacket, DetoursDoNotEnd, WaitsForAll, KeepsWhatWasBegun, LastOverflow,
     LastExponents, RoutesTheOldWay,
 )  # fmt: skip
-_WORKERS = (asks_as_at_first, takes_no_refusal, follows_another_lane, keeps_no_sums, takes_results_of_any_packet)
+_WORKERS = (takes_no_refusal, follows_another_lane, keeps_no_sums)
+_KINDS_OF_WORKERS = (AsksAsAtFirst, TakesResultsOfAnyPacket)
 _SERVERS = (ForgetsWhatIsComplete, ForgetsValuesOnly)
 _OF_ATP = (
     "partial merged twice", "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",
@@ -321,6 +332,7 @@ _OF_ATP = (
 GRID_PLANTED: Mapping[str, Machines] = {
     **{program.__name__: _switch(program) for program in _SWITCHES},
     **{change.__name__: _worker(change) for change in _WORKERS},
+    **{worker.__name__: _kind_of_worker(worker) for worker in _KINDS_OF_WORKERS},
     **{server.__name__: _server(server) for server in _SERVERS},
     **{name: _server(SERVER_MUTANTS[name].make) for name in _OF_ATP},
 }

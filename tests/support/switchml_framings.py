@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from switch_nodes.jobs import JobConfig, JobMember
 from workloads.config import JobShare, WorkloadConfig
+from workloads.datagrams.arrival import Arrival
 from workloads.switchml import SwitchMlConfig
-from workloads.switchml.framing import Arrival, HostFraming, create_framing
+from workloads.switchml.framing import HostFraming, create_framing
 from workloads.switchml.uc_mapping import to_write
 from workloads.uc import UcEndpoint, UcPairs, service_qpn
 from workloads.wire import Envelope

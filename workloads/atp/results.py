@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-__all__ = ["KeptResult", "KeptResults"]
-
-
-class KeptResult(NamedTuple):
-    """As it came."""
-
-    packet: int
-    slot: int
-    tensor: int
-    exponents: tuple[int, int]
-    payload: bytes
+__all__ = ["KeptResults"]
 
 
 class KeptResults:
-    """Two windows of them. A worker that still waits for packet p lets nobody get past the result of packet p + W - 1,
-    so that everybody else waits for p - W at the least and p + W at the most."""
+    """Two windows of them, as frames. A worker that still waits for packet p lets no other get past the result of
+    packet p + W - 1, so that all others wait for p - W at the least and p + W at the most."""
 
     def __init__(self, window: int) -> None:
-        self._kept: list[KeptResult | None] = [None] * (2 * window)
+        self._kept: list[tuple[int, bytes] | None] = [None] * (2 * window)
 
-    def keep(self, result: KeptResult) -> None:
-        self._kept[result.packet % len(self._kept)] = result
+    def keep(self, packet: int, frame: bytes) -> None:
+        self._kept[packet % len(self._kept)] = packet, frame
 
-    def find(self, packet: int) -> KeptResult | None:
+    def find(self, packet: int) -> bytes | None:
+        """The frame of its result, which was sound."""
         found = self._kept[packet % len(self._kept)]
-        return found if found is not None and found.packet == packet else None
+        return found[1] if found is not None and found[0] == packet else None

@@ -8,8 +8,10 @@ parameter server draw the same table from (job, salt) and move the same entries,
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from itertools import chain
+from typing import Any
 
 __all__ = ["SlotTable"]
 
@@ -24,7 +26,7 @@ class SlotTable:
         self._memory, self._salt = memory, _mix(salt ^ job << 32)
         self._most = -(-window // memory)
         """entries that may share an index"""
-        self._slots: list[int] = []
+        self._slots: Any = array("q")
         self._uses: Counter[int] = Counter()
         self._moves = [0] * window
         for entry in range(window):
@@ -33,7 +35,11 @@ class SlotTable:
             self._uses[slot] += 1
 
     def __getitem__(self, entry: int) -> int:
-        return self._slots[entry]
+        return self.slot_of(entry)
+
+    def slot_of(self, entry: int) -> int:
+        slot: int = self._slots[entry]
+        return slot
 
     def move(self, entry: int, slot: int) -> None:
         """From now on `entry` uses `slot`."""

@@ -10,40 +10,64 @@ server that misses a block: with a RESEND, or with the result itself.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+
+import cython
 
 from workloads.atp.checks import problems_in_worker
 from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.pressure import Pressure
-from workloads.atp.results import KeptResult, KeptResults
+from workloads.atp.results import KeptResults
 from workloads.atp.slots import SlotTable
 from workloads.atp.window import SendWindow
-from workloads.datagrams.blockworker import BlockWorker
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
 from workloads.datagrams.quantisation import Exponents
+from workloads.datagrams.quick_worker import QuickWorker
+from workloads.datagrams.training import Training
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
-from workloads.machine import Buffer
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     SEQUENCES,
     AggregationHeader,
-    Datagram,
     DatagramError,
     DatagramFlag,
     DatagramKind,
+    Policy,
     decode_datagram,
     encode_datagram,
 )
-from workloads.wire.ecn import is_ce
-from workloads.wire.inspected import nearest_packet
+
+if not cython.compiled:
+    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32
+    from workloads.wire.inspected import (
+        AT_EXPONENT0,
+        AT_EXPONENT1,
+        AT_FLAGS,
+        AT_KIND,
+        AT_NELEM,
+        AT_PAYLOAD,
+        AT_PRIORITY,
+        AT_SEQUENCE,
+        AT_SLOT,
+        AT_TENSOR,
+        address_of,
+        is_sound,
+        nearest_packet,
+        seal,
+    )
 
 __all__ = ["AtpWorker", "create_worker"]
 
+_DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
+_NACK, _RATE, _EMPTY = int(DatagramKind.NACK), int(DatagramKind.RATE), int(DatagramKind.REMINDER_EMPTY)
+_RESEND, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION)
+_OVERFLOW, _SEQUENCES = int(DatagramFlag.OVERFLOW), SEQUENCES
 
-class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
+
+class AtpWorker(QuickWorker):
     """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of
-    this one: what differs there is in the methods from `_make_window` to `_encode`."""
+    this one: what differs there is in the methods from `make_window` to `encode`."""
 
     kinds = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
     """that it understands"""
@@ -51,94 +75,108 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(problems_in_worker(config), owner=f"worker {config.name}")
         share = config.collective
-        window = self._make_window(config)
-        super().__init__(config, source, window, start_ns=start_ns, fixed_scale=config.fixed_scale)
-        self._policy, self._everybody = KINDS[share.kind].policy, (1 << share.size) - 1
-        self._addresses = {config.envelope.src_ip}
-        """that results come to"""
+        training = Training.of(config.workload, source, share.rank, start_ns)
+        QuickWorker.__init__(self, share, training, self.make_window(config), config.elements, config.fixed_scale)
+        policy = KINDS[share.kind].policy
+        self._config, self._policy, self._everybody = config, int(policy), (1 << share.size) - 1
+        self._memory, self._has_priorities = config.memory, policy is Policy.ESA
+        self._understood = sum(1 << kind for kind in self.kinds)
+        self._address = int.from_bytes(config.envelope.src_ip, "big")
+        self._groups: set[int] = set()
+        """further addresses that results come to"""
         self._slots = SlotTable(share.job, config.window, config.memory, config.salt)
         self._kept = KeptResults(config.window)
         self._pressure = Pressure(config, source)
         self._answers: deque[bytes] = deque()
         """to NACKs: frames that leave before anything else"""
+        self._found = Arrival()
+        header = self._header(0, _DATA, 0, 1 << share.rank, (0, 0), b"", 0)
+        self._template = encode_datagram(config.envelope, AGGREGATION_PORT, header, b"")
 
-    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        try:
-            found = decode_datagram(frame)
-        except DatagramError as error:
-            self._reject(error.reason, str(error))
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        found, window = self._found, self._window
+        if not is_sound(frame):
+            try:
+                decode_datagram(frame)  # which says why
+            except DatagramError as error:
+                self.reject(error.reason, str(error))
             return
-        if found is None or found.dst_ip not in self._addresses:
+        address = address_of(frame, True)
+        if address != self._address and address not in self._groups:
             return
-        header = found.header
-        if header.kind not in self.kinds or (header.policy, header.job) != (self._policy, self._job):
-            self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
+        found.read(frame)
+        if not self._understood >> found.kind & 1 or found.policy != self._policy or found.job != self._job:
+            self.reject("unexpected", f"kind {found.kind} of job {found.job}, policy {found.policy}")
             return
-        packet = nearest_packet(header.sequence, self._window.base)
-        if header.kind == DatagramKind.RESULT:
-            self._take_result(found, packet, is_ce(frame) or bool(header.flags & DatagramFlag.ECN), now)
-        elif header.kind == DatagramKind.NACK:
+        packet = nearest_packet(found.sequence, window.base)
+        if found.kind == _RESULT:
+            self.take_result(found, packet, now)
+        elif found.kind == _NACK:
             self._answer_nack(packet)
-        elif header.kind == DatagramKind.RATE:
-            self._collided(packet, now)
-        elif self._window.is_outstanding(packet):
-            self._training.fail(
+        elif found.kind == _RATE:
+            self.collided(packet, now)
+        elif window.is_outstanding(packet):
+            self.fail(
                 "lost", f"packet {packet + 1} of job {self._job}: the parameter server no longer has its sum, others do"
             )
 
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while not self.failed:
-            if self._answers:
-                yield 0, self._answers.popleft()
-                continue
-            taken = self._window.take(self._may_leave) if self._in_pace(now) else None
-            if taken is None:
-                return
-            packet, cause = taken
-            frame = self._encode(packet, cause)
-            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
-            self._charge(len(frame), now)
-            self._counts["packets_sent"] += 1
-            if cause:
-                self._counts["packets_retransmitted"] += 1
-                self._events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before, waited_ns))
-            yield 0, frame
+    def give(self, now: int) -> bytes | None:
+        if self._failed:
+            return None
+        if self._answers:
+            answer: bytes = self._answers.popleft()
+            return answer
+        if not self.in_pace(now):
+            return None
+        window = self._window
+        packet = window.next_leaving()
+        if packet < 0:
+            return None
+        cause = window.cause
+        if not cause and not self.may_leave(packet):
+            return None
+        frame = self.encode(packet, cause)
+        waited_ns, before = now - window.progress_at, window.left(packet, now)
+        self.charge(len(frame), now)
+        self._sent += 1
+        if cause:
+            self._sent_again += 1
+            self.events.append(DatagramResent(self._job, packet, self._slot_of(packet), cause, before, waited_ns))
+        return frame
 
-    def _start(self, now: int) -> None:
+    def begin(self, now: int) -> None:
         self._pressure.start(now)
-        super()._start(now)
+        QuickWorker.begin(self, now)
 
-    def _complete(self, now: int) -> None:
+    def complete(self, now: int) -> None:
         self._pressure.complete(now)
-        super()._complete(now)
+        QuickWorker.complete(self, now)
 
-    def _take_result(self, found: Datagram, packet: int, marked: bool, now: int) -> None:
-        header, tensor, window = found.header, self._tensor, self._window
-        if tensor is None or self.failed or not window.is_outstanding(packet):
-            self._counts["duplicates_received"] += 1
+    def take_result(self, found: Arrival, packet: int, now: int) -> None:
+        tensor, window = self._tensor, self._window
+        if tensor is None or self._failed or not window.is_outstanding(packet):
+            self._duplicates += 1
             return
-        own, exponents = packet - window.first, (header.exponent0, header.exponent1)
-        moves = bool(header.flags & DatagramFlag.COLLISION)
+        own, first, second = packet - window.first, found.exponent0, found.exponent1
+        moves = found.flags & _COLLISION != 0
         if (
-            header.nelem != tensor.elements_in(own)
-            or header.tensor != self._training.iteration
-            or not tensor.can_be(own, *exponents)
-            or (moves and header.new_slot >= self._config.memory)
+            found.count != tensor.elements_in(own)
+            or found.tensor != self._iteration
+            or not tensor.can_be(own, first, second)
+            or (moves and found.new_slot >= self._memory)
         ):
-            what = f"{header.nelem} elements and exponents {exponents} of tensor {header.tensor}"
-            self._reject("bad_result", f"packet {packet + 1} with {what}")
+            what = f"{found.count} elements and exponents {(first, second)} of tensor {found.tensor}"
+            self.reject("bad_result", f"packet {packet + 1} with {what}")
             return
-        if header.flags & DatagramFlag.OVERFLOW:
-            detail = f"packet {packet + 1} of job {self._job}: a sum left the range of int32"
-            self._training.fail("overflow", detail)
+        if found.flags & _OVERFLOW:
+            self.fail("overflow", f"packet {packet + 1} of job {self._job}: a sum left the range of int32")
             return
-        self._put(tensor, own, exponents, found.payload, now)
-        self._kept.keep(KeptResult(packet, header.slot, header.tensor, exponents, bytes(found.payload)))
+        self._kept.keep(packet, found.frame)
         if moves:
-            self._slots.move(packet % window.window, header.new_slot)
-        window.settle(packet, now, marked=marked)
-        if window.complete:
-            self._complete(now)
+            self._slots.move(packet % window.window, found.new_slot)
+        if found.congested:
+            window.mark()
+        self.put(packet, first, second, found.frame, found.at, found.count, now)
 
     def _answer_nack(self, packet: int) -> None:
         """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost
@@ -146,51 +184,66 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
         if self._window.is_outstanding(packet):
             self._window.ask_again(packet, "nack")
             return
-        if packet >= self._window.next or self.failed:
+        if packet >= self._window.next or self._failed:
             return
-        kept = self._kept.find(packet)
+        kept, payload = self._kept.find(packet), b""
         if kept is None:
-            kind, kept = DatagramKind.REMINDER_EMPTY, KeptResult(packet, 0, 0, (0, 0), b"")
+            header = self._header(packet, _EMPTY, 0, 1 << self._rank, (0, 0), b"", 0)
         else:
-            kind = DatagramKind.DATA if kept.payload else DatagramKind.EXPONENTS
-        empty = kind == DatagramKind.REMINDER_EMPTY
-        workers = 1 << self._rank if empty else self._everybody
-        header = self._header(packet, kind, kept.slot, workers, kept.exponents, kept.payload)._replace(
-            flags=0 if empty else DatagramFlag.RESEND, tensor=kept.tensor
-        )
-        self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, kept.payload))
+            result = decode_datagram(kept)
+            assert result is not None, "it was sound"
+            slot, tensor, payload = result.header.slot, result.header.tensor, bytes(result.payload)
+            exponents = result.header.exponent0, result.header.exponent1
+            kind = _DATA if payload else _EXPONENTS
+            header = self._header(packet, kind, slot, self._everybody, exponents, payload, tensor)
+            header = header._replace(flags=_RESEND)
+        self._answers.append(encode_datagram(self._config.envelope, AGGREGATION_PORT, header, payload))
 
-    def _make_window(self, config: AtpConfig) -> SendWindow:
+    def make_window(self, config: AtpConfig) -> SendWindow:
         share = config.collective
         seed = share.job << 32 | share.rank
         return SendWindow(config.window, config.rto_ns, aimd=config.aimd, seed=seed, ways=config.ways)
 
-    def _in_pace(self, now: int) -> bool:
+    def in_pace(self, now: int) -> bool:
         """Whether a packet may leave, as far as time is concerned."""
         return True
 
-    def _charge(self, frame_bytes: int, now: int) -> None:
+    def charge(self, frame_bytes: int, now: int) -> None:
         """A frame leaves."""
 
-    def _collided(self, packet: int, now: int) -> None:
+    def collided(self, packet: int, now: int) -> None:
         """A switch says that it had no slot for the packet."""
 
-    def _encode(self, packet: int, cause: str) -> bytes:
+    def encode(self, packet: int, cause: str) -> bytes:
         """`cause`: why it leaves again; empty: for the first time."""
-        header, payload = self._contents(packet)
-        if cause:
-            header = header._replace(flags=DatagramFlag.RESEND)
-        return encode_datagram(self._config.envelope, AGGREGATION_PORT, header, payload)
+        tensor, own = self._tensor, packet - self._window.first
+        assert tensor is not None, "a packet is outstanding"
+        count = tensor.elements_in(own)
+        draft = new_draft(AT_PAYLOAD + 4 * count)
+        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
+        put8(draft, AT_KIND, _DATA if count else _EXPONENTS)
+        put16(draft, AT_FLAGS, _RESEND if cause else 0)
+        put32(draft, AT_SEQUENCE, (packet + 1) % _SEQUENCES)
+        put16(draft, AT_SLOT, self._slot_of(packet))
+        put8(draft, AT_EXPONENT0, tensor.exponent(own, 0))
+        put8(draft, AT_EXPONENT1, tensor.exponent(own, 1))
+        put16(draft, AT_NELEM, count)
+        put32(draft, AT_TENSOR, self._iteration)
+        put8(draft, AT_PRIORITY, self._priority_of(own))
+        tensor.fill(draft, AT_PAYLOAD, own)
+        seal(draft, AT_PAYLOAD + 4 * count)
+        return finished(draft)
 
     def _contents(self, packet: int) -> tuple[AggregationHeader, bytes]:
         """Of an outstanding packet, as it leaves for the first time."""
         assert self._tensor is not None, "a packet is outstanding"
         exponents, payload = self._tensor.payload(packet - self._window.first)
-        kind = DatagramKind.DATA if payload else DatagramKind.EXPONENTS
-        return self._header(packet, kind, self._slot_of(packet), 1 << self._rank, exponents, payload), payload
+        kind = _DATA if payload else _EXPONENTS
+        slot, tensor = self._slot_of(packet), self._iteration
+        return self._header(packet, kind, slot, 1 << self._rank, exponents, payload, tensor), payload
 
     def _header(
-        self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes
+        self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes, tensor: int
     ) -> AggregationHeader:
         config = self._config
         fan_in0, fan_in1 = config.fan_in
@@ -206,16 +259,20 @@ class AtpWorker(BlockWorker[AtpConfig, SendWindow]):
             nelem=len(payload) // 4,
             exponent0=exponents[0],
             exponent1=exponents[1],
-            tensor=self._training.iteration,
+            tensor=tensor,
             op=int(config.collective.arithmetic.dtype == "int32sat" or config.fixed_scale is not None),
-            priority=self._pressure.priority(
-                packet - self._window.first, 0 if self._tensor is None else self._tensor.ahead
-            ),
+            priority=self._priority_of(packet - self._window.first),
             server=int.from_bytes(config.envelope.dst_ip, "big"),
         )
 
+    def _priority_of(self, own: int) -> int:
+        """Of a packet of the tensor."""
+        if not self._has_priorities:
+            return 0
+        return self._pressure.priority(own, 0 if self._tensor is None else self._tensor.ahead)
+
     def _slot_of(self, packet: int) -> int:
-        return self._slots[packet % self._config.window]
+        return self._slots.slot_of(packet % self._window.window)
 
 
 def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:

@@ -1,18 +1,19 @@
 """What workers that send blocks as datagrams have in common, on the compiled path: an iteration's gradient becomes a
 tensor of packets, the window says which may be under way, results put the sum together. What a packet says is each
-protocol's own. `BlockWorker` is the same for protocols that are not compiled yet.
+protocol's own.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import Any
 
 import cython
 
 from workloads.config import JobShare
+from workloads.datagrams.packet_window import PacketWindow
 from workloads.datagrams.quantisation import Tensor, Unquantisable, create_tensor
-from workloads.datagrams.slot_window import SlotWindow
 from workloads.datagrams.training import Training
 from workloads.events import CollectiveStarted, DatagramStatistics, FrameRejected
 from workloads.gradients import Vector
@@ -26,19 +27,29 @@ __all__ = ["QuickWorker"]
 
 
 class QuickWorker(Quick):
-    """A Machine of one port. A protocol says what `take` does with a frame, and `give` sends."""
+    """A Machine of one port. A protocol says what `take` does with a frame, and `give` sends. `fixed_scale`: by which
+    floats are multiplied, None: by exponents. A subclass may override what has no underscore."""
 
-    def __init__(self, share: JobShare, training: Training, window: SlotWindow, elements: int) -> None:
+    def __init__(
+        self,
+        share: JobShare,
+        training: Training,
+        window: PacketWindow,
+        elements: int,
+        fixed_scale: float | None = None,
+    ) -> None:
         super().__init__(training.events, deque())
         self._share, self._training = share, training
         self._job, self._rank, self._size = share.job, share.rank, share.size
-        self._block = elements
-        self._window = window
+        self._block, self._fixed_scale = elements, fixed_scale
+        self._window: Any = window
+        """a PacketWindow; protocols know which"""
         self._tensor: Tensor | None = None
         """None: between iterations"""
         self._failed = self._awaits = False
-        self._ready = self._total = self._iteration = 0
+        self._ready, self._total = 0, len(training.gradient)
         """elements of the gradient that may be sent, and all of them"""
+        self._iteration = 0
         self._training_due = NEVER
         self._is_layered = training.is_layered
         self._sent = self._sent_again = self._results = self._duplicates = self._timeouts = self._rejected = 0
@@ -104,17 +115,18 @@ class QuickWorker(Quick):
         self._timeouts += self._window.expire(now)
         if self._training_due <= now or self._awaits:
             if self._training.handle_timer(now):
-                self._start()
+                self.begin(now)
             self._follow()
         self._window.release()
 
-    def _start(self) -> None:
+    def begin(self, now: int) -> None:
         """An iteration."""
         training = self._training
         try:
             tensor = create_tensor(
-                training.gradient, training.result, block=self._block, workers=self._size, window=self._window.window
-            )
+                training.gradient, training.result, block=self._block, workers=self._size, window=self._window.window,
+                fixed_scale=self._fixed_scale,
+            )  # fmt: skip
         except Unquantisable as error:
             training.fail("unquantisable", str(error))
             return
@@ -132,7 +144,7 @@ class QuickWorker(Quick):
 
     def may_leave(self, packet: int) -> bool:
         """Whether its first block is computed; the last packets of floats carry exponents only."""
-        end = (packet - self._window.first + 1) * self._block
+        end: int = (packet - self._window.first + 1) * self._block
         return self._ready >= min(end, self._total) or end >= self._total + self._block
 
     def put(self, packet: int, first: int, second: int, frame: bytes, at: int, count: int, now: int) -> None:
@@ -146,9 +158,18 @@ class QuickWorker(Quick):
             self._follow()
         self._window.settle(packet, now)
         if not self._window.missing:
-            self._tensor = None
-            self._training.complete(now)
-            self._follow()
+            self.complete(now)
+
+    def complete(self, now: int) -> None:
+        """All results of an iteration are there."""
+        self._tensor = None
+        self._training.complete(now)
+        self._follow()
+
+    def fail(self, reason: str, detail: str) -> None:
+        """The job."""
+        self._training.fail(reason, detail)
+        self._follow()
 
     def reject(self, reason: str, detail: str) -> None:
         self._rejected += 1

@@ -69,6 +69,7 @@ class RetransmissionTimer:
 
 _SMOOTHING = 8
 _MOST_BACKOFF = 4
+_LONG_AGO = -(1 << 62)
 
 
 class BackoffTimer:
@@ -78,7 +79,7 @@ class BackoffTimer:
         self._rto_ns = rto_ns
         self._draw = _Draw(seed)
         self._round_trip_ns = self._backoff = 0
-        self._hold_until: int | None = None
+        self._hold_until = _LONG_AGO
 
     def wait(self) -> int:
         """For any packet that leaves now."""
@@ -91,7 +92,7 @@ class BackoffTimer:
     def expired(self, now: int) -> bool:
         """Packets waited in vain: twice as long from now on, but once for all that left before. Whether it was the
         first of these."""
-        if self._hold_until is not None and now < self._hold_until:
+        if now < self._hold_until:
             return False
         self._backoff = min(self._backoff + 1, _MOST_BACKOFF)
         self._hold_until = now + self._longest()

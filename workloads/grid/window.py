@@ -45,10 +45,10 @@ class GridWindow(SendWindow):
         if packet >= self._halved_before:
             self._halve()
 
-    def _waited_in_vain(self) -> None:
+    def waited_in_vain(self) -> None:
         self._halve()
 
-    def _may_repeat(self, packet: int, cause: str) -> bool:
+    def may_repeat(self, packet: int, cause: str) -> bool:
         return not self._controlled or packet < self.base + self.size or cause in _AT_ONCE
 
     def _halve(self) -> None:
@@ -56,9 +56,9 @@ class GridWindow(SendWindow):
             self.size = self.threshold = max(1, self.size // 2)
             self._halved_before = self.next
 
-    def settle(self, packet: int, now: int, *, marked: bool) -> None:
+    def settle(self, packet: int, now: int) -> None:
         self._refusals.pop(packet, None)
-        super().settle(packet, now, marked=marked)
+        super().settle(packet, now)
         if not self._controlled or self.size >= self.window:
             return
         self._grown += 1

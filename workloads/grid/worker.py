@@ -22,6 +22,7 @@ from workloads.grid.config import GridConfig, GridOrders
 from workloads.grid.node_shares import SERVER, ShareTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
+from workloads.kernels import NEVER
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
 
 __all__ = ["GridWorker", "create_worker"]
@@ -39,7 +40,7 @@ class GridWorker(AtpWorker):
         refuse(problems_in_plan(config), owner=f"worker {config.name}")
         self._plan = config
         super().__init__(config, source, start_ns=start_ns)
-        self._addresses.add(config.group_ip)
+        self._groups.add(int.from_bytes(config.group_ip, "big"))
         self._envelopes = {
             goal.node: replace(config.envelope, dst_ip=goal.ip, dst_mac=goal.mac) for goal in config.destinations
         } | {SERVER: config.envelope}
@@ -48,21 +49,20 @@ class GridWorker(AtpWorker):
         self._pace = Pace(0.0, config.catch_up_ns)
         self._obey(config.orders[0], start_ns)
 
-    def get_timer(self) -> int | None:
-        timer = super().get_timer()
+    def due(self) -> int:
+        due = super().due()
         if self.failed:
-            return None
-        due = [timer] if timer is not None else []
+            return NEVER
         if self._to_come and not self.finished:
-            due.append(self._start_ns + self._to_come[0].at_ns)
+            due = min(due, self._start_ns + self._to_come[0].at_ns)
         paced = self._pace.due
-        if paced is not None and paced > self._seen and self._window.has_more(self._may_leave):
-            due.append(paced)
-        return min(due, default=None)
+        if paced is not None and paced > self._seen and self._window.has_more(self.may_leave):
+            due = min(due, paced)
+        return due
 
-    def handle_timer(self, now: int) -> None:
+    def wake(self, now: int) -> None:
         self._seen = now
-        super().handle_timer(now)
+        super().wake(now)
         while self._to_come and self._start_ns + self._to_come[0].at_ns <= now:
             self._obey(self._to_come.popleft(), now)
             for packet in range(self._window.base, self._window.next):
@@ -73,29 +73,29 @@ class GridWorker(AtpWorker):
         self._shares = ShareTable(orders.shares)
         self._pace.set_rate(orders.rate_bps, now)
 
-    def _make_window(self, config: AtpConfig) -> SendWindow:
+    def make_window(self, config: AtpConfig) -> SendWindow:
         first = None if self._plan.orders[0].rate_bps > 0 else self._plan.first_window
         return GridWindow(config.window, config.rto_ns, first=first, seed=config.collective.rank)
 
-    def _in_pace(self, now: int) -> bool:
+    def in_pace(self, now: int) -> bool:
         self._seen = now
         due = self._pace.due
         return due is None or now >= due
 
-    def _charge(self, frame_bytes: int, now: int) -> None:
+    def charge(self, frame_bytes: int, now: int) -> None:
         self._pace.charge(frame_bytes, now)
 
-    def _start(self, now: int) -> None:
+    def begin(self, now: int) -> None:
         self._pace.start(now)
-        super()._start(now)
+        super().begin(now)
 
-    def _collided(self, packet: int, now: int) -> None:
+    def collided(self, packet: int, now: int) -> None:
         window = self._window
         if window.is_outstanding(packet):
-            assert isinstance(window, GridWindow), "made by _make_window"
+            assert isinstance(window, GridWindow), "made by make_window"
             window.refuse(packet)
 
-    def _encode(self, packet: int, cause: str) -> bytes:
+    def encode(self, packet: int, cause: str) -> bytes:
         header, payload = self._contents(packet)
         node = self._shares.node_of(self._rank, packet)
         together = self._shares.expected(node, packet).bit_count() if node != SERVER else 1

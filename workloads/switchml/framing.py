@@ -11,6 +11,7 @@ from typing import Any
 
 import cython
 
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.quantisation import Tensor
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
@@ -27,62 +28,26 @@ from workloads.wire.aggregation import (
 )
 
 if not cython.compiled:
-    from workloads.kernels import bit_of, copy_bytes, finished, get8, get16, get32, new_draft, put8, put16, put32
+    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32
     from workloads.wire.inspected import (
-        AT_BITMAP0,
         AT_EXPONENT0,
         AT_EXPONENT1,
-        AT_FAN_IN0,
         AT_FLAGS,
-        AT_JOB,
         AT_KIND,
         AT_NELEM,
-        AT_OP,
         AT_PAYLOAD,
         AT_SEQUENCE,
         AT_SLOT,
         AT_TENSOR,
-        AT_VERSION,
         address_of,
-        as_signed,
         is_sound,
         seal,
     )
 
-__all__ = ["Arrival", "HostFraming", "create_framing"]
+__all__ = ["HostFraming", "create_framing"]
 
 _DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
 _POLICY = int(Policy.SWITCHML)
-
-
-class Arrival:
-    """A packet that came, in whatever frames. One object serves all packets of a Machine, one after the other."""
-
-    def __init__(self) -> None:
-        self.frame = b""
-        """what has its `count` elements from `at` on, int32 in network byte order"""
-        self.at = 0
-        self.source = self.policy = self.kind = self.job = self.sequence = self.slot = self.flags = 0
-        """source: IPv4 address; the others as the packet says, as those below"""
-        self.bitmap = self.fan_in = self.op = self.count = self.exponent0 = self.exponent1 = 0
-
-    def read(self, frame: bytes) -> None:
-        """Of a datagram that is sound."""
-        self.source, self.policy = address_of(frame, False), get8(frame, AT_VERSION) & 15
-        self.kind, self.job, self.sequence = get8(frame, AT_KIND), get16(frame, AT_JOB), get32(frame, AT_SEQUENCE)
-        self.slot, self.flags, self.count = get16(frame, AT_SLOT), get16(frame, AT_FLAGS), get16(frame, AT_NELEM)
-        self.bitmap, self.fan_in, self.op = get32(frame, AT_BITMAP0), get8(frame, AT_FAN_IN0), get8(frame, AT_OP)
-        self.exponent0 = as_signed(get8(frame, AT_EXPONENT0))
-        self.exponent1 = as_signed(get8(frame, AT_EXPONENT1))
-        self.frame, self.at = frame, AT_PAYLOAD
-
-    def know(self, source: bytes, header: AggregationHeader, payload: bytes) -> None:
-        """What another framing says of it."""
-        h = header
-        self.source, self.policy, self.kind, self.job = int.from_bytes(source, "big"), h.policy, h.kind, h.job
-        self.sequence, self.slot, self.flags, self.count = h.sequence, h.slot, h.flags, h.nelem
-        self.bitmap, self.fan_in, self.op = h.bitmap0, h.fan_in0, h.op
-        self.exponent0, self.exponent1, self.frame, self.at = h.exponent0, h.exponent1, payload, 0
 
 
 class HostFraming:

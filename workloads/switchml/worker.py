@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import cython
 
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
 from workloads.datagrams.quick_worker import QuickWorker
 from workloads.datagrams.slot_window import SlotWindow
@@ -18,7 +19,7 @@ from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.framing import Arrival, create_framing
+from workloads.switchml.framing import create_framing
 from workloads.wire.aggregation import SEQUENCES, DatagramError, DatagramFlag, DatagramKind, Policy
 
 if not cython.compiled:
@@ -74,9 +75,11 @@ class SwitchMlWorker(QuickWorker):
 
     def is_placed(self, packet: int, slot: int, flags: int) -> bool:
         """Whether that is its slot and version."""
-        if slot != self._first_slot + self._window.index_of(packet):
+        window = self._window
+        if slot != self._first_slot + window.index_of(packet):
             return False
-        return (flags & _VERSION_FLAG != 0) == (self._window.version_of(packet) != 0)
+        is_second: bool = window.version_of(packet) != 0
+        return (flags & _VERSION_FLAG != 0) == is_second
 
     def give(self, now: int) -> bytes | None:
         if self._failed:

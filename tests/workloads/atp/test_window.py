@@ -21,7 +21,9 @@ def take_all(window: SendWindow, now: int = 0) -> list[tuple[int, str]]:
 
 def settle(window: SendWindow, packets: list[int], now: int = 10, marked: bool = False) -> None:
     for packet in packets:
-        window.settle(packet, now, marked=marked)
+        if marked:
+            window.mark()
+        window.settle(packet, now)
 
 
 def started(size: int = 4, packets: int = 20, **more: int) -> SendWindow:
@@ -73,12 +75,12 @@ def test_timers_never_give_up_and_back_off() -> None:
         assert take_all(window, now) == [(0, "timeout")]
     assert waits[:4] == [1000, 2000, 4000, 8000]
     assert all(8000 <= wait <= 16000 for wait in waits[4:])
-    window.settle(0, now + 5, marked=False)
+    window.settle(0, now + 5)
     take_all(window, now + 5)
     due = window.get_timer()
     assert due is not None
     assert 8000 <= due - now - 5 <= 16000, "what was repeated says nothing about the way"
-    window.settle(1, now + 105, marked=False)
+    window.settle(1, now + 105)
     take_all(window, now + 105)
     assert window.get_timer() == now + 105 + 1000
 
@@ -113,7 +115,7 @@ def test_packets_that_left_one_after_the_other_back_off_once() -> None:
 def test_the_wait_is_four_round_trips_at_least() -> None:
     window = started(1, 3)
     take_all(window, 0)
-    window.settle(0, 700, marked=False)
+    window.settle(0, 700)
     take_all(window, 700)
     assert window.get_timer() == 700 + 2800
 
@@ -301,7 +303,7 @@ def test_only_what_left_can_be_settled() -> None:
     window.start(3)
     for never_left in (-4, -1, 0, 3):
         with pytest.raises(ValueError, match="not outstanding"):
-            window.settle(never_left, 1, marked=False)
+            window.settle(never_left, 1)
 
 
 def test_a_clock_may_show_less_than_zero() -> None:

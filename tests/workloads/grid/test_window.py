@@ -21,7 +21,7 @@ def take_all(window: GridWindow, now: int = 0) -> list[tuple[int, str]]:
 
 def settle(window: GridWindow, count: int) -> None:
     for _ in range(count):
-        window.settle(window.base, 10, marked=False)
+        window.settle(window.base, 10)
         take_all(window, 10)
 
 
@@ -91,7 +91,7 @@ def test_what_timed_out_leaves_again_as_far_as_the_window_goes() -> None:
     take_all(window)
     window.expire(1_000)
     assert take_all(window, 1_000) == [(packet, "timeout") for packet in range(8)]
-    window.settle(0, 1_010, marked=False)
+    window.settle(0, 1_010)
     assert take_all(window, 1_010) == [(8, "timeout")]
     assert not window.has_more(lambda packet: True)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
-from workloads.datagrams.blockworker import BlockWorker
+from workloads.datagrams.packet_window import PacketWindow
+from workloads.datagrams.quick_worker import QuickWorker
+from workloads.datagrams.training import Training
 from workloads.events import CollectiveCompleted, CollectiveStarted, DatagramStatistics, FrameRejected, WorkerFailed
 from workloads.gradients import create_source
+from workloads.kernels import NEVER
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 
@@ -18,23 +21,26 @@ LAYERS = ComputeConfig((LayerConfig(4, 10, 100), LayerConfig(16, 20, 200)))
 """20 elements: blocks of 8, 8 and 4; the first 16 are ready at 230, the rest at 330"""
 
 
-@dataclass
-class Window:
+class Window(PacketWindow):
     """Does what it is told."""
 
-    first: int = 0
-    timer: int | None = None
-    late: int = 0
-    """packets that wait in vain"""
-    complete: bool = False
-    started: list[int] = field(default_factory=list)
-    expiries: list[int] = field(default_factory=list)
+    def __init__(self, window: int) -> None:
+        super().__init__(window)
+        self.timer: int | None = None
+        self.late = 0
+        """packets that wait in vain"""
+        self.started: list[int] = []
+        self.expiries: list[int] = []
 
     def start(self, packets: int) -> None:
+        self.missing = packets
         self.started.append(packets)
 
-    def get_timer(self) -> int | None:
-        return self.timer
+    def due(self) -> int:
+        return NEVER if self.timer is None else self.timer
+
+    def settle(self, packet: int, now: int) -> None:
+        """The tests say when all are there."""
 
     def expire(self, now: int) -> int:
         self.expiries.append(now)
@@ -52,14 +58,15 @@ class Config:
 INTEGERS = Config(JobShare("any", 9, 1, 3, ArithmeticSpec("sum", "int32")))
 
 
-class Worker(BlockWorker[Config, Window]):
+class Worker(QuickWorker):
     """A protocol without packets: the tests say what came."""
 
 
 def make(config: Config = Config(), *, start_ns: int = 0, scale: float | None = None) -> tuple[Worker, Window]:
-    window, share = Window(), config.collective
+    window, share = Window(config.window), config.collective
     source = create_source(config.workload, share.rank, share.size, share.arithmetic.dtype)
-    return Worker(config, source, window, start_ns=start_ns, fixed_scale=scale), window
+    training = Training.of(config.workload, source, share.rank, start_ns)
+    return Worker(share, training, window, config.elements, scale), window
 
 
 def events(worker: Worker) -> list[Event]:
@@ -105,17 +112,17 @@ def test_a_packet_leaves_when_its_block_is_computed(config: Config, allowed: lis
     """The last packets of floats have no block of which they tell first. Packets are counted over all tensors."""
     worker, window = make(config)
     window.first = 100
-    assert not any(worker._may_leave(100 + own) for own in range(3))
+    assert not any(worker.may_leave(100 + own) for own in range(3))
     worker.handle_timer(230)
-    assert [worker._may_leave(100 + own) for own in range(len(allowed))] == allowed
+    assert [worker.may_leave(100 + own) for own in range(len(allowed))] == allowed
     worker.handle_timer(330)
-    assert all(worker._may_leave(100 + own) for own in range(len(allowed)))
+    assert all(worker.may_leave(100 + own) for own in range(len(allowed)))
 
 
 def test_of_whole_blocks_the_first_packet_behind_the_last_waits_for_nothing() -> None:
     config = Config(workload=WorkloadConfig("synthetic", 3, 16, 1))
     worker, _ = make(config, start_ns=10)
-    assert [worker._may_leave(own) for own in range(4)] == [False, False, True, True]
+    assert [worker.may_leave(own) for own in range(4)] == [False, False, True, True]
 
 
 def test_sums_go_where_their_block_is_and_let_its_layer_go_on() -> None:
@@ -125,10 +132,10 @@ def test_sums_go_where_their_block_is_and_let_its_layer_go_on() -> None:
     worker.handle_timer(330)
     assert worker._tensor is not None
     for now, own, elements in ((400, 2, 4), (500, 0, 8), (600, 1, 8)):
-        sums = memoryview(np.arange(8 * own, 8 * own + elements).astype(">i4").tobytes())
-        worker._put(worker._tensor, own, (0, 0), sums, now)
-    result = worker._training.result.copy()
-    worker._complete(700)
+        sums = np.arange(8 * own, 8 * own + elements).astype(">i4").tobytes()
+        worker.put(own, 0, 0, sums, 0, elements, now)
+    result = worker.result.copy()
+    worker.complete(700)
     assert result.tolist() == list(range(20))
     assert worker._tensor is None, "between iterations"
     assert worker.get_timer() == 700 + min(5_000_000, (600 + 20 + 200 - 700) // 2), "its digest"
@@ -148,8 +155,8 @@ def test_sums_of_floats_are_behind_their_exponents() -> None:
     assert tensor is not None
     for now, own in ((400, 0), (500, 2), (600, 4), (700, 1), (800, 3)):
         exponents, payload = tensor.payload(own)
-        worker._put(tensor, own, exponents, memoryview(payload), now)
-    worker._complete(1000)
+        worker.put(own, *exponents, payload, 0, len(payload) // 4, now)
+    worker.complete(1000)
     passes = worker._training._passes
     assert passes is not None
     assert (passes.forward_at, passes.backward_at) == (600, 800 + 20)
@@ -162,11 +169,10 @@ def test_what_happened_is_counted_and_told_at_the_end() -> None:
     window.late = 2
     worker.handle_timer(400)
     worker.handle_timer(500)
-    assert worker._tensor is not None
-    worker._put(worker._tensor, 2, (0, 0), memoryview(bytes(16)), 600)
+    worker.put(2, 0, 0, bytes(16), 0, 4, 600)
     for number in range(3):
-        worker._reject("bad_result", f"packet {number}")
-    worker._counts.update(packets_sent=50, packets_retransmitted=60, duplicates_received=70)
+        worker.reject("bad_result", f"packet {number}")
+    worker._sent, worker._sent_again, worker._duplicates = 50, 60, 70
     assert events(worker) == [FrameRejected("bad_result", f"packet {number}") for number in range(3)]
     worker.finish(700)
     assert events(worker) == [DatagramStatistics(9, 50, 60, 1, 70, 4, 3)]
@@ -186,7 +192,7 @@ def test_a_gradient_without_integers_ends_the_job() -> None:
 def test_a_job_that_failed_wakes_no_more() -> None:
     worker, window = make()
     window.timer, window.late = 100, 1
-    worker._training.fail("lost", "a sum")
+    worker.fail("lost", "a sum")
     assert worker.get_timer() is None
     worker.handle_timer(400)
     assert (window.expiries, window.started) == ([], [])

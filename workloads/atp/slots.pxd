@@ -1,0 +1,8 @@
+cdef class SlotTable:
+    cdef public object _memory, _salt, _uses
+    cdef public long long _most
+    cdef public object _slots
+    cdef public list _moves
+
+    cpdef long long slot_of(self, long long entry) except -1
+    cpdef move(self, long long entry, long long slot)
