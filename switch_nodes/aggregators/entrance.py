@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from switch_nodes.aggregators.packets import Arrival
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.served import ServedJob
-from switch_nodes.jobs import JobMember
-from workloads.datagrams.blocks import ContributionIgnored
-from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramFlag, DatagramKind, Policy
+from workloads.wire.aggregation import DatagramFlag, DatagramKind, Policy
 
-__all__ = ["CONTRIBUTIONS", "ENTRANCE_REASONS", "Entrance"]
+__all__ = ["ENTRANCE_REASONS", "Entrance"]
 
-CONTRIBUTIONS = (DatagramKind.DATA, DatagramKind.EXPONENTS)
-"""kinds that are added; the latter carry exponents alone"""
 ENTRANCE_REASONS = ("checksum", "malformed", "wrong_port", "bad_slot")
-_TOS, _CE = 15, 3
-_ECN, _RESEND, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.RESEND), int(DatagramFlag.EDGE)
+_DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
+_RESULT, _REMINDER = int(DatagramKind.RESULT), int(DatagramKind.REMINDER)
+_RESEND, _EDGE = int(DatagramFlag.RESEND), int(DatagramFlag.EDGE)
 
 
 class Entrance:
@@ -25,71 +21,67 @@ class Entrance:
     NACKs, other policies, jobs that are not served here, and what crosses a switch that has no part in the sum."""
 
     def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
-        self.served, self.policy = served, policy
+        self.served, self.policy = served, int(policy)
 
-    def admit(self, port: int, frame: Buffer, found: Datagram) -> Arrival | ContributionIgnored | None:
-        """None: it passes as through a plain switch."""
-        header = found.header
-        served = self.served.get(header.job)
-        if served is None or header.policy != self.policy:
+    def admit(self, a: Arrival) -> str | None:
+        """Empty: it is for the program, and its job and sender are in it now; else what is wrong with it. None: it
+        passes as through a plain switch."""
+        served = self.served.get(a.job)
+        if served is None or a.policy != self.policy:
             return None
-        member = None
-        if header.kind in CONTRIBUTIONS:
-            if not served.config.adds:
+        a.served = served
+        if a.kind == _DATA or a.kind == _EXPONENTS:
+            if not served.adds:
                 return None
-            member = served.by_ip.get(found.src_ip)
-            if found.dst_ip != served.server.ip or not served.adds_from(member, header.sequence):
+            a.rank = served.ranks.get(a.source, -1)
+            if a.destination != served.server_address or not served.adds_from(a.rank, a.sequence):
                 return None
-            problem = _contribution(port, found, served, member)
-        elif _is_from_above(found, served) and served.has_results_of(header.sequence):
-            problem = _from_above(port, found, served)
+            problem = self._contribution(a)
+        elif self._is_from_above(a) and served.has_results_of(a.sequence):
+            problem = self._from_above(a)
         else:
             return None
-        rank = -1 if member is None else member.rank
-        if problem is not None:
-            return ContributionIgnored(header.job, rank, (header.sequence - 1) & 0xFFFFFFFF, header.slot, problem)
-        congested = frame[_TOS] & _CE == _CE or bool(header.flags & _ECN)
-        return Arrival(served, rank, port, frame, found, congested)
+        a.wanted = served.target_of(a.sequence)
+        return problem
 
+    def _contribution(self, a: Arrival) -> str:
+        """What is wrong with it."""
+        served = a.served
+        assert served is not None
+        if a.rank < 0 and a.source != served.service:
+            return "malformed"
+        if not served.comes_by(a.port, a.rank, a.sequence):
+            return "wrong_port"
+        if not served.first_slot <= a.slot <= served.last_slot:
+            return "bad_slot"
+        edge = a.flags & _EDGE != 0
+        if (
+            not a.bitmap
+            or a.bitmap & ~served.everyone
+            or a.count > served.elements
+            or a.op != served.op
+            or a.fan_in1 != served.fan_in1
+            or (a.rank >= 0 and a.fan_in != served.fan_in0[a.rank])
+        ):
+            return "malformed"
+        if a.flags & _RESEND and a.bitmap == served.everyone and not edge:
+            return ""  # the whole sum, as an answer to a NACK
+        return "" if served.may_hold(a.port, a.rank, a.sequence, a.bitmap, edge) else "malformed"
 
-def _contribution(port: int, found: Datagram, served: ServedJob, member: JobMember | None) -> str | None:
-    """What is wrong with it."""
-    header, config = found.header, served.config
-    if member is None and found.src_ip != config.service_ip:
-        return "malformed"
-    if not served.comes_by(port, member, header.sequence):
-        return "wrong_port"
-    if not config.first_slot <= header.slot <= served.last_slot:
-        return "bad_slot"
-    bitmap, edge = header.bitmap0, bool(header.flags & _EDGE)
-    if (
-        not bitmap
-        or bitmap & ~served.everyone
-        or header.nelem > config.elements
-        or header.op != served.op
-        or header.fan_in1 != served.fan_in1
-        or (member is not None and header.fan_in0 != served.fan_in0[member.rank])
-    ):
-        return "malformed"
-    if header.flags & _RESEND and bitmap == served.everyone and not edge:
-        return None  # the whole sum, as an answer to a NACK
-    return None if served.may_hold(port, member, header.sequence, bitmap, edge=edge) else "malformed"
+    def _is_from_above(self, a: Arrival) -> bool:
+        served = a.served
+        assert served is not None
+        to_service = a.destination == served.service
+        if a.kind == _RESULT:
+            return to_service or a.destination in served.ranks
+        return a.kind == _REMINDER and to_service
 
-
-def _is_from_above(found: Datagram, served: ServedJob) -> bool:
-    header: AggregationHeader = found.header
-    to_service = found.dst_ip == served.config.service_ip
-    if header.kind == DatagramKind.RESULT:
-        return to_service or found.dst_ip in served.by_ip
-    return header.kind == DatagramKind.REMINDER and to_service
-
-
-def _from_above(port: int, found: Datagram, served: ServedJob) -> str | None:
-    """From the server; at a rack's switch also from the switch that collects."""
-    if found.src_ip != served.server.ip and (served.collects or found.src_ip != served.config.service_ip):
-        return "malformed"
-    if not served.is_above(port, found.header.sequence):
-        return "wrong_port"
-    if not served.config.first_slot <= found.header.slot <= served.last_slot:
-        return "bad_slot"
-    return None
+    def _from_above(self, a: Arrival) -> str:
+        """From the server; at a rack's switch also from the switch that collects."""
+        served = a.served
+        assert served is not None
+        if a.source != served.server_address and (served.collects or a.source != served.service):
+            return "malformed"
+        if not served.is_above(a.port, a.sequence):
+            return "wrong_port"
+        return "" if served.first_slot <= a.slot <= served.last_slot else "bad_slot"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import cython
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.tables import SlotState
-from workloads.wire.aggregation import AggregationHeader, Datagram
+from workloads.wire.aggregation import AggregationHeader, Datagram, decode_datagram
+
+if not cython.compiled:
+    from workloads.kernels import add_words, read_words
 
 __all__ = ["Aggregator", "Elements", "Memory", "add_elements", "elements_of"]
 
@@ -18,6 +22,8 @@ Elements = NDArray[Any]
 _SATURATING = 1
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _WIRE = np.dtype(">i4")
+_STATES = tuple(SlotState)
+_EMPTY, _FILLING, _DONE = range(3)
 
 
 def elements_of(found: Datagram) -> Elements:
@@ -37,68 +43,71 @@ def add_elements(one: Elements, other: Elements, op: int) -> tuple[Elements, boo
 class Aggregator:
     """An occupied slot."""
 
-    __slots__ = (
-        "bitmap", "congested", "entered", "exponents", "header", "opened", "overflow", "owner", "priority", "sequence",
-        "served", "target", "tensor", "values",
-    )  # fmt: skip
-
-    def __init__(self, served: ServedJob, found: Datagram, now: int) -> None:
-        """Empty, and owned by the block of `found`."""
-        header = found.header
-        self.served, self.sequence, self.tensor = served, header.sequence, header.tensor
-        self.owner = (header.job, header.sequence, header.tensor)
-        self.target = served.target_of(header.sequence)
+    def __init__(self, a: Arrival, now: int) -> None:
+        """Empty, and owned by the block of the packet."""
+        served = a.served
+        assert served is not None, "it was admitted"
+        self.served, self.job, self.sequence, self.tensor = served, a.job, a.sequence, a.tensor
+        self.target = a.wanted
         """`bitmap` of the complete sum"""
-        self.header: AggregationHeader = header
-        """of the packet that opened it"""
+        self.frame, self.size = a.frame, a.count
+        """of the packet that opened it; its elements"""
         self.bitmap = 0
         """ranks inside"""
         self.entered = [0] * served.size
         """per rank, how often its contribution was added: what is told, and decides nothing"""
-        self.values: Elements = np.zeros(0, np.int32)
-        self.exponents = (0, 0)
-        self.priority = 0
+        self.values: Any = np.zeros(a.count, np.int32)
+        self.exponent0 = self.exponent1 = self.priority = 0
         self.congested = self.overflow = False
         self.opened = now
 
-    def add(self, found: Datagram, congested: bool) -> None:
-        """The first one is taken, others are added; exponents: the largest."""
-        header = found.header
-        if not self.bitmap:
-            self.values, self.exponents = elements_of(found), (header.exponent0, header.exponent1)
-        else:
-            self.values, overflow = add_elements(self.values, np.frombuffer(found.payload, _WIRE), header.op)
-            self.overflow |= overflow
-            first, second = self.exponents
-            self.exponents = max(first, header.exponent0), max(second, header.exponent1)
-        self.count(header.bitmap0)
-        self.bitmap |= header.bitmap0
-        self.priority = max(self.priority, header.priority)
-        self.congested |= congested
+    def is_of(self, a: Arrival) -> bool:
+        """Whether it serves the block of the packet."""
+        return self.sequence == a.sequence and self.job == a.job and self.tensor == a.tensor
 
-    def count(self, bitmap: int) -> None:
-        entered, rank = self.entered, 0
-        while bitmap:
+    def add(self, a: Arrival) -> None:
+        """The first one is taken, others are added; exponents: the largest."""
+        if a.count != self.size:
+            raise ValueError(f"{a.count} elements for a slot of {self.size}")
+        if not self.bitmap:
+            read_words(self.values, 0, a.frame, a.at, a.count)
+            self.exponent0, self.exponent1 = a.exponent0, a.exponent1
+        else:
+            if a.op == _SATURATING:
+                total, overflow = add_elements(np.asarray(self.values), np.frombuffer(a.found.payload, _WIRE), a.op)
+                self.values = total
+                self.overflow = self.overflow or overflow
+            else:
+                add_words(self.values, 0, a.frame, a.at, a.count)
+            self.exponent0 = a.exponent0 if a.exponent0 > self.exponent0 else self.exponent0
+            self.exponent1 = a.exponent1 if a.exponent1 > self.exponent1 else self.exponent1
+        bitmap, rank, entered = a.bitmap, 0, self.entered
+        while bitmap and rank < len(entered):
             if bitmap & 1:
                 entered[rank] += 1
             bitmap >>= 1
             rank += 1
+        self.bitmap |= a.bitmap
+        self.priority = a.priority if a.priority > self.priority else self.priority
+        self.congested = self.congested or a.congested
 
     @property
     def block(self) -> int:
         return (self.sequence - 1) & 0xFFFFFFFF
 
-    def header_of(self, packet: AggregationHeader) -> AggregationHeader:
-        """That of `packet`, made that of what is inside."""
-        first, second = self.exponents
-        return packet._replace(
-            bitmap0=self.bitmap, bitmap1=self.served.racks_in(self.bitmap), priority=self.priority, exponent0=first,
-            exponent1=second, nelem=len(self.values),
+    @property
+    def header(self) -> AggregationHeader:
+        """Of the packet that opened it, made that of what is inside."""
+        opened = decode_datagram(self.frame)
+        assert opened is not None, "it was sound"
+        return opened.header._replace(
+            bitmap0=self.bitmap, bitmap1=self.served.racks_in(self.bitmap), priority=self.priority,
+            exponent0=self.exponent0, exponent1=self.exponent1, nelem=self.size,
         )  # fmt: skip
 
     @property
     def payload(self) -> bytes:
-        return self.values.astype(_WIRE, copy=False).tobytes()
+        return np.asarray(self.values).astype(_WIRE).tobytes()
 
 
 class Memory:
@@ -107,20 +116,31 @@ class Memory:
     def __init__(self, size: int) -> None:
         self.slots: list[Aggregator | None] = [None] * size
 
-    def state(self, index: int) -> SlotState:
-        slot = self.slots[index]
-        if slot is None:
-            return SlotState.EMPTY
-        return SlotState.DONE if slot.bitmap == slot.target else SlotState.FILLING
+    def occupant(self, index: int) -> Aggregator | None:
+        """None: it is empty."""
+        if not 0 <= index < len(self.slots):
+            raise IndexError(index)
+        return self.slots[index]
 
-    def take(self, index: int, served: ServedJob, found: Datagram, now: int) -> Aggregator:
-        """The empty slot becomes that of the packet's block."""
-        slot = self.slots[index] = Aggregator(served, found, now)
-        served.occupy(1, now)
+    def state(self, index: int) -> SlotState:
+        return _STATES[self.state_of(index)]
+
+    def state_of(self, index: int) -> int:
+        """By number."""
+        slot = self.occupant(index)
+        if slot is None:
+            return _EMPTY
+        return _DONE if slot.bitmap == slot.target else _FILLING
+
+    def take(self, a: Arrival, now: int) -> Aggregator:
+        """The empty slot that the packet names becomes that of its block."""
+        slot = Aggregator(a, now)
+        self.slots[a.slot] = slot
+        slot.served.occupy(1, now)
         return slot
 
     def free(self, index: int, now: int) -> None:
-        slot = self.slots[index]
+        slot = self.occupant(index)
         if slot is not None:
             slot.served.occupy(-1, now)
             self.slots[index] = None

@@ -1,82 +1,125 @@
-"""Packets of aggregator programs: what comes in with its place, and the frames that are made of it."""
+"""Frames that aggregator programs make of packets and slots."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import cython
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import JobMember
-from workloads.machine import Buffer
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
-    AggregationHeader,
-    Datagram,
     DatagramFlag,
     DatagramKind,
     encode_datagram,
-    payload_sum,
 )
 
-__all__ = ["Arrival", "answer_empty", "from_slot", "redirected", "remade", "result_frame", "result_frames"]
+if not cython.compiled:
+    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32, write_words
+    from workloads.wire.inspected import (
+        AT_BITMAP0,
+        AT_BITMAP1,
+        AT_EXPONENT0,
+        AT_EXPONENT1,
+        AT_FLAGS,
+        AT_KIND,
+        AT_NELEM,
+        AT_NEW_SLOT,
+        AT_PAYLOAD,
+        AT_PRIORITY,
+        seal,
+    )
+
+__all__ = ["addressed", "answer_empty", "from_slot", "of_service", "redirected", "with_flags",
+           "with_sum"]  # fmt: skip
 
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
 _TOS, _TTL = 15, 22
-_ECN = int(DatagramFlag.ECN)
+_SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _TARGET_AT, _PORT_AT = 6, 18, 20, 26, 30, 34
+_PLAIN = Envelope(bytes(6), bytes(6), bytes(4), bytes(4))
+_IDENT, _FRAGMENT, _OWN_TTL = _PLAIN.ident, _PLAIN.flags_fragment, _PLAIN.ttl
+_RESULT, _FROM_PORT = int(DatagramKind.RESULT), AGGREGATION_PORT
 
 
-class Arrival(NamedTuple):
-    """A packet of a served job."""
-
-    served: ServedJob
-    rank: int
-    """of its sender; -1: a server, or another switch"""
-    port: int
-    frame: Buffer
-    found: Datagram
-    congested: bool
-    """it has CE, or the ECN flag"""
-
-    @property
-    def block(self) -> int:
-        return (self.found.header.sequence - 1) & 0xFFFFFFFF
-
-    @property
-    def target(self) -> int:
-        """The bitmap of the complete sum of its block, here."""
-        return self.served.target_of(self.found.header.sequence)
-
-    def flags(self, added: int = 0) -> int:
-        """Of what it becomes."""
-        flags = self.found.header.flags | added
-        return flags | _ECN if self.congested else flags
+def with_flags(a: Arrival, flags: int) -> bytes:
+    """The frame with other flags; all else stays."""
+    size = AT_PAYLOAD + 4 * a.count
+    draft = new_draft(size)
+    copy_bytes(draft, 0, a.frame, 0, size)
+    put16(draft, _IDENT_AT, _IDENT)
+    put16(draft, _FRAGMENT_AT, _FRAGMENT)
+    put16(draft, AT_FLAGS, flags)
+    seal(draft, size)
+    return finished(draft)
 
 
-def _remade(a: Arrival, dst_mac: bytes, dst_ip: bytes) -> Envelope:
-    return Envelope(a.found.src_mac, dst_mac, a.found.src_ip, dst_ip, a.found.sport, a.frame[_TOS], a.frame[_TTL])
+def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes:
+    """The frame with other flags and what is in the slot; sender, receiver and traffic class stay. `is_result`: as a
+    result, which names the packet's slot."""
+    size = AT_PAYLOAD + 4 * slot.size
+    draft = new_draft(size)
+    copy_bytes(draft, 0, a.frame, 0, AT_PAYLOAD)
+    put16(draft, _IDENT_AT, _IDENT)
+    put16(draft, _FRAGMENT_AT, _FRAGMENT)
+    put16(draft, AT_FLAGS, flags)
+    put32(draft, AT_BITMAP0, slot.bitmap)
+    put32(draft, AT_BITMAP1, slot.served.racks_in(slot.bitmap))
+    put8(draft, AT_PRIORITY, slot.priority)
+    put8(draft, AT_EXPONENT0, slot.exponent0)
+    put8(draft, AT_EXPONENT1, slot.exponent1)
+    put16(draft, AT_NELEM, slot.size)
+    if is_result:
+        put8(draft, AT_KIND, _RESULT)
+        put16(draft, AT_NEW_SLOT, a.slot)
+    write_words(draft, AT_PAYLOAD, slot.values, 0, slot.size)
+    seal(draft, size)
+    return finished(draft)
 
 
-def _of_service(served: ServedJob, dst_mac: bytes, dst_ip: bytes, tos: int = _ECT) -> Envelope:
-    return Envelope(served.config.service_mac, dst_mac, served.config.service_ip, dst_ip, AGGREGATION_PORT, tos)
+def addressed(frame: bytes, mac: bytes, ip: bytes) -> bytes:
+    """A copy for another receiver."""
+    size = len(frame)
+    draft = new_draft(size)
+    copy_bytes(draft, 0, frame, 0, size)
+    copy_bytes(draft, 0, mac, 0, 6)
+    copy_bytes(draft, _TARGET_AT, ip, 0, 4)
+    seal(draft, size)
+    return finished(draft)
 
 
-def remade(a: Arrival, header: AggregationHeader, payload: Buffer) -> bytes:
-    """The frame with another header and payload; sender, receiver and traffic class stay."""
-    return encode_datagram(_remade(a, bytes(a.frame[:6]), a.found.dst_ip), AGGREGATION_PORT, header, payload)
+def of_service(frame: bytes, mac: bytes, ip: bytes) -> bytes:
+    """A copy that comes from the service, whose addresses these are."""
+    size = len(frame)
+    draft = new_draft(size)
+    copy_bytes(draft, 0, frame, 0, size)
+    copy_bytes(draft, _SOURCE_MAC_AT, mac, 0, 6)
+    copy_bytes(draft, _SOURCE_AT, ip, 0, 4)
+    put8(draft, _TTL, _OWN_TTL)
+    put16(draft, _PORT_AT, _FROM_PORT)
+    return finished(draft)
+
+
+def _of_service(served: ServedJob, dst_mac: bytes, dst_ip: bytes) -> Envelope:
+    return Envelope(served.config.service_mac, dst_mac, served.config.service_ip, dst_ip, AGGREGATION_PORT, _ECT)
 
 
 def redirected(a: Arrival, member: JobMember) -> bytes:
     """The same, towards another worker: for the switch of its rack."""
-    envelope = _remade(a, member.mac, a.found.dst_ip)
-    return encode_datagram(envelope, AGGREGATION_PORT, a.found.header, a.found.payload)
+    found = a.found
+    envelope = Envelope(
+        found.src_mac, member.mac, found.src_ip, found.dst_ip, found.sport, a.frame[_TOS], a.frame[_TTL]
+    )
+    return encode_datagram(envelope, AGGREGATION_PORT, found.header, found.payload)
 
 
 def answer_empty(a: Arrival) -> bytes:
     """REMINDER_EMPTY to the server: bitmap0 0; bitmap1 the rack whose switch has nothing, 0: the switch that
     collects."""
     served = a.served
+    assert served is not None, "it was admitted"
     rack = 0 if served.collects or served.own_rack is None else 1 << served.own_rack
     header = a.found.header._replace(kind=DatagramKind.REMINDER_EMPTY, flags=0, bitmap0=0, bitmap1=rack, nelem=0)
     return encode_datagram(_of_service(served, served.server.mac, served.server.ip), AGGREGATION_PORT, header, b"")
@@ -90,35 +133,6 @@ def from_slot(slot: Aggregator, index: int) -> bytes:
         flags |= DatagramFlag.ECN
     if slot.overflow:
         flags |= DatagramFlag.OVERFLOW
-    header = slot.header_of(slot.header)._replace(flags=flags, slot=index)
+    header = slot.header._replace(flags=flags, slot=index)
     envelope = _of_service(served, served.server.mac, served.server.ip)
     return encode_datagram(envelope, AGGREGATION_PORT, header, slot.payload)
-
-
-def result_frame(
-    a: Arrival, to_mac: bytes, to_ip: bytes, header: AggregationHeader, payload: Buffer, summed: int
-) -> bytes:
-    """A copy of a result, from whom it came. `summed`: `payload_sum` of the payload."""
-    return encode_datagram(_remade(a, to_mac, to_ip), AGGREGATION_PORT, header, payload, summed)
-
-
-def result_frames(
-    a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool, copy: bool
-) -> list[tuple[JobMember, bytes]]:
-    """One result for each worker of the job here, one for the switch of each other rack (addressed to the service, on
-    the way to that rack's first worker), and with `copy` one for the server. They come from the service, or from whom
-    the result came from."""
-    served, tos = a.served, a.frame[_TOS]
-    summed, service = payload_sum(payload), served.config.service_ip
-    receivers = [(member, member.ip) for member in served.here] + [(member, service) for member in served.heads]
-    if copy:
-        receivers.append((served.server, served.server.ip))
-    frames = []
-    for member, ip in receivers:
-        if from_service:
-            envelope = _of_service(served, member.mac, ip, tos)
-            frame = encode_datagram(envelope, AGGREGATION_PORT, header, payload, summed)
-        else:
-            frame = result_frame(a, member.mac, ip, header, payload, summed)
-        frames.append((member, frame))
-    return frames

@@ -3,69 +3,109 @@ of them."""
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Any
+
+import cython
+
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.memory import Aggregator, Memory
-from switch_nodes.aggregators.packets import Arrival, from_slot, redirected, remade, result_frames
+from switch_nodes.aggregators.packets import from_slot, redirected
 from switch_nodes.aggregators.served import ServedJob
-from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs, JobMember
-from switch_nodes.serving import ServingProgram
 from workloads.datagrams.blocks import BlockSummed, PartialSent
-from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, DatagramFlag
+from workloads.machine import Event
+from workloads.quick import Quick
+from workloads.wire.aggregation import DatagramFlag
+
+if not cython.compiled:
+    from switch_nodes.aggregators.packets import addressed, of_service, with_flags, with_sum
 
 __all__ = ["AggregatorSender"]
 
 _ECN, _OVERFLOW, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW), int(DatagramFlag.EDGE)
 
 
-class AggregatorSender(ServingProgram[ServedJob]):
-    """The memory, and the ways out of it."""
+class AggregatorSender(Quick):
+    """The memory, and the ways out of it. `counters`, `events` and `outbox` are those of the program, and `macs` its
+    table of ports."""
 
-    def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs) -> None:
-        super().__init__(config)
-        self.knobs, self.memory = knobs, Memory(config.memory)
+    def __init__(
+        self,
+        knobs: AggregatorKnobs,
+        slots: int,
+        counters: dict[str, int],
+        events: deque[Event],
+        outbox: deque[tuple[int, Any]],
+        macs: Any,
+    ) -> None:
+        Quick.__init__(self, events, outbox)
+        self.knobs, self.memory = knobs, Memory(slots)
+        self._counters, self._macs = counters, macs
         self._now = 0
 
+    def _count(self, name: str) -> None:
+        self._counters[name] = self._counters.get(name, 0) + 1
+
     def _occupant(self, index: int) -> Aggregator:
-        slot = self.memory.slots[index]
+        slot = self.memory.occupant(index)
         assert slot is not None, "the table asks for this action only of an occupied slot"
         return slot
 
     def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
         """The packet goes on with what is in the slot instead of what it brought."""
-        header, served = a.found.header, a.served
-        flags = header.flags & ~_EDGE
+        served = a.served
+        assert served is not None
+        flags = a.flags & ~_EDGE
         if slot.congested or a.congested:
             flags |= _ECN
         if slot.overflow:
             flags |= _OVERFLOW
         if not served.collects and slot.bitmap == slot.target:
             flags |= _EDGE
-        self._tell_partial(slot, header.slot, reason)
-        self._emit_up(served, header.sequence, remade(a, slot.header_of(header)._replace(flags=flags), slot.payload))
+        self._tell_partial(slot, a.slot, reason)
+        self._emit_up(served, a.sequence, with_sum(a, slot, flags, False))
 
     def _send_occupant(self, a: Arrival, reason: str) -> None:
         """What is in the slot goes to its own server, and the slot is empty."""
-        index = a.found.header.slot
-        slot = self._occupant(index)
-        self.count(reason)
-        self._tell_partial(slot, index, reason)
-        self._emit_up(slot.served, slot.sequence, from_slot(slot, index))
-        self.memory.free(index, self._now)
+        slot = self._occupant(a.slot)
+        self._count(reason)
+        self._tell_partial(slot, a.slot, reason)
+        self._emit_up(slot.served, slot.sequence, from_slot(slot, a.slot))
+        self.memory.free(a.slot, self._now)
 
     def _send_on(self, a: Arrival, added: int) -> None:
-        header, flags = a.found.header, a.flags(added)
-        frame = bytes(a.frame) if flags == header.flags else remade(a, header._replace(flags=flags), a.found.payload)
-        self._emit_up(a.served, header.sequence, frame)
+        served, flags = a.served, a.flags_with(added)
+        assert served is not None
+        self._emit_up(served, a.sequence, a.frame if flags == a.flags else with_flags(a, flags))
 
-    def _send_result(self, a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool) -> None:
-        copy = from_service and self.knobs.ps_copy
-        for member, frame in result_frames(a, header, payload, from_service=from_service, copy=copy):
-            self.count("results_out")
-            self._emit_to(member, frame)
+    def _send_sum(self, a: Arrival, slot: Aggregator) -> None:
+        """To all, from the service."""
+        served = a.served
+        assert served is not None
+        flags = (_ECN if slot.congested else 0) | (_OVERFLOW if slot.overflow else 0)
+        frame = of_service(with_sum(a, slot, flags, True), served.config.service_mac, served.config.service_ip)
+        self._send_copies(a, frame)
+        if self.knobs.ps_copy:
+            self._send_copy(served.server, frame, served.server.ip)
+
+    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+        """One for each worker of the job here, and one for the switch of each other rack (addressed to the service, on
+        the way to that rack's first worker)."""
+        served = a.served
+        assert served is not None
+        for member in served.here:
+            self._send_copy(member, frame, member.ip)
+        for member in served.heads:
+            self._send_copy(member, frame, served.config.service_ip)
+
+    def _send_copy(self, member: JobMember, frame: bytes, ip: bytes) -> None:
+        self._count("results_out")
+        self._emit_to(member, addressed(frame, member.mac, ip))
 
     def _spread(self, a: Arrival) -> None:
         """Switches of other racks may have something, too."""
+        assert a.served is not None
         for member in a.served.heads:
             self._emit_to(member, redirected(a, member))
 
@@ -75,20 +115,22 @@ class AggregatorSender(ServingProgram[ServedJob]):
 
     def _emit_to(self, member: JobMember, frame: bytes) -> None:
         """Also out of the port that a packet came in by: what leaves is the switch's own."""
-        port = self.macs.lookup(member.mac, frame)
-        self.emit(member.port if port is None else port, frame)
+        port = self._macs.lookup(member.mac, frame)
+        self.outbox.append((member.port if port is None else port, frame))
 
     def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
         """Late copies of all contributions make the sum once more: it is the same, and nobody needs it."""
-        served, index, repeated = a.served, a.found.header.slot, a.block in a.served.delivered
+        served = a.served
+        assert served is not None
+        repeated = a.block in served.delivered
         if repeated:
-            self.count("repeated")
+            self._count("repeated")
         else:
             served.delivered[a.block] = self._now
-            self.tell(BlockSummed(served.job, a.block, index, tuple(slot.entered)))
+            self.events.append(BlockSummed(served.job, a.block, a.slot, tuple(slot.entered)))
         if self.knobs.ps_copy:
-            self._tell_partial(slot, index, "repeated" if repeated else "complete")
+            self._tell_partial(slot, a.slot, "repeated" if repeated else "complete")
 
     def _tell_partial(self, slot: Aggregator, index: int, reason: str) -> None:
         entered = tuple(slot.entered)
-        self.tell(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))
+        self.events.append(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))

@@ -29,6 +29,9 @@ class SlotState(Enum):
 class SlotEvent(Enum):
     """What a packet is to the slot that it names. Its own slot: one that serves its job and block."""
 
+    number: int
+    """its place here, from 0: as compiled code knows it"""
+
     NEW = "contribution to its own slot or to an empty one; others are missing"
     COMPLETING = "as NEW, and nothing is missing any more"
     REPEAT = "contribution that is inside its own slot"
@@ -66,6 +69,9 @@ class SlotAction(Enum):
     DROP_MISMATCH = "drop, reason mismatch"
     UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
+
+for _number, _event in enumerate(SlotEvent):
+    _event.number = _number
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
 _S, _E, _A = SlotState, SlotEvent, SlotAction

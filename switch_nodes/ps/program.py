@@ -7,15 +7,15 @@ wants neither is not told to the switch, which then forwards.
 
 from __future__ import annotations
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
-from switch_nodes.aggregators.packets import Arrival, result_frame
+from switch_nodes.aggregators.packets import addressed
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import atp_knobs
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import TreeChild
 from switch_nodes.ps.trees import Place, TreeJob, check_trees
-from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, Policy, payload_sum
+from workloads.wire.aggregation import Policy
 
 __all__ = ["PsProgram"]
 
@@ -32,25 +32,26 @@ class PsProgram(AggregatorProgram):
 
     def deliver(self, a: Arrival) -> None:
         """Also what is for one worker stays in the tree: it frees the slots there."""
-        served, place = a.served, self.place(a.served, a.found.header.sequence)
-        member = served.by_ip.get(a.found.dst_ip)
-        child = None if member is None else place.child_of(member.rank)
-        if member is None:
+        assert a.served is not None
+        place, rank = self.place(a.served, a.sequence), a.served.ranks.get(a.destination)
+        child = None if rank is None else place.child_of(rank)
+        if rank is None:
             super().deliver(a)
         elif child is not None:
-            self.emit(child.port, bytes(a.frame))
+            self.emit(child.port, a.frame)
 
-    def _send_result(self, a: Arrival, header: AggregationHeader, payload: Buffer, *, from_service: bool) -> None:
+    def _send_copies(self, a: Arrival, frame: bytes) -> None:
         """A copy by each port of the tree: to a worker, or to a switch on the way to the first worker behind it."""
-        summed = payload_sum(payload)
-        for child in self.place(a.served, header.sequence).children:
+        assert a.served is not None
+        for child in self.place(a.served, a.sequence).children:
             self.count("results_out")
-            self.emit(child.port, self._copy(a, child, header, payload, summed))
+            self.emit(child.port, self._copy(a, child, frame))
 
-    def _copy(self, a: Arrival, child: TreeChild, header: AggregationHeader, payload: Buffer, summed: int) -> bytes:
-        first = a.served.config.members[(child.ranks & -child.ranks).bit_length() - 1]
-        to_ip = a.served.config.service_ip if child.host < 0 else first.ip
-        return result_frame(a, first.mac, to_ip, header, payload, summed)
+    def _copy(self, a: Arrival, child: TreeChild, frame: bytes) -> bytes:
+        assert a.served is not None
+        config = a.served.config
+        first = config.members[(child.ranks & -child.ranks).bit_length() - 1]
+        return addressed(frame, first.mac, config.service_ip if child.host < 0 else first.ip)
 
     def _emit_up(self, served: ServedJob, sequence: int, frame: bytes) -> None:
         self.emit(self.place(served, sequence).up, frame)

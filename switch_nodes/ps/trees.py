@@ -9,7 +9,7 @@ from __future__ import annotations
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_tree, job_refused
-from switch_nodes.jobs import JobConfig, JobMember, TreeChild, TreeLinks
+from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
 
 __all__ = ["Place", "TreeJob", "check_trees"]
 
@@ -45,17 +45,17 @@ class TreeJob(ServedJob):
         place = self.place_of(sequence)
         return self.everyone if place is None else place.below
 
-    def adds_from(self, member: JobMember | None, sequence: int) -> bool:
+    def adds_from(self, rank: int, sequence: int) -> bool:
         return self.place_of(sequence) is not None
 
     def has_results_of(self, sequence: int) -> bool:
         return self.place_of(sequence) is not None
 
-    def comes_by(self, port: int, member: JobMember | None, sequence: int) -> bool:
+    def comes_by(self, port: int, rank: int, sequence: int) -> bool:
         child = self._child(port, sequence)
-        return child is not None and member is not None and bool(child.ranks >> member.rank & 1)
+        return child is not None and rank >= 0 and bool(child.ranks >> rank & 1)
 
-    def may_hold(self, port: int, member: JobMember | None, sequence: int, bitmap: int, *, edge: bool) -> bool:
+    def may_hold(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
         """Workers of one child; racks as a whole, if it says so: what a switch has added and another one could not may
         be less than the child."""
         child = self._child(port, sequence)
@@ -63,7 +63,7 @@ class TreeJob(ServedJob):
             return False
         return not edge or all(bitmap & rack in (0, rack) for rack in self.rack_masks)
 
-    def joins(self, port: int, rank: int, sequence: int, bitmap: int, *, edge: bool) -> bool:
+    def joins(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
         """All of a child, where there are others."""
         place, child = self.place_of(sequence), self._child(port, sequence)
         return place is not None and place.meets and child is not None and bitmap == child.ranks

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs

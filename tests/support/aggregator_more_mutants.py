@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent, SlotState
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_mutants import Mutant
-from workloads.datagrams.blocks import ContributionIgnored
-from workloads.machine import Buffer
-from workloads.wire.aggregation import Datagram
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT, encode_datagram
 
 __all__ = ["MORE_MUTANTS"]
 
@@ -82,11 +81,12 @@ class BelievesAnybody(AggregatorProgram):
 class _OpenEntrance(Entrance):
     reasons = ("malformed", "wrong_port")
 
-    def admit(self, port: int, frame: Buffer, found: Datagram) -> Arrival | ContributionIgnored | None:
-        admitted = super().admit(port, frame, found)
-        if isinstance(admitted, ContributionIgnored) and admitted.reason in self.reasons:
-            return Arrival(self.served[found.header.job], admitted.rank, port, frame, found, False)
-        return admitted
+    def admit(self, a: Arrival) -> str | None:
+        problem = super().admit(a)
+        if problem in self.reasons:
+            a.congested = False
+            return ""
+        return problem
 
 
 class FromAnyPort(AggregatorProgram):
@@ -113,8 +113,12 @@ class OwnHeader(AggregatorProgram):
     """What the server said besides the sum is not passed on."""
 
     def deliver(self, a: Arrival) -> None:
-        header = a.found.header._replace(flags=0, new_slot=0)
-        super().deliver(a._replace(found=a.found._replace(header=header)))
+        found, congested = a.found, a.congested
+        header = found.header._replace(flags=0, new_slot=0)
+        envelope = Envelope(found.src_mac, a.frame[:6], found.src_ip, found.dst_ip, found.sport, a.frame[15])
+        a.read(encode_datagram(envelope, AGGREGATION_PORT, header, found.payload))
+        a.congested = congested
+        super().deliver(a)
 
 
 class AnyPolicy(AggregatorProgram):
@@ -126,8 +130,9 @@ class AnyPolicy(AggregatorProgram):
 
 
 class _AnyPolicy(Entrance):
-    def admit(self, port: int, frame: Buffer, found: Datagram) -> Arrival | ContributionIgnored | None:
-        return super().admit(port, frame, found._replace(header=found.header._replace(policy=self.policy)))
+    def admit(self, a: Arrival) -> str | None:
+        a.policy = self.policy
+        return super().admit(a)
 
 
 class BusyUntilTheEnd(AggregatorProgram):

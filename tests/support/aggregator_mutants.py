@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator, Memory
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_bench import Programs
-from workloads.wire.aggregation import Datagram
 
 __all__ = ["MUTANTS", "Mutant", "programs_of"]
 
@@ -43,7 +42,7 @@ class ResendAddsTwice(AggregatorProgram):
 
     def flush(self, a: Arrival) -> None:
         slot = self._occupant(a.found.header.slot)
-        slot.add(a.found, a.congested)
+        slot.add(a)
         super().flush(a)
 
 
@@ -171,8 +170,7 @@ class ReclaimAddsToTheGhost(AggregatorProgram):
 
     def reclaim(self, a: Arrival) -> None:
         slot = self._occupant(a.found.header.slot)
-        header = a.found.header
-        slot.sequence, slot.owner, slot.bitmap = header.sequence, (header.job, header.sequence, header.tensor), 1 << 31
+        slot.sequence, slot.tensor, slot.bitmap = a.sequence, a.tensor, 1 << 31
         self._step(a, self.judge.of_contribution(a))
         slot.bitmap &= ~(1 << 31)
 
@@ -197,12 +195,11 @@ class CollisionDropped(AggregatorProgram):
 
 class AggregatesWhatIsMarked(SlotJudge):
     def of_contribution(self, a: Arrival) -> SlotEvent:
-        flags = a.found.header.flags
-        return super().of_contribution(a._replace(found=_unmarked(a.found)) if not flags & 1 else a)
-
-
-def _unmarked(found: Datagram) -> Datagram:
-    return found._replace(header=found.header._replace(flags=found.header.flags & ~(2 | 4 | 16)))
+        flags = a.flags
+        a.flags = flags if flags & 1 else flags & ~(2 | 4 | 16)
+        event = super().of_contribution(a)
+        a.flags = flags
+        return event
 
 
 class NoSecondSum(AggregatorProgram):
@@ -253,8 +250,7 @@ class LastPriority(AggregatorProgram):
 class KeepsWhatItReleases(AggregatorProgram):
     def release(self, a: Arrival) -> None:
         super().release(a)
-        index = a.found.header.slot
-        self.memory.take(index, a.served, a.found, self._now).bitmap = 1
+        self.memory.take(a, self._now).bitmap = 1
 
 
 class CopyAlways(AggregatorProgram):
@@ -290,7 +286,7 @@ class ResultsToTheLastOnly(AggregatorProgram):
 class LastExponents(AggregatorProgram):
     def add(self, a: Arrival) -> Aggregator:
         slot = super().add(a)
-        slot.exponents = a.found.header.exponent0, a.found.header.exponent1
+        slot.exponent0, slot.exponent1 = a.exponent0, a.exponent1
         return slot
 
 
@@ -305,8 +301,8 @@ class RepairsToAll(AggregatorProgram):
     """A result for one worker goes to all."""
 
     def deliver(self, a: Arrival) -> None:
-        found = a.found._replace(dst_ip=a.served.config.service_ip)
-        super().deliver(a._replace(found=found))
+        a.destination = a.served.service
+        super().deliver(a)
 
 
 class OverflowFrees(SlotJudge):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
@@ -215,11 +217,14 @@ class Network:
             assert self.occupied(name) <= before, "who asks again gets no slot"
         for slot in program.memory.slots:
             if slot is not None:
-                assert slot.values.tolist() == self.jobs[slot.served.job].total(slot.block, slot.bitmap)
+                assert np.asarray(slot.values).tolist() == self.jobs[slot.served.job].total(slot.block, slot.bitmap)
         slot = program.memory.slots[came.header.slot]
         if came.kind == DatagramKind.DATA and not came.flags and slot is not None and program.knobs.reclaim:
             own = slot.served.job == came.header.job
-            here = came.header.job in program.served and came.src_ip in program.served[came.header.job].by_ip
+            here = (
+                came.header.job in program.served
+                and int.from_bytes(came.src_ip, "big") in program.served[came.header.job].ranks
+            )
             local = here and any(m.ip == came.src_ip for m in program.served[came.header.job].here)
             assert not (own and local and slot.sequence + self.window <= came.header.sequence), (
                 "an old block keeps the slot"

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent
 from tests.support.aggregator_mutants import Mutant
 from workloads.atp import AtpConfig, AtpWorker
@@ -177,10 +177,10 @@ class FirstExponents(AggregatorProgram):
     """Of the packet that opened the slot, not the largest."""
 
     def _enter(self, slot: Aggregator, a: Arrival) -> None:
-        before, opened = slot.exponents, bool(slot.bitmap)
+        before, opened = (slot.exponent0, slot.exponent1), bool(slot.bitmap)
         super()._enter(slot, a)
         if opened:
-            slot.exponents = before
+            slot.exponent0, slot.exponent1 = before
 
 
 class RemindedAndCleared(AggregatorProgram):

@@ -98,6 +98,8 @@ _ATP: Cases = {
     "atp-one": ("atp-lossy", ("job.size=4B", "topology.hosts=3"), (1,)),
     "esa-odd": ("esa-lossy", ("job.size=50004B", "transport.path_mtu=256"), (1,)),
     "atp-hosts-30": ("atp-lossy", ("topology.hosts=31", "job.size=10kB"), (1,)),
+    "atp-hosts-32": ("atp-server-restarted", ("topology.hosts=33", "job.size=10kB"), (1,)),
+    "esa-hosts-32": ("esa-lossy", ("topology.hosts=33", "job.size=10kB"), (1,)),
     "atp-fast": ("atp-lossy", (*_FAST, "topology.hosts=9", "job.size=100kB", _LOSS % "1%", "transport.rto=1ms"), (1,)),
     "atp-heavy": ("atp-lossy", (_LOSS % "15%", "job.size=40kB"), (1,)),
     "esa-heavy": ("esa-lossy", (_LOSS % "15%", "job.size=40kB"), (1,)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import SlotEvent
 from switch_nodes.config import SwitchConfig
@@ -25,7 +25,6 @@ from workloads.config import HostConfig
 from workloads.server import ServerConfig
 from workloads.server.held import HeldBack
 from workloads.server.job import JobServer
-from workloads.wire.aggregation import payload_sum
 
 __all__ = ["PS_PLANTED"]
 
@@ -40,20 +39,16 @@ class AddsUnasked(PsProgram):
     def add(self, a: Arrival) -> Any:
         slot = super().add(a)
         if not a.served.config.adds:
-            slot.add(a.found, a.congested)
+            slot.add(a)
         return slot
 
 
 class _Doubling(Entrance):
-    def admit(self, port: int, frame: Any, found: Any) -> Any:
-        served = self.served.get(found.header.job)
-        if served is not None and not served.config.adds:
-            object.__setattr__(served.config, "adds", True)
-            try:
-                return super().admit(port, frame, found)
-            finally:
-                object.__setattr__(served.config, "adds", False)
-        return super().admit(port, frame, found)
+    def admit(self, a: Arrival) -> str | None:
+        served = self.served.get(a.job)
+        if served is not None:
+            served.adds = True
+        return super().admit(a)
 
 
 class HoldsForEver(JobServer):
@@ -119,10 +114,10 @@ class _Short:
 class CopiesEarly(PsProgram):
     """A copy for each worker as soon as paths part anywhere, not where they do."""
 
-    def _send_result(self, a: Arrival, header: Any, payload: Any, *, from_service: bool) -> None:
-        for child in self.place(a.served, header.sequence).children:
+    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+        for child in self.place(a.served, a.sequence).children:
             for _ in range(child.ranks.bit_count()):
-                self.emit(child.port, self._copy(a, child, header, payload, payload_sum(payload)))
+                self.emit(child.port, self._copy(a, child, frame))
 
 
 class ForgetsWhoIsBelow(PsProgram):

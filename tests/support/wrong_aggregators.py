@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators import AtpProgram
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.judge import SlotJudge
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.tables import SlotEvent
 
 __all__ = ["NeverFrees", "SharesSlots"]
@@ -13,7 +13,8 @@ __all__ = ["NeverFrees", "SharesSlots"]
 class _BlindToJobs(SlotJudge):
     def of_contribution(self, a: Arrival) -> SlotEvent:
         header, slot = a.found.header, self.memory.slots[a.found.header.slot]
-        alike = slot is not None and slot.owner[1:] == (header.sequence, header.tensor) and slot.owner[0] != header.job
+        alike = slot is not None and (slot.sequence, slot.tensor) == (header.sequence, header.tensor)
+        alike = alike and slot is not None and slot.job != header.job
         if slot is None or not alike or slot.bitmap & header.bitmap0 or header.flags:
             return super().of_contribution(a)
         return SlotEvent.COMPLETING if self.completes(slot, a) else SlotEvent.NEW

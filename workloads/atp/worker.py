@@ -39,7 +39,7 @@ from workloads.wire.aggregation import (
 )
 
 if not cython.compiled:
-    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32
+    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32
     from workloads.wire.inspected import (
         AT_EXPONENT0,
         AT_EXPONENT1,
@@ -188,7 +188,7 @@ class AtpWorker(QuickWorker):
             return
         kept, payload = self._kept.find(packet), b""
         if kept is None:
-            header = self._header(packet, _EMPTY, 0, 1 << self._rank, (0, 0), b"", 0)
+            header = self._header(packet, _EMPTY, 0, bit_of(self._rank), (0, 0), b"", 0)
         else:
             result = decode_datagram(kept)
             assert result is not None, "it was sound"
@@ -240,7 +240,7 @@ class AtpWorker(QuickWorker):
         exponents, payload = self._tensor.payload(packet - self._window.first)
         kind = _DATA if payload else _EXPONENTS
         slot, tensor = self._slot_of(packet), self._iteration
-        return self._header(packet, kind, slot, 1 << self._rank, exponents, payload, tensor), payload
+        return self._header(packet, kind, slot, bit_of(self._rank), exponents, payload, tensor), payload
 
     def _header(
         self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes, tensor: int

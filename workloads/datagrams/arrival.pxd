@@ -13,8 +13,8 @@ cdef class Arrival:
     cdef public Py_ssize_t at
     cdef public long long source, policy, kind, job, sequence, slot, flags
     cdef public long long bitmap, fan_in, op, count, exponent0, exponent1
-    cdef public long long tensor, new_slot, bitmap1, fan_in1, priority, node, target
+    cdef public long long tensor, new_slot, bitmap1, fan_in1, priority, node, destination
     cdef public bint congested
 
-    cdef read(self, bytes frame)
+    cpdef read(self, bytes frame)
     cpdef know(self, bytes source, object header, bytes payload)

@@ -49,7 +49,7 @@ class Arrival:
         """source: IPv4 address; the others as the packet says, as those below"""
         self.bitmap = self.fan_in = self.op = self.count = self.exponent0 = self.exponent1 = 0
         self.tensor = self.new_slot = self.bitmap1 = self.fan_in1 = self.priority = self.node = 0
-        self.target = 0
+        self.destination = 0
         """IPv4 address"""
         self.congested = False
         """it has CE, or the ECN flag"""
@@ -68,7 +68,7 @@ class Arrival:
             get16(frame, AT_NODE),
         )
         self.bitmap1, self.fan_in1 = get32(frame, AT_BITMAP1), get8(frame, AT_FAN_IN1)
-        self.priority, self.target = get8(frame, AT_PRIORITY), address_of(frame, True)
+        self.priority, self.destination = get8(frame, AT_PRIORITY), address_of(frame, True)
         self.congested = get8(frame, _TOS) & _CE == _CE or self.flags & _ECN != 0
         self.frame, self.at = frame, AT_PAYLOAD
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.entrance import Entrance
-from switch_nodes.aggregators.packets import Arrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import RackLevels
 from tests.support.aggregator_bench import REAL, Bench, contribution, job_config
 from tests.support.switchml_bench import SERVICE_IP, member_ip, member_mac
-from workloads.datagrams.blocks import ContributionIgnored
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -20,7 +19,6 @@ from workloads.wire.aggregation import (
     DatagramFlag,
     DatagramKind,
     Policy,
-    decode_datagram,
     encode_datagram,
 )
 
@@ -49,10 +47,10 @@ LEAF, COLLECTING, APART = entrance(1, collects=False), entrance(0, collects=True
 
 def judged(where: Entrance, port: int, frame: bytes) -> str | None:
     """`in`, what is wrong, or None: it passes."""
-    found = decode_datagram(frame)
-    assert found is not None
-    told = where.admit(port, frame, found)
-    return "in" if isinstance(told, Arrival) else told.reason if isinstance(told, ContributionIgnored) else None
+    arrival = Arrival()
+    arrival.meet(port, frame)
+    told = where.admit(arrival)
+    return "in" if told == "" else told
 
 
 def from_worker(rank: int, **header: int) -> bytes:
@@ -112,10 +110,9 @@ def test_a_worker_sends_its_own_part_or_the_whole_sum(changes: dict[str, int], t
 def test_a_frame_that_was_marked_on_its_way_is_congested() -> None:
     for changes, congested in (({}, False), ({"ce": True}, True), ({"flags": int(DatagramFlag.ECN)}, True)):
         frame = contribution(job_config(workers=4), 0, 0, fan_in0=2, fan_in1=2, **changes)  # type: ignore[arg-type]
-        found = decode_datagram(frame)
-        assert found is not None
-        arrival = COLLECTING.admit(0, frame, found)
-        assert isinstance(arrival, Arrival)
+        arrival = Arrival()
+        arrival.meet(0, frame)
+        assert COLLECTING.admit(arrival) == ""
         assert arrival.congested is congested
 
 

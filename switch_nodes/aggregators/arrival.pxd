@@ -1,0 +1,13 @@
+from switch_nodes.aggregators.served cimport ServedJob
+from workloads.datagrams.arrival cimport Arrival as Packet
+
+cdef long long _ECN
+
+
+cdef class Arrival(Packet):
+    cdef public ServedJob served
+    cdef public long long rank, port, block, wanted
+    cdef object _found
+
+    cpdef meet(self, long long port, bytes frame)
+    cpdef long long flags_with(self, long long added)

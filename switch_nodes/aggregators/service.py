@@ -1,0 +1,262 @@
+"""What an aggregator program does with the packets of its jobs, on the compiled path.
+
+A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or,
+when the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a
+packet is by `judge`, which ones are for it by `entrance`; here are the actions, and in `sender` what leaves.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import cython
+
+from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.entrance import Entrance
+from switch_nodes.aggregators.judge import SlotJudge
+from switch_nodes.aggregators.memory import Aggregator
+from switch_nodes.aggregators.packets import answer_empty
+from switch_nodes.aggregators.sender import AggregatorSender
+from switch_nodes.aggregators.tables import SlotAction, SlotEvent, SlotState, aggregator_table
+from switch_nodes.jobs import AggregatorKnobs
+from workloads.automaton import UNFORESEEN, words
+from workloads.datagrams.blocks import Collided, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, decode_datagram
+
+if not cython.compiled:
+    from switch_nodes.aggregators.packets import with_flags
+    from workloads.wire.inspected import is_sound
+
+__all__ = ["AggregatorService"]
+
+_DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
+_COLLISION = int(DatagramFlag.COLLISION)
+_STATES, _EVENTS, _CAUSES = tuple(SlotState), tuple(SlotEvent), len(SlotEvent)
+_AGES: dict[str, Callable[[int], int]] = {
+    "none": lambda priority: priority,
+    "minus1": lambda priority: max(0, priority - 1),
+    "shift1": lambda priority: priority >> 1,
+}
+
+
+class AggregatorService(AggregatorSender):
+    """The greater part of a program, which says by its `entrance_class` and `judge_class` who decides. A subclass may
+    override its methods."""
+
+    def __init__(self, knobs: AggregatorKnobs, slots: int, *queues: Any, traced: bool) -> None:
+        AggregatorSender.__init__(self, knobs, slots, *queues)
+        self._traced = traced
+        self.judge: SlotJudge = SlotJudge(self.memory, knobs)
+        self._entrance: Entrance | None = None
+        """what a program serves it sets, with who decides about it"""
+        after, actions = aggregator_table(knobs).numbered(SlotState, SlotEvent)
+        self._after: Any = array("q", after)
+        self._actions: Any = array("q", actions)
+        self._age = _AGES[knobs.age]
+        handlers = self.handlers()
+        self._handlers: list[Callable[[Arrival], object]] = [handlers[action] for action in SlotAction]
+        self._arrival = Arrival()
+
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        self._now = now
+        a, entrance = self._arrival, self._entrance
+        assert entrance is not None, "the program has one"
+        problem = None
+        if is_sound(frame):
+            a.meet(port, frame)
+            problem = entrance.admit(a)
+        else:
+            try:
+                decode_datagram(frame)  # which says why
+            except DatagramError as error:
+                self._ignore(ContributionIgnored(-1, -1, -1, -1, error.reason))
+                return
+        if problem is None:
+            self._count("bypassed")
+            self.forward(port, frame)
+        elif problem:
+            self._ignore(ContributionIgnored(a.job, a.rank, a.block, a.slot, problem))
+        else:
+            self._handle(a)
+
+    def forward(self, port: int, frame: bytes) -> None:
+        """As a plain switch."""
+        raise NotImplementedError
+
+    def _handle(self, a: Arrival) -> None:
+        served = a.served
+        assert served is not None
+        if a.block not in served.delivered:
+            served.touch(self._now)
+        if a.kind == _DATA or a.kind == _EXPONENTS:
+            self._count("data_in")
+            self._step(a, self.judge.of_contribution(a))
+        elif a.kind == _RESULT:
+            self._count("results_in")
+            served.delivered.setdefault(a.block, self._now)
+            self._step(a, self.judge.of_result(a))
+        elif self.knobs.reminder:
+            self._count("reminders_in")
+            self._step(a, self.judge.of_reminder(a))
+        else:
+            self._drop(a, "unexpected")
+
+    def _step(self, a: Arrival, event: SlotEvent) -> None:
+        before = self.memory.state_of(a.slot)
+        step = before * _CAUSES + event.number
+        if self._traced:
+            names = words(_STATES[before], event, _STATES[self._after[step]])
+            self.events.append(SlotChanged(a.job, a.slot, 0, a.block, a.rank, *names))
+        self._handlers[self._actions[step]](a)
+
+    def handlers(self) -> dict[SlotAction, Callable[[Arrival], object]]:
+        """What is done for each action of the table."""
+        return {
+            SlotAction.ADD: self.add,
+            SlotAction.SEND_SUM: self.send_sum,
+            SlotAction.RELEASE: self.release,
+            SlotAction.REPEAT_SUM: self.repeat_sum,
+            SlotAction.PASS: self.pass_on,
+            SlotAction.COLLIDE: self.collide,
+            SlotAction.EVICT: self.evict,
+            SlotAction.RECLAIM: self.reclaim,
+            SlotAction.FLUSH: self.flush,
+            SlotAction.FREE: self.free_and_deliver,
+            SlotAction.DELIVER: self.deliver,
+            SlotAction.REMIND: self.send_reminded,
+            SlotAction.ANSWER_EMPTY: self.answer_empty,
+            SlotAction.DROP_DUPLICATE: self.drop_duplicate,
+            SlotAction.DROP_MISMATCH: self.drop_mismatch,
+            SlotAction.UNFORESEEN: self.drop_unforeseen,
+        }
+
+    def add(self, a: Arrival) -> Aggregator:
+        """Into its slot, which is empty or its own."""
+        slot = self.memory.occupant(a.slot)
+        if slot is None:
+            slot = self.memory.take(a, self._now)
+        self._enter(slot, a)
+        return slot
+
+    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+        """By what the elements are, not by what the judge took them for: the checker is there to find a wrong judge."""
+        if not slot.is_of(a):
+            self.events.append(SlotMixed(a.job, a.block, a.rank, a.slot, slot.served.job, slot.block))
+        slot.add(a)
+
+    def send_sum(self, a: Arrival) -> None:
+        """The last packet goes on with the sum; the slot keeps it until the server's result comes."""
+        slot = self.add(a)
+        self._complete(slot)
+        self._send_slot(a, slot, "complete")
+
+    def release(self, a: Arrival) -> None:
+        """As `send_sum`, but nobody is waited for: the slot is free, and a sum of the whole job goes to its workers."""
+        slot, served = self.add(a), a.served
+        assert served is not None
+        self._complete(slot)
+        if not served.collects:
+            self._send_slot(a, slot, "complete")
+        else:
+            self._tell_sum(a, slot)
+            self._send_sum(a, slot)
+        self.memory.free(a.slot, self._now)
+
+    def repeat_sum(self, a: Arrival) -> None:
+        slot = self._note(a)
+        self._count("repeated")
+        self._send_slot(a, slot, "repeated")
+
+    def pass_on(self, a: Arrival) -> None:
+        self._count("passed")
+        self._send_on(a, 0)
+
+    def collide(self, a: Arrival) -> None:
+        slot = self._occupant(a.slot)
+        self._count("collided")
+        self.events.append(Collided(a.job, a.block, a.rank, a.slot, slot.served.job, slot.block))
+        slot.priority = self._age(slot.priority)
+        self._send_on(a, _COLLISION)
+
+    def evict(self, a: Arrival) -> None:
+        """One in, one out."""
+        occupant = self._occupant(a.slot)
+        if occupant.block not in occupant.served.delivered:
+            occupant.served.touch(self._now)
+        self._send_occupant(a, "evicted")
+        self.add(a)
+
+    def reclaim(self, a: Arrival) -> None:
+        """What is inside belongs to a block that is complete; then the packet meets an empty slot."""
+        self._count("reclaimed")
+        self.memory.free(a.slot, self._now)
+        self._step(a, self.judge.of_contribution(a))
+
+    def flush(self, a: Arrival) -> None:
+        """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in
+        common: packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum.
+        """
+        slot = self._occupant(a.slot)
+        if slot.bitmap & ~a.bitmap == 0 and slot.bitmap != a.bitmap:
+            self.pass_on(a)  # it has all that the slot has, and more
+        else:
+            if not slot.bitmap & a.bitmap:
+                self._enter(slot, a)
+            self._count("flushed")
+            self._send_slot(a, slot, "flushed")
+        self.memory.free(a.slot, self._now)
+
+    def free_and_deliver(self, a: Arrival) -> None:
+        self._count("freed")
+        self.memory.free(a.slot, self._now)
+        self.deliver(a)
+
+    def deliver(self, a: Arrival) -> None:
+        """A result to all goes to all; one that repairs a loss of one worker just passes."""
+        assert a.served is not None
+        if a.destination == a.served.service:
+            self._send_copies(a, with_flags(a, a.flags_with(0)))
+        else:
+            self.forward(a.port, a.frame)
+
+    def send_reminded(self, a: Arrival) -> None:
+        self._send_occupant(a, "reminded")
+        self._spread(a)
+
+    def answer_empty(self, a: Arrival) -> None:
+        self._count("answered_empty")
+        assert a.served is not None
+        self._emit_to(a.served.server, answer_empty(a))
+        self._spread(a)
+
+    def drop_duplicate(self, a: Arrival) -> None:
+        self._note(a)
+        self._drop(a, "duplicate")
+
+    def drop_mismatch(self, a: Arrival) -> None:
+        self._drop(a, "mismatch")
+
+    def drop_unforeseen(self, a: Arrival) -> None:
+        self._drop(a, UNFORESEEN)
+
+    def _note(self, a: Arrival) -> Aggregator:
+        """A copy counts nowhere, but its mark and its priority are news."""
+        slot = self._occupant(a.slot)
+        slot.congested = slot.congested or a.congested
+        if a.priority > slot.priority:
+            slot.priority = a.priority
+        return slot
+
+    def _complete(self, slot: Aggregator) -> None:
+        self._count("completed")
+        if slot.block not in slot.served.delivered:
+            slot.served.useful_ns += self._now - slot.opened
+
+    def _drop(self, a: Arrival, reason: str) -> None:
+        self._ignore(ContributionIgnored(a.job, a.rank, a.block, a.slot, reason))
+
+    def _ignore(self, event: ContributionIgnored) -> None:
+        self._count(event.reason)
+        self.events.append(event)
