@@ -6,10 +6,9 @@ from workloads.wire.inspected cimport (
     AT_PRIORITY, seal,
 )
 
-cdef long long _TTL, _SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _TARGET_AT, _PORT_AT
+cdef long long _TTL, _SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _PORT_AT
 cdef long long _IDENT, _FRAGMENT, _OWN_TTL, _RESULT, _FROM_PORT
 
 cpdef bytes with_flags(Arrival a, long long flags)
 cpdef bytes with_sum(Arrival a, Aggregator slot, long long flags, bint is_result)
-cpdef bytes addressed(bytes frame, bytes mac, bytes ip)
 cpdef bytes of_service(bytes frame, bytes mac, bytes ip)

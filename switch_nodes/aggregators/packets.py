@@ -32,13 +32,13 @@ if not cython.compiled:
         seal,
     )
 
-__all__ = ["addressed", "answer_empty", "from_slot", "of_service", "redirected", "with_flags",
+__all__ = ["answer_empty", "from_slot", "of_service", "redirected", "with_flags",
            "with_sum"]  # fmt: skip
 
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
 _TOS, _TTL = 15, 22
-_SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _TARGET_AT, _PORT_AT = 6, 18, 20, 26, 30, 34
+_SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _PORT_AT = 6, 18, 20, 26, 34
 _PLAIN = Envelope(bytes(6), bytes(6), bytes(4), bytes(4))
 _IDENT, _FRAGMENT, _OWN_TTL = _PLAIN.ident, _PLAIN.flags_fragment, _PLAIN.ttl
 _RESULT, _FROM_PORT = int(DatagramKind.RESULT), AGGREGATION_PORT
@@ -75,17 +75,6 @@ def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes
         put8(draft, AT_KIND, _RESULT)
         put16(draft, AT_NEW_SLOT, a.slot)
     write_words(draft, AT_PAYLOAD, slot.values, 0, slot.size)
-    seal(draft, size)
-    return finished(draft)
-
-
-def addressed(frame: bytes, mac: bytes, ip: bytes) -> bytes:
-    """A copy for another receiver."""
-    size = len(frame)
-    draft = new_draft(size)
-    copy_bytes(draft, 0, frame, 0, size)
-    copy_bytes(draft, 0, mac, 0, 6)
-    copy_bytes(draft, _TARGET_AT, ip, 0, 4)
     seal(draft, size)
     return finished(draft)
 

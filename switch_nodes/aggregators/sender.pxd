@@ -2,9 +2,10 @@ cimport cython
 
 from switch_nodes.aggregators.arrival cimport Arrival
 from switch_nodes.aggregators.memory cimport Aggregator, Memory
-from switch_nodes.aggregators.packets cimport addressed, of_service, with_flags, with_sum
+from switch_nodes.aggregators.packets cimport of_service, with_flags, with_sum
 from switch_nodes.aggregators.served cimport ServedJob
 from workloads.quick cimport Quick
+from workloads.wire.inspected cimport addressed
 
 cdef long long _ECN, _OVERFLOW, _EDGE
 

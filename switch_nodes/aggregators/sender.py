@@ -19,7 +19,8 @@ from workloads.quick import Quick
 from workloads.wire.aggregation import DatagramFlag
 
 if not cython.compiled:
-    from switch_nodes.aggregators.packets import addressed, of_service, with_flags, with_sum
+    from switch_nodes.aggregators.packets import of_service, with_flags, with_sum
+    from workloads.wire.inspected import addressed
 
 __all__ = ["AggregatorSender"]
 

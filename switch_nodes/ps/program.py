@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
-from switch_nodes.aggregators.packets import addressed
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.tables import atp_knobs
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import TreeChild
 from switch_nodes.ps.trees import Place, TreeJob, check_trees
 from workloads.wire.aggregation import Policy
+from workloads.wire.inspected import addressed
 
 __all__ = ["PsProgram"]
 

@@ -17,7 +17,7 @@ from workloads.atp.window import SendWindow
 from workloads.server.block import Block
 from workloads.server.job import JobServer
 from workloads.server.tables import BlockEvent
-from workloads.wire.aggregation import DatagramFlag
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, DatagramFlag
 
 __all__ = [
     "MORE_AGGREGATORS",
@@ -228,30 +228,30 @@ class OlderFromTheCache(JobServer):
 class FirstOverflowForgotten(JobServer):
     """A part that saturated on its way, or here, is forgotten with the next part."""
 
-    def add(self, block: Block, header: Any, payload: memoryview, now: int) -> None:
+    def add(self, block: Block, a: Any, now: int) -> None:
         block.overflow = False
-        super().add(block, header, payload, now)
+        super().add(block, a, now)
 
-    def add_and_send(self, block: Block, header: Any, payload: memoryview, now: int) -> None:
+    def add_and_send(self, block: Block, a: Any, now: int) -> None:
         block.overflow = False
-        super().add_and_send(block, header, payload, now)
+        super().add_and_send(block, a, now)
 
 
 class TakesAnEarlierTensor(JobServer):
     """Overlaps are told by whole bitmaps: a part with some new workers is added."""
 
-    def _classify(self, block: Block, number: int, header: Any) -> BlockEvent:
-        event = super()._classify(block, number, header)
-        if event is BlockEvent.OVERLAP and header.bitmap0 != block.bitmap:
-            whole = header.bitmap0 | block.bitmap == self._everybody
+    def _classify(self, block: Block, number: int, a: Any) -> BlockEvent:
+        event = super()._classify(block, number, a)
+        if event is BlockEvent.OVERLAP and a.bitmap != block.bitmap:
+            whole = a.bitmap | block.bitmap == self._everybody
             return BlockEvent.COMPLETING if whole else BlockEvent.NEW
         return event
 
 
 class CompletesOneShortAtTheServer(JobServer):
-    def _classify(self, block: Block, number: int, header: Any) -> BlockEvent:
-        event = super()._classify(block, number, header)
-        inside = header.bitmap0 | block.bitmap
+    def _classify(self, block: Block, number: int, a: Any) -> BlockEvent:
+        event = super()._classify(block, number, a)
+        inside = a.bitmap | block.bitmap
         short = (inside ^ self._everybody).bit_count() == 1 and len(self._job.members) > 2
         return BlockEvent.COMPLETING if event is BlockEvent.NEW and block.bitmap and short else event
 
@@ -259,14 +259,18 @@ class CompletesOneShortAtTheServer(JobServer):
 class RepliesWithTheNewest(JobServer):
     """A repair has the payload of the last result."""
 
-    def _send(self, rank: int | None, block: Block) -> None:
-        if rank is not None and (last := getattr(self, "last", None)) is not None:
-            kept = block.payload
-            block.payload = last if len(last) == len(kept) else kept
+    def _send(self, rank: int, block: Block) -> None:
+        if rank >= 0 and (last := getattr(self, "last", None)) is not None:
+            kept = block.frame
+            block.frame = (
+                kept[:AGGREGATION_OVERHEAD_BYTES] + last[AGGREGATION_OVERHEAD_BYTES:]
+                if len(last) == len(kept)
+                else kept
+            )
             super()._send(rank, block)
-            block.payload = kept
+            block.frame = kept
         else:
-            self.last = block.payload
+            self.last = block.frame
             super()._send(rank, block)
 
 

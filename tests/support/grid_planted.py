@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from switch_nodes.config import SwitchConfig
 from switch_nodes.grid.memory import GridSlot
 from switch_nodes.grid.program import GridProgram
@@ -296,7 +298,7 @@ class ForgetsValuesOnly(JobServer):
     def reset(self, because):  # type: ignore[no-untyped-def]
         self._broken_at = because
         for block in self._open.values():
-            block._sum = block._sum * 0
+            np.asarray(block.values)[:] = 0
 
 
 def _server(make: Callable[..., Any]) -> Machines:
@@ -306,7 +308,7 @@ def _server(make: Callable[..., Any]) -> Machines:
         machine: Any = make_worker(config, start_ns)
         if isinstance(config, ServerConfig):
             machine._jobs = {
-                job.job: make(job, config.envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
+                job.job: make(job, config.envelope, asks_again=config.lives > 0, trace=config.trace)
                 for job in config.jobs
             }
         return machine

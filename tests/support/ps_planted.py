@@ -142,7 +142,7 @@ def _server(make: Callable[..., JobServer]) -> Machines:
         machine: Any = make_worker(config, start_ns)
         if isinstance(config, ServerConfig):
             machine._jobs = {
-                job.job: make(job, config.envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
+                job.job: make(job, config.envelope, asks_again=config.lives > 0, trace=config.trace)
                 for job in config.jobs
             }
         return machine

@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.support.atp_star import SERVER_IP, atp_workers, server_config
+from tests.support.atp_star import SERVER_IP, SERVER_MAC, atp_workers, server_config
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged
 from workloads.machine import Event
 from workloads.server import ServedJob
-from workloads.server.job import Departure, JobServer
-from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
+from workloads.server.job import JobServer
+from workloads.wire import Envelope
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    AggregationHeader,
+    DatagramFlag,
+    DatagramKind,
+    Policy,
+    decode_datagram,
+    encode_datagram,
+)
 
-__all__ = ["ServerBench"]
+__all__ = ["Departure", "ServerBench"]
 
 RESEND, COLLISION, EVICTED = DatagramFlag.RESEND, DatagramFlag.COLLISION, DatagramFlag.EVICTED
+
+
+class Departure(NamedTuple):
+    """What left."""
+
+    rank: int | None
+    """of the worker that it goes to; None: to the switch"""
+    header: AggregationHeader
+    payload: bytes
 
 
 class ServerBench:
@@ -29,7 +48,8 @@ class ServerBench:
         self.kind, self.workers = kind, workers
         config = server_config(atp_workers(workers, kind=kind, dtype=dtype, memory=8), multicast=True, **job)
         self.job: ServedJob = config.jobs[0]
-        self.server = make(self.job, SERVER_IP, asks_again=again, trace=True)
+        self.envelope = config.envelope
+        self.server = make(self.job, self.envelope, asks_again=again, trace=True)
         self.events: list[Event] = []
         self.now = 0
 
@@ -52,10 +72,21 @@ class ServerBench:
             sequence=block + 1, slot=block % 4, bitmap0=sum(1 << rank for rank in ranks), fan_in0=self.workers,
             nelem=len(elements), flags=int(flags), op=int(self.job.arithmetic.dtype == "int32sat"),
         )._replace(**header)  # fmt: skip
-        assert self.server.fits(fields)
         self.now += 1000
-        self.server.receive(block, fields, memoryview(payload), marked=False, now=self.now)
+        self.receive(block, fields, payload)
         return self.leaving()
+
+    def receive(self, block: int, header: AggregationHeader, payload: bytes, tos: int = 0) -> None:
+        arrival = self.arrival(header, payload, tos)
+        assert self.server.fits(arrival)
+        self.server.receive(block, arrival, self.now)
+
+    @staticmethod
+    def arrival(header: AggregationHeader, payload: bytes, tos: int = 0) -> Arrival:
+        sender = Envelope(bytes(6), SERVER_MAC, bytes((10, 0, 0, 1)), SERVER_IP, AGGREGATION_PORT, tos)
+        arrival = Arrival()
+        arrival.read(encode_datagram(sender, AGGREGATION_PORT, header, payload))
+        return arrival
 
     def wait(self) -> list[Departure]:
         """Until the next deadline."""
@@ -67,10 +98,16 @@ class ServerBench:
 
     def leaving(self) -> list[Departure]:
         self.events += self.server.events
-        found = list(self.server.departures)
+        found = [self._seen(frame) for frame in self.server.departures]
         self.server.events.clear()
         self.server.departures.clear()
         return found
+
+    def _seen(self, frame: bytes) -> Departure:
+        found = decode_datagram(frame)
+        assert found is not None
+        ranks = {member.ip: rank for rank, member in enumerate(self.job.members)}
+        return Departure(ranks.get(found.dst_ip), found.header, bytes(found.payload))
 
     def told(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]

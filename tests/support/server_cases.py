@@ -165,7 +165,7 @@ def marks_go_back_to_the_workers(make: Make) -> None:
     bench.send([0], 0)
     assert not bench.sums
     header = bench.server._header._replace(kind=DatagramKind.DATA, sequence=1, bitmap0=2, nelem=2)
-    bench.server.receive(0, header, memoryview(bytes(8)), marked=True, now=1)
+    bench.receive(0, header, bytes(8), tos=3)
     (sent,) = bench.send([2], 0)
     assert sent.header.flags & DatagramFlag.ECN
 

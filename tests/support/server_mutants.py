@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from workloads.server.block import Block
 from workloads.server.job import JobServer
 from workloads.server.tables import BlockEvent, BlockState
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT, decode_datagram, encode_datagram
 
 __all__ = ["MUTANTS", "Mutant"]
 
@@ -21,17 +23,17 @@ class Mutant(NamedTuple):
 class PartialTwice(JobServer):
     """A part that is inside already is added again."""
 
-    def _classify(self, block, number, header):  # type: ignore[no-untyped-def]
-        event = super()._classify(block, number, header)
+    def _classify(self, block, number, a):  # type: ignore[no-untyped-def]
+        event = super()._classify(block, number, a)
         return BlockEvent.NEW if event is BlockEvent.OVERLAP else event
 
 
 class OverlapCompletes(JobServer):
     """A sum with some new workers is added although others are inside already."""
 
-    def _classify(self, block, number, header):  # type: ignore[no-untyped-def]
-        event = super()._classify(block, number, header)
-        if event is BlockEvent.OVERLAP and header.bitmap0 & ~block.bitmap:
+    def _classify(self, block, number, a):  # type: ignore[no-untyped-def]
+        event = super()._classify(block, number, a)
+        if event is BlockEvent.OVERLAP and a.bitmap & ~block.bitmap:
             return BlockEvent.NEW
         return event
 
@@ -39,11 +41,12 @@ class OverlapCompletes(JobServer):
 class CountsPackets(JobServer):
     """Complete after as many packets as there are workers."""
 
-    def _classify(self, block, number, header):  # type: ignore[no-untyped-def]
-        event = super()._classify(block, number, header)
+    def _classify(self, block, number, a):  # type: ignore[no-untyped-def]
+        event = super()._classify(block, number, a)
         if event in (BlockEvent.NEW, BlockEvent.OVERLAP, BlockEvent.COMPLETING):
-            block.packets = getattr(block, "packets", 0) + 1
-            if block.packets == len(self._job.members):
+            packets = self.__dict__.setdefault("packets", {})
+            packets[number] = packets.get(number, 0) + 1
+            if packets[number] == len(self._job.members):
                 return BlockEvent.COMPLETING
         return event
 
@@ -51,11 +54,11 @@ class CountsPackets(JobServer):
 class WholeIsAdded(JobServer):
     """A packet of all workers is added to what is there, not put in its place."""
 
-    def replace_and_send(self, block, header, payload, now):  # type: ignore[no-untyped-def]
+    def replace_and_send(self, block, a, now):  # type: ignore[no-untyped-def]
         if not block.bitmap:
-            super().replace_and_send(block, header, payload, now)
+            super().replace_and_send(block, a, now)
         else:
-            self.add_and_send(block, header, payload, now)
+            self.add_and_send(block, a, now)
 
 
 class NackIgnored(JobServer):
@@ -93,8 +96,10 @@ class DoneIsForgotten(JobServer):
 class ReplaysToAll(JobServer):
     """A repair goes to everybody."""
 
-    def replay(self, block, header, payload, now):  # type: ignore[no-untyped-def]
-        super().replay(block, header._replace(bitmap0=self._everybody), payload, now)
+    def replay(self, block, a, now):  # type: ignore[no-untyped-def]
+        bitmap, a.bitmap = a.bitmap, self._everybody
+        super().replay(block, a, now)
+        a.bitmap = bitmap
 
 
 class GoneIsSilent(JobServer):
@@ -107,7 +112,10 @@ class ForgetsTheMove(JobServer):
 
     def _send_to_all(self, block):  # type: ignore[no-untyped-def]
         sent = super()._send_to_all(block)
-        block.result = block.result._replace(flags=0, new_slot=block.slot)
+        found = decode_datagram(block.frame)
+        envelope = Envelope(found.src_mac, block.frame[:6], found.src_ip, found.dst_ip, found.sport, block.frame[15])
+        header = found.header._replace(flags=0, new_slot=block.slot)
+        block.frame = encode_datagram(envelope, AGGREGATION_PORT, header, found.payload)
         return sent
 
 
@@ -118,20 +126,20 @@ class StaysInItsSlot(JobServer):
 
 
 class LastExponent(JobServer):
-    def add(self, block, header, payload, now):  # type: ignore[no-untyped-def]
-        super().add(block, header, payload, now)
-        block.exponents = header.exponent0, header.exponent1
+    def add(self, block, a, now):  # type: ignore[no-untyped-def]
+        super().add(block, a, now)
+        block.exponent0, block.exponent1 = a.exponent0, a.exponent1
 
-    def add_and_send(self, block, header, payload, now):  # type: ignore[no-untyped-def]
-        block.exponents = -128, -128
-        super().add_and_send(block, header, payload, now)
+    def add_and_send(self, block, a, now):  # type: ignore[no-untyped-def]
+        block.exponent0 = block.exponent1 = -128
+        super().add_and_send(block, a, now)
 
 
 class CopiesAreSent(JobServer):
     """What a switch sent itself is sent once more."""
 
-    def keep(self, block, header, payload, now):  # type: ignore[no-untyped-def]
-        super().keep(block, header, payload, now)
+    def keep(self, block, a, now):  # type: ignore[no-untyped-def]
+        super().keep(block, a, now)
         self._send_to_all(block)
 
 
@@ -150,10 +158,10 @@ class OverflowForgotten(JobServer):
 class OverflowOfParts(JobServer):
     """Parts that left int32 are held against the whole sum that takes their place."""
 
-    def replace_and_send(self, block, header, payload, now):  # type: ignore[no-untyped-def]
+    def replace_and_send(self, block, a, now):  # type: ignore[no-untyped-def]
         before = block.overflow
-        self._hold(block, header.slot)
-        block.replace(header, payload)
+        self._hold(block, a.slot)
+        block.replace(a)
         block.overflow |= before
         self._complete(block, now)
 

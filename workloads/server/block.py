@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import cython
 import numpy as np
-from numpy.typing import NDArray
 
+from workloads.datagrams.arrival import Arrival
 from workloads.server.tables import BlockState
-from workloads.wire.aggregation import AggregationHeader, DatagramFlag
+from workloads.wire.aggregation import DatagramFlag
+
+if not cython.compiled:
+    from workloads.kernels import add_words, read_words
 
 __all__ = ["Block"]
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
+_COLLISION, _OVERFLOW = int(DatagramFlag.COLLISION), int(DatagramFlag.OVERFLOW)
+_NOTHING = np.empty(0, np.int32)
 
 
 class Block:
@@ -25,8 +31,7 @@ class Block:
         """bit r: rank r is inside"""
         self.entered = [0] * workers
         """per rank: how often elements with that rank inside were added"""
-        self.slot = self.tensor = self.priority = 0
-        self.exponents = (0, 0)
+        self.slot = self.tensor = self.priority = self.exponent0 = self.exponent1 = 0
         self.overflow = self.collided = self.marked = False
         self.later = self.reminders = 0
         """later blocks that were complete before it; how often it was asked for"""
@@ -36,53 +41,53 @@ class Block:
         """how many workers were asked for it and did not answer with the sum yet"""
         self.deadline: int | None = None
         """when it is asked for, in ns"""
-        self._sum: NDArray[Any] = np.empty(0, np.int32)
-        self.result: AggregationHeader | None = None
-        """of the result, once it is complete"""
-        self.payload = b""
-        """of the result"""
+        self.size = 0
+        """elements"""
+        self.values: Any = _NOTHING
+        self.frame = b""
+        """the result to all, once it is complete"""
 
-    @property
-    def size(self) -> int:
-        """Elements."""
-        return len(self._sum)
-
-    def replace(self, header: AggregationHeader, payload: memoryview) -> None:
+    def replace(self, a: Arrival) -> None:
         """The packet's elements are the sum. Whether parts of it left int32 when they were added here no longer
         matters."""
         self.entered, self.overflow = [0] * len(self.entered), False
-        self.bitmap, self.exponents = header.bitmap0, (header.exponent0, header.exponent1)
-        self._sum = np.frombuffer(payload, ">i4").astype(np.int32)
-        self._note(header)
+        self.bitmap, self.exponent0, self.exponent1 = a.bitmap, a.exponent0, a.exponent1
+        if self.size != a.count or not self.size:
+            self.values, self.size = np.empty(a.count, np.int32), a.count
+        read_words(self.values, 0, a.frame, a.at, a.count)
+        self._note(a)
 
-    def add(self, header: AggregationHeader, payload: memoryview) -> None:
+    def add(self, a: Arrival) -> None:
         """The packet's elements are added. Where workers name different slots, some missed that the entry moved: it has
         to move once more, or no switch would ever have all parts in one slot."""
-        self.collided |= header.slot != self.slot
-        self.bitmap |= header.bitmap0
-        self.exponents = max(self.exponents[0], header.exponent0), max(self.exponents[1], header.exponent1)
-        values = np.frombuffer(payload, ">i4")
+        if a.count != self.size:
+            raise ValueError(f"{a.count} elements for a sum of {self.size}")
+        self.collided = self.collided or a.slot != self.slot
+        self.bitmap |= a.bitmap
+        self.exponent0 = a.exponent0 if a.exponent0 > self.exponent0 else self.exponent0
+        self.exponent1 = a.exponent1 if a.exponent1 > self.exponent1 else self.exponent1
         if self._saturating:
-            exact = self._sum.astype(np.int64) + values
-            self._sum = np.clip(exact, _LEAST, _MOST).astype(np.int32)
-            self.overflow |= bool((exact != self._sum).any())
+            exact = np.asarray(self.values).astype(np.int64) + np.frombuffer(a.frame, ">i4", a.count, a.at)
+            total = np.clip(exact, _LEAST, _MOST)
+            self.values = total.astype(np.int32)
+            self.overflow = self.overflow or bool((exact != total).any())
         else:
-            self._sum = self._sum + values.astype(np.int32)
-        self._note(header)
+            add_words(self.values, 0, a.frame, a.at, a.count)
+        self._note(a)
 
-    def take_payload(self) -> bytes:
-        """The sum as it travels; the block keeps that and nothing else."""
-        self.payload, self._sum = self._sum.astype(">i4").tobytes(), self._sum[:0]
-        return self.payload
+    def seal(self, frame: bytes) -> None:
+        """The sum is in the frame of its result; the block keeps that and nothing else."""
+        self.frame, self.values, self.size = frame, _NOTHING, 0
 
-    def hear(self, header: AggregationHeader, *, marked: bool) -> None:
-        """What a packet says beside its elements, whatever becomes of those."""
-        self.marked |= marked
-        self.collided |= bool(header.flags & DatagramFlag.COLLISION)
+    def hear(self, a: Arrival) -> None:
+        """What a packet says besides its elements, whatever becomes of those."""
+        self.marked = self.marked or a.congested
+        self.collided = self.collided or a.flags & _COLLISION != 0
 
-    def _note(self, header: AggregationHeader) -> None:
-        self.slot, self.tensor = header.slot, header.tensor
-        self.priority = max(self.priority, header.priority)
-        self.overflow |= bool(header.flags & DatagramFlag.OVERFLOW)
+    def _note(self, a: Arrival) -> None:
+        self.slot, self.tensor = a.slot, a.tensor
+        self.priority = a.priority if a.priority > self.priority else self.priority
+        self.overflow = self.overflow or a.flags & _OVERFLOW != 0
         for rank in range(len(self.entered)):
-            self.entered[rank] += header.bitmap0 >> rank & 1
+            if a.bitmap >> rank & 1:
+                self.entered[rank] += 1

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from workloads.atp.config import KINDS
 from workloads.atp.slots import SlotTable
 from workloads.automaton import words
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import (
     BlockLost,
     BlockReplayed,
@@ -23,31 +25,31 @@ from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
 from workloads.server.held import HeldBack
+from workloads.server.sender import JobSender
 from workloads.server.tables import BLOCK_TABLE, DROP_REASONS, BlockAction, BlockEvent, BlockState
-from workloads.wire.aggregation import SEQUENCES, AggregationHeader, DatagramFlag, DatagramKind
+from workloads.wire import Envelope
+from workloads.wire.aggregation import DatagramFlag, DatagramKind
 
-__all__ = ["Departure", "JobServer"]
+__all__ = ["JobServer"]
 
 _LATER = 3
 """a block that so many later ones overtook is asked for"""
 _MOST_DOUBLINGS = 4
+_DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
+_NACK, _REMINDER, _EMPTY = int(DatagramKind.NACK), int(DatagramKind.REMINDER), int(DatagramKind.REMINDER_EMPTY)
+_RESEND, _COLLISION, _EVICTED = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION), int(DatagramFlag.EVICTED)
+_ECN, _OVERFLOW = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW)
+_UNKNOWN, _OPEN, _DONE, _LOST = BlockState.UNKNOWN, BlockState.OPEN, BlockState.DONE, BlockState.LOST
+_STATES, _ACTIONS, _CAUSES = tuple(BlockState), tuple(BlockAction), len(BlockEvent)
 
 
-class Departure(NamedTuple):
-    """A datagram that wants to leave."""
+class JobServer(JobSender):
+    """`envelope`: of results for all. `asks_again`: the server started anew, and asks the workers for what it lost. A
+    subclass may override its methods."""
 
-    rank: int | None
-    """of the worker that it goes to; None: to the switch"""
-    header: AggregationHeader
-    payload: bytes = b""
-
-
-class JobServer:
-    """`asks_again`: the server started anew, and asks the workers for what it lost."""
-
-    def __init__(self, job: ServedJob, server: bytes, *, asks_again: bool = False, trace: bool = False) -> None:
-        self._job, self._trace = job, trace
-        self._everybody = (1 << len(job.members)) - 1
+    def __init__(self, job: ServedJob, envelope: Envelope, *, asks_again: bool = False, trace: bool = False) -> None:
+        JobSender.__init__(self, job, envelope)
+        self._trace, self._window = trace, job.window
         self._asks = job.remind or asks_again
         self._strict = KINDS[job.kind].server_completes and not asks_again
         """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
@@ -56,42 +58,47 @@ class JobServer:
         self._timers: list[tuple[int, int]] = []
         """(deadline, block)"""
         self._slots = SlotTable(job.job, job.window, job.memory, job.salt)
-        self._header = AggregationHeader(
-            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
-            op=int(job.arithmetic.dtype == "int32sat"), server=int.from_bytes(server, "big"),
-        )  # fmt: skip
+        self._policy, self._op, self._elements = int(self._header.policy), self._header.op, job.elements
+        self._memory = job.memory
+        self._time = Arrival()
+        """in the place of a packet where a deadline is over"""
+        self._time.bitmap = self._everybody
+        after, actions = BLOCK_TABLE.numbered(BlockState, BlockEvent)
+        self._after: Any = array("q", after)
+        self._actions: Any = array("q", actions)
         self._held = HeldBack(job.gradient_blocks)
         self._broken_at: int | None = None
-        self.newest: int | None = None if asks_again else 0
-        """block that is near to those that come; None: a server that started anew and has heard of none"""
-        self.departures: list[Departure] = []
+        self.newest = -1 if asks_again else 0
+        """block that is near to those that come; -1: a server that started anew and has heard of none"""
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
-        self._handlers = self.handlers()
+        handlers = self.handlers()
+        self._handlers = [handlers.get(action) for action in BlockAction]
+        """by number; None: it is dropped"""
 
-    def fits(self, header: AggregationHeader) -> bool:
+    def fits(self, a: Arrival) -> bool:
         """Whether a packet may be of this job at all."""
-        ours = self._header
         return (
-            (header.policy, header.op) == (ours.policy, ours.op)
-            and header.nelem <= self._job.elements
-            and header.slot < self._job.memory
-            and header.bitmap0 <= self._everybody
-            and (header.bitmap0 > 0 or header.kind == DatagramKind.REMINDER_EMPTY)
+            a.policy == self._policy
+            and a.op == self._op
+            and a.count <= self._elements
+            and a.slot < self._memory
+            and a.bitmap <= self._everybody
+            and (a.bitmap > 0 or a.kind == _EMPTY)
         )
 
-    def receive(self, number: int, header: AggregationHeader, payload: memoryview, *, marked: bool, now: int) -> None:
+    def receive(self, number: int, a: Arrival, now: int) -> None:
         """A packet that `fits`."""
-        self.newest = max(self.newest or 0, number)
-        self._kinds[_kind_of(header, self._everybody)] += 1
+        self.newest = max(self.newest, number, 0)
+        self._kinds[self._kind_of(a)] += 1
         block = self._find(number)
-        event = self._classify(block, number, header)
-        if header.kind in _SUMMANDS and block.state in (BlockState.UNKNOWN, BlockState.OPEN):
-            block.hear(header, marked=marked)
-        self._step(block, event, header, payload, now)
-        if block.state is BlockState.OPEN and header.flags & DatagramFlag.EVICTED:
-            self.ask_missing(block, header, payload, now)
+        event = self._classify(block, number, a)
+        if (a.kind == _DATA or a.kind == _EXPONENTS) and (block.state is _UNKNOWN or block.state is _OPEN):
+            block.hear(a)
+        self._step(block, event, a, now)
+        if block.state is _OPEN and a.flags & _EVICTED:
+            self.ask_missing(block, a, now)
 
     def get_timer(self) -> int | None:
         timers = self._timers
@@ -102,7 +109,7 @@ class JobServer:
     def handle_timer(self, now: int) -> None:
         while (due := self.get_timer()) is not None and due <= now:
             block = self._open[heapq.heappop(self._timers)[1]]
-            self._step(block, BlockEvent.DUE, self._header, memoryview(b""), now)
+            self._step(block, BlockEvent.DUE, self._time, now)
 
     def reset(self, because: int) -> None:
         """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once.
@@ -124,59 +131,57 @@ class JobServer:
         found = self._blocks[number % len(self._blocks)]
         if found is not None and found.number == number:
             return found
-        fresh = self._empty(number)
+        fresh: Block = self._empty(number)
         if number < 0 or (found is not None and found.number > number):
             fresh.state = BlockState.GONE
         return fresh
 
     def _empty(self, number: int) -> Block:
-        return Block(number, len(self._job.members), saturating=self._job.arithmetic.dtype == "int32sat")
+        return Block(number, len(self._job.members), saturating=self._saturating)
 
-    def _state_of(self, number: int) -> BlockState:
-        return self._find(number).state
-
-    def _classify(self, block: Block, number: int, header: AggregationHeader) -> BlockEvent:
-        state, bitmap, asks = block.state, header.bitmap0, bool(header.flags & DatagramFlag.RESEND)
-        whole = bitmap == self._everybody
-        if header.kind == DatagramKind.RESULT:
+    def _classify(self, block: Block, number: int, a: Arrival) -> BlockEvent:
+        state, asks, whole = block.state, a.flags & _RESEND != 0, a.bitmap == self._everybody
+        if a.kind == _RESULT:
             return BlockEvent.COPY
-        if header.kind == DatagramKind.REMINDER_EMPTY:
-            return BlockEvent.REFUSED if bitmap else BlockEvent.NOTHING_THERE
-        if state is BlockState.UNKNOWN:
-            before = number - self._job.window
-            if self._strict and before >= 0 and self._state_of(before) is not BlockState.DONE:
+        if a.kind == _EMPTY:
+            return BlockEvent.REFUSED if a.bitmap else BlockEvent.NOTHING_THERE
+        if state is _UNKNOWN:
+            before = number - self._window
+            if self._strict and before >= 0 and self._find(before).state is not _DONE:
                 return BlockEvent.OVERRUN
             return BlockEvent.WHOLE if whole else BlockEvent.NEW
-        if state is BlockState.OPEN:
-            if header.nelem != block.size or header.tensor != block.tensor:
+        if state is _OPEN:
+            if a.count != block.size or a.tensor != block.tensor:
                 return BlockEvent.MISMATCH
             if whole:
                 block.answers = max(0, block.answers - asks)
                 return BlockEvent.WHOLE
-            if bitmap & block.bitmap:
+            if a.bitmap & block.bitmap:
                 return BlockEvent.OVERLAP
-            return BlockEvent.COMPLETING if bitmap | block.bitmap == self._everybody else BlockEvent.NEW
-        if state is BlockState.LOST and whole:
+            return BlockEvent.COMPLETING if a.bitmap | block.bitmap == self._everybody else BlockEvent.NEW
+        if state is _LOST and whole:
             return BlockEvent.WHOLE
         if whole and asks and block.answers:
             block.answers -= 1
             return BlockEvent.STRAY  # several workers were asked for it, and had it
         return BlockEvent.ASKED if asks or whole else BlockEvent.STRAY
 
-    def _step(self, block: Block, event: BlockEvent, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def _step(self, block: Block, event: BlockEvent, a: Arrival, now: int) -> None:
         before = block.state
-        block.state, action = BLOCK_TABLE[before, event]
+        step = before.number * _CAUSES + event.number
+        block.state = _STATES[self._after[step]]
         if self._trace:
-            rank = _only_rank(header.bitmap0)
             names = words(before, event, block.state)
-            self.events.append(SlotChanged(self._job.job, header.slot, 0, block.number, rank, *names))
-        if action in _PLAIN_DROPS:
-            self._ignore(block, header, action)
+            self.events.append(SlotChanged(self._job.job, a.slot, 0, block.number, _only_rank(a.bitmap), *names))
+        action = self._actions[step]
+        handler = self._handlers[action]
+        if handler is None:
+            self._ignore(block, a, _ACTIONS[action], "ignored")
         else:
-            self._handlers[action](block, header, payload, now)
+            handler(block, a, now)
 
-    def handlers(self) -> dict[BlockAction, Callable[[Block, AggregationHeader, memoryview, int], None]]:
-        """What is done for each action of the table but plain drops: (block, header and payload of the packet, now)."""
+    def handlers(self) -> dict[BlockAction, Callable[[Block, Arrival, int], None]]:
+        """What is done for each action of the table but plain drops: (block, packet, now)."""
         return {
             BlockAction.STORE: self.store,
             BlockAction.ADD: self.add,
@@ -193,42 +198,42 @@ class JobServer:
             BlockAction.DROP_OVERLAP: self.drop_overlap,
         }
 
-    def store(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._hold(block, header.slot)
-        block.replace(header, payload)
+    def store(self, block: Block, a: Arrival, now: int) -> None:
+        self._hold(block, a.slot)
+        block.replace(a)
         if self._asks:
             self._arm(block, now + self._job.rto_ns)
 
-    def add(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        block.add(header, payload)
+    def add(self, block: Block, a: Arrival, now: int) -> None:
+        block.add(a)
 
-    def add_and_send(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        block.add(header, payload)
+    def add_and_send(self, block: Block, a: Arrival, now: int) -> None:
+        block.add(a)
         self._complete(block, now)
 
-    def replace_and_send(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._hold(block, header.slot)
-        block.replace(header, payload)
+    def replace_and_send(self, block: Block, a: Arrival, now: int) -> None:
+        self._hold(block, a.slot)
+        block.replace(a)
         self._complete(block, now)
 
-    def keep(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._hold(block, header.slot)
-        block.replace(header, payload)
+    def keep(self, block: Block, a: Arrival, now: int) -> None:
+        self._hold(block, a.slot)
+        block.replace(a)
         block.collided = False  # who has the result already does not move
         self.counts["copies"] += 1
         self._seal(block, now)
 
-    def replay(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        if header.bitmap0 == self._everybody:
+    def replay(self, block: Block, a: Arrival, now: int) -> None:
+        if a.bitmap == self._everybody:
             self.events.append(BlockReplayed(self._job.job, -1, block.number, block.slot))
             self.counts["replays"] += self._send_to_all(block)
             return
-        for rank in _ranks(header.bitmap0):
+        for rank in _ranks(a.bitmap):
             self.events.append(BlockReplayed(self._job.job, rank, block.number, block.slot))
             self.counts["replays"] += 1
             self._send(rank, block)
 
-    def remind(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def remind(self, block: Block, a: Arrival, now: int) -> None:
         """First the switch is asked, and the workers with the second time, or where no switch holds anything."""
         reminds = self._job.remind and self._job.multicast
         if block.reminders or not reminds:
@@ -236,11 +241,11 @@ class JobServer:
         if reminds:
             block.awaits_switch = True
             self.counts["reminders"] += 1
-            self.departures.append(Departure(None, self._about(block, DatagramKind.REMINDER)))
+            self.departures.append(self._about(block, _REMINDER))
         block.reminders += 1
         self._arm(block, now + (self._job.rto_ns << min(block.reminders, _MOST_DOUBLINGS)))
 
-    def ask_missing(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def ask_missing(self, block: Block, a: Arrival, now: int) -> None:
         """The first of several switches that answers a reminder speaks for all."""
         if block.awaits_switch:
             self._ask_missing(block)
@@ -251,32 +256,32 @@ class JobServer:
         block.answers = len(missing)
         for rank in missing:
             self.counts["nacks"] += 1
-            self.departures.append(Departure(rank, self._about(block, DatagramKind.NACK)))
+            self._give(rank, self._about(block, _NACK))
 
-    def give_up(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def give_up(self, block: Block, a: Arrival, now: int) -> None:
         self._open.pop(block.number, None)
-        self._tell_lost(block, block.bitmap, _only_rank(header.bitmap0))
+        self._tell_lost(block, block.bitmap, _only_rank(a.bitmap))
 
-    def tell_lost(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._tell_lost(block, header.bitmap0, -1)
+    def tell_lost(self, block: Block, a: Arrival, now: int) -> None:
+        self._tell_lost(block, a.bitmap, -1)
 
-    def tell_gone(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def tell_gone(self, block: Block, a: Arrival, now: int) -> None:
         """Who still waits for it fails and says so; who does not knows it for a late copy."""
-        self._refuse(block, header.bitmap0)
+        self._refuse(block, a.bitmap)
 
-    def pass_over(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
+    def pass_over(self, block: Block, a: Arrival, now: int) -> None:
         pass
 
-    def drop_overlap(self, block: Block, header: AggregationHeader, payload: memoryview, now: int) -> None:
-        self._ignore(block, header, BlockAction.DROP_OVERLAP, "overlaps")
+    def drop_overlap(self, block: Block, a: Arrival, now: int) -> None:
+        self._ignore(block, a, BlockAction.DROP_OVERLAP, "overlaps")
 
-    def _ignore(self, block: Block, header: AggregationHeader, action: BlockAction, counter: str = "ignored") -> None:
+    def _ignore(self, block: Block, a: Arrival, action: BlockAction, counter: str) -> None:
         self.counts[counter] += 1
         ignored = (
             self._job.job,
-            _only_rank(header.bitmap0),
+            _only_rank(a.bitmap),
             block.number,
-            header.slot,
+            a.slot,
             DROP_REASONS[action],
         )
         self.events.append(ContributionIgnored(*ignored))
@@ -290,9 +295,10 @@ class JobServer:
         if former is not None and former is not block:
             self._open.pop(former.number, None)
         self._blocks[at] = block
-        if slot != self._slots[entry := block.number % self._job.window]:
+        entry = block.number % self._window
+        if slot != self._slots.slot_of(entry):
             self._slots.move(entry, slot)  # it moved before we were there to know
-        if block.state is BlockState.OPEN:
+        if block.state is _OPEN:
             self._open[block.number] = block
 
     def _complete(self, block: Block, now: int) -> None:
@@ -307,41 +313,40 @@ class JobServer:
 
     def _seal(self, block: Block, now: int) -> None:
         """The sum is there, and what is told with it from now on."""
-        entry = block.number % self._job.window
+        entry = block.number % self._window
         self._open.pop(block.number, None)
-        flags = DatagramFlag.ECN * block.marked | DatagramFlag.OVERFLOW * block.overflow
-        new = self._slots[entry]
-        if block.collided and (proposed := self._slots.propose(entry)) != new:
-            self._slots.move(entry, proposed)
-            self.counts["moved"] += 1
-            new, flags = proposed, flags | DatagramFlag.COLLISION
-        payload = block.take_payload()
-        block.result = self._about(block, DatagramKind.RESULT)._replace(
-            nelem=len(payload) // 4, flags=int(flags), exponent0=block.exponents[0], exponent1=block.exponents[1],
-            new_slot=new,
-        )  # fmt: skip
-        for other in self._open.values() if self._asks else ():
+        flags = (_ECN if block.marked else 0) | (_OVERFLOW if block.overflow else 0)
+        new = self._slots.slot_of(entry)
+        if block.collided:
+            proposed = self._slots.propose(entry)
+            if proposed != new:
+                self._slots.move(entry, proposed)
+                self.counts["moved"] += 1
+                new, flags = proposed, flags | _COLLISION
+        block.seal(self._result_of(block, flags, new))
+        if not self._asks:
+            return
+        for other in self._open.values():
             if other.number < block.number:
                 other.later += 1
                 if other.later == _LATER and not other.reminders:
                     self._arm(other, now)
 
-    def _about(self, block: Block, kind: DatagramKind) -> AggregationHeader:
-        return self._header._replace(
-            kind=kind, sequence=(block.number + 1) % SEQUENCES, slot=block.slot, tensor=block.tensor,
-            priority=block.priority,
-        )  # fmt: skip
-
-    def _send_to_all(self, block: Block) -> int:
-        """How many frames that are."""
-        goals = (None,) if self._job.multicast else range(len(self._job.members))
-        for goal in goals:
-            self._send(goal, block)
-        return len(goals)
-
-    def _send(self, rank: int | None, block: Block) -> None:
-        assert block.result is not None, "the block is done"
-        self.departures.append(Departure(rank, block.result, block.payload))
+    def _kind_of(self, a: Arrival) -> str:
+        """For the statistics."""
+        if a.kind == _RESULT:
+            return "copy"
+        if a.kind == _EMPTY:
+            return "reminder_empty"
+        if a.flags & _EVICTED:
+            return "evicted"
+        if a.flags & _COLLISION:
+            return "collided"
+        if a.flags & _RESEND:
+            return "resend"
+        if a.bitmap == self._everybody:
+            return "whole"
+        return "data" if a.bitmap & (a.bitmap - 1) == 0 else "partial"
 
     def _tell_lost(self, block: Block, bitmap: int, missing: int) -> None:
         self.events.append(BlockLost(self._job.job, block.number, tuple(_ranks(bitmap)), missing))
@@ -349,7 +354,7 @@ class JobServer:
 
     def _refuse(self, block: Block, bitmap: int) -> None:
         for rank in _ranks(bitmap):
-            self.departures.append(Departure(rank, self._about(block, DatagramKind.REMINDER_EMPTY)))
+            self._give(rank, self._about(block, _EMPTY))
 
     def _arm(self, block: Block, deadline: int) -> None:
         block.deadline = deadline
@@ -360,10 +365,6 @@ class JobServer:
         return block is not None and block.deadline == deadline
 
 
-_PLAIN_DROPS = DROP_REASONS.keys() - {BlockAction.DROP_OVERLAP}
-_SUMMANDS = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS))
-
-
 def _ranks(bitmap: int) -> list[int]:
     return [rank for rank in range(bitmap.bit_length()) if bitmap >> rank & 1]
 
@@ -371,24 +372,3 @@ def _ranks(bitmap: int) -> list[int]:
 def _only_rank(bitmap: int) -> int:
     """The rank of a bitmap of one worker; -1 for several."""
     return bitmap.bit_length() - 1 if bitmap & (bitmap - 1) == 0 else -1
-
-
-def _kind_of(header: AggregationHeader, everybody: int) -> str:
-    """For the statistics."""
-    if header.kind == DatagramKind.RESULT:
-        return "copy"
-    if header.kind == DatagramKind.REMINDER_EMPTY:
-        return "reminder_empty"
-    for flag, name in _FLAG_NAMES:
-        if header.flags & flag:
-            return name
-    if header.bitmap0 == everybody:
-        return "whole"
-    return "data" if _only_rank(header.bitmap0) >= 0 else "partial"
-
-
-_FLAG_NAMES: Iterable[tuple[DatagramFlag, str]] = (
-    (DatagramFlag.EVICTED, "evicted"),
-    (DatagramFlag.COLLISION, "collided"),
-    (DatagramFlag.RESEND, "resend"),
-)

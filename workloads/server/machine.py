@@ -5,83 +5,105 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import Any
 
+import cython
+
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
 from workloads.events import FrameRejected
 from workloads.machine import Buffer, Event
+from workloads.quick import Quick
 from workloads.server.checks import problems_in_server
 from workloads.server.config import ServerConfig
-from workloads.server.job import Departure, JobServer
-from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    SEQUENCES,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    decode_datagram,
-    encode_datagram,
-)
-from workloads.wire.ecn import is_ce
-from workloads.wire.inspected import nearest_packet
+from workloads.server.job import JobServer
+from workloads.wire.aggregation import SEQUENCES, DatagramError, DatagramKind, decode_datagram
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
+    from workloads.wire.inspected import address_of, is_sound, nearest_packet
 
 __all__ = ["ParameterServer", "create_server"]
 
-_FOR_US = frozenset((DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT, DatagramKind.REMINDER_EMPTY))
+_FOR_US = sum(
+    1 << kind for kind in (DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT, DatagramKind.REMINDER_EMPTY)
+)
+_SEQUENCES = SEQUENCES
 
 
-class ParameterServer:
+class ParameterServer(Quick):
     """Raises ScenarioError for a configuration that cannot be served."""
 
     def __init__(self, config: ServerConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_server(config), owner=f"server {config.name}")
-        envelope = self._envelope = config.envelope
+        Quick.__init__(self, deque(), deque())
+        self._address = int.from_bytes(config.envelope.src_ip, "big")
         self._jobs = {
-            job.job: JobServer(job, envelope.src_ip, asks_again=config.lives > 0, trace=config.trace)
-            for job in config.jobs
-        }
-        self._to_members = {
-            job.job: [replace(envelope, dst_mac=member.mac, dst_ip=member.ip) for member in job.members]
+            job.job: JobServer(job, config.envelope, asks_again=config.lives > 0, trace=config.trace)
             for job in config.jobs
         }
         self._start_ns, self._resets = start_ns, deque(config.resets)
-        self._departures: deque[Departure] = deque()
-        self._events: deque[Event] = deque()
+        self._found = Arrival()
+
+    @property
+    def quick(self) -> Quick:
+        """Itself."""
+        return self
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        try:
-            found = decode_datagram(frame)
-        except DatagramError as error:
-            self._events.append(FrameRejected(error.reason, str(error)))
+        self.take(port, bytes(frame), now)
+
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        if not is_sound(frame):
+            try:
+                decode_datagram(frame)  # which says why
+            except DatagramError as error:
+                self.events.append(FrameRejected(error.reason, str(error)))
             return
-        if found is None or found.dst_ip != self._envelope.src_ip:
+        if address_of(frame, True) != self._address:
             return
-        header = found.header
-        job = self._jobs.get(header.job)
-        if job is None or header.kind not in _FOR_US or not job.fits(header):
+        found = self._found
+        found.read(frame)
+        job = self._jobs.get(found.job)
+        if job is None or not _FOR_US >> found.kind & 1 or not job.fits(found):
             if job is not None:
                 job.counts["rejected"] += 1
-            self._events.append(FrameRejected("unexpected", f"kind {header.kind} of job {header.job}"))
+            self.events.append(FrameRejected("unexpected", f"kind {found.kind} of job {found.job}"))
             return
         job.counts["bytes"] += len(frame)
-        marked = is_ce(frame) or bool(header.flags & DatagramFlag.ECN)
-        near = (header.sequence - 1) % SEQUENCES if job.newest is None else job.newest
-        job.receive(nearest_packet(header.sequence, near), header, found.payload, marked=marked, now=now)
+        near = (found.sequence - 1) % _SEQUENCES if job.newest < 0 else job.newest
+        job.receive(nearest_packet(found.sequence, near), found, now)
         self._collect(job)
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while self._departures:
-            rank, header, payload = self._departures.popleft()
-            envelope = self._envelope if rank is None else self._to_members[header.job][rank]
-            yield 0, encode_datagram(envelope, AGGREGATION_PORT, header, payload)
+        while (frame := self.give(now)) is not None:
+            yield 0, frame
+
+    def give(self, now: int) -> bytes | None:
+        if not self.outbox:
+            return None
+        outbox: deque[Any] = self.outbox
+        frame: bytes = outbox.popleft()
+        return frame
 
     def get_timer(self) -> int | None:
-        timers = [due for job in self._jobs.values() if (due := job.get_timer()) is not None]
-        if self._resets:
-            timers.append(self._start_ns + self._resets[0].at_ns)
-        return min(timers, default=None)
+        due = self.due()
+        return None if due == NEVER else due
+
+    def due(self) -> int:
+        due = NEVER
+        for job in self._jobs.values():
+            timer = job.get_timer()
+            if timer is not None and timer < due:
+                due = timer
+        if self._resets and self._start_ns + self._resets[0].at_ns < due:
+            due = self._start_ns + self._resets[0].at_ns
+        return due
 
     def handle_timer(self, now: int) -> None:
+        self.wake(now)
+
+    def wake(self, now: int) -> None:
         while self._resets and self._start_ns + self._resets[0].at_ns <= now:
             because = self._start_ns + self._resets.popleft().because_ns
             for job in self._jobs.values():
@@ -91,14 +113,16 @@ class ParameterServer:
             self._collect(job)
 
     def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
+        events: deque[Event] = self.events
+        return events.popleft() if events else None
 
     def finish(self, now: int) -> None:
-        self._events.extend(job.statistics() for job in self._jobs.values())
+        self.events.extend([job.statistics() for job in self._jobs.values()])
 
     def _collect(self, job: JobServer) -> None:
-        self._departures.extend(job.departures)
-        self._events.extend(job.events)
+        outbox: deque[Any] = self.outbox
+        outbox.extend(job.departures)
+        self.events.extend(job.events)
         job.departures.clear()
         job.events.clear()
 

@@ -20,6 +20,9 @@ __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockSta
 
 
 class BlockState(Enum):
+    number: int
+    """its place here, from 0: as compiled code knows it"""
+
     UNKNOWN = "nothing came of it in this life of the server"
     OPEN = "some workers are inside its sum"
     DONE = "the sum is complete, and kept for those that have not got it"
@@ -29,6 +32,9 @@ class BlockState(Enum):
 
 class BlockEvent(Enum):
     """What a packet, or the time, is to its block."""
+
+    number: int
+    """as of BlockState"""
 
     NEW = "workers that are not inside yet; others are still missing"
     COMPLETING = "workers that are not inside yet, the last ones missing"
@@ -67,6 +73,10 @@ class BlockAction(Enum):
     UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
+for _number, _state in enumerate(BlockState):
+    _state.number = _number
+for _number, _event in enumerate(BlockEvent):
+    _event.number = _number
 _S, _E, _A = BlockState, BlockEvent, BlockAction
 _STEPS: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
     (_S.UNKNOWN, _E.NEW): (_S.OPEN, _A.STORE),

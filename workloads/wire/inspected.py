@@ -23,12 +23,12 @@ from workloads.wire.aggregation import (
 )
 
 if not cython.compiled:
-    from workloads.kernels import get8, get16, get32, put16, words_sum
+    from workloads.kernels import copy_bytes, finished, get8, get16, get32, new_draft, put16, words_sum
 
-__all__ = ["AT_PAYLOAD", "address_of", "as_signed", "is_sound", "nearest_packet", "seal"]
+__all__ = ["AT_PAYLOAD", "address_of", "addressed", "as_signed", "is_sound", "nearest_packet", "seal"]
 
 _HEADER_AT = 42
-_UDP_AT, _IP_AT = 34, 14
+_UDP_AT, _IP_AT, _TARGET_AT = 34, 14, 30
 
 
 def _at(name: str) -> int:
@@ -93,9 +93,20 @@ def seal(draft: Any, end: int) -> None:
     put16(draft, 40, total)
 
 
+def addressed(frame: bytes, mac: bytes, ip: bytes) -> bytes:
+    """A copy for another receiver."""
+    size = len(frame)
+    draft = new_draft(size)
+    copy_bytes(draft, 0, frame, 0, size)
+    copy_bytes(draft, 0, mac, 0, 6)
+    copy_bytes(draft, _TARGET_AT, ip, 0, 4)
+    seal(draft, size)
+    return finished(draft)
+
+
 def address_of(frame: Buffer, is_target: bool) -> int:
     """IPv4 address of the target, or of the source."""
-    return get32(frame, 30 if is_target else 26)
+    return get32(frame, _TARGET_AT if is_target else _TARGET_AT - 4)
 
 
 def as_signed(byte: int) -> int:

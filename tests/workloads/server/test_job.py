@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.atp_star import SERVER_IP
-from tests.support.server_bench import COLLISION, EVICTED, RESEND, ServerBench, elements
+from tests.support.server_bench import COLLISION, EVICTED, RESEND, Departure, ServerBench, elements
 from workloads.datagrams.blocks import BlockLost, BlockReplayed, SlotChanged
-from workloads.server.job import Departure, JobServer
+from workloads.server.job import JobServer
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 
 EMPTY = DatagramKind.REMINDER_EMPTY
@@ -103,7 +103,7 @@ def test_blocks_that_are_complete_in_order_hurry_none_behind_them():
 def test_without_a_switch_workers_are_asked_and_answered_one_by_one():
     bench = ServerBench("esa", workers=2)
     config = replace(bench.job, multicast=False)
-    bench.server = JobServer(config, SERVER_IP)
+    bench.server = JobServer(config, bench.envelope)
     bench.send([0], 0)
     assert kinds(bench.wait()) == [(1, DatagramKind.NACK)]
     assert kinds(bench.send([1], 0, RESEND)) == [(0, DatagramKind.RESULT), (1, DatagramKind.RESULT)]
@@ -155,7 +155,7 @@ def test_a_part_of_another_tensor_is_thrown_away():
 def test_a_copy_brings_no_marks_and_moves_nobody():
     bench = ServerBench("esa")
     header = bench.server._header._replace(sequence=1, nelem=2, flags=int(COLLISION))
-    bench.server.receive(0, header, memoryview(bytes(8)), marked=True, now=1)
+    bench.receive(0, header, bytes(8), tos=3)
     (sent,) = bench.send([1], 0, RESEND)
     assert (sent.header.flags, sent.header.new_slot) == (0, 0)
 
@@ -197,9 +197,9 @@ def test_all_that_is_due_is_asked_for_at_once():
     ],
 )  # fmt: skip
 def test_what_may_be_of_the_job(changes: dict[str, int], fits: bool):
-    server = ServerBench().server
-    header = server._header._replace(kind=DatagramKind.DATA, bitmap0=1)
-    assert server.fits(header._replace(**changes)) is fits
+    bench = ServerBench()
+    header = bench.server._header._replace(kind=DatagramKind.DATA, bitmap0=1)._replace(**changes)
+    assert bench.server.fits(bench.arrival(header, bytes(4 * header.nelem))) is fits
 
 
 def test_steps_are_told_with_their_slot_and_worker():
@@ -277,7 +277,7 @@ def test_who_asks_for_what_is_lost_hears_that():
 
 def test_steps_are_told_only_where_they_are_traced():
     bench = ServerBench()
-    bench.server = JobServer(bench.job, SERVER_IP)
+    bench.server = JobServer(bench.job, bench.envelope)
     bench.send([0, 1, 2], 0)
     assert bench.told(SlotChanged) == []
 
