@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from testbed.doctor.programs import package_of
 from tests import watchdog
@@ -23,6 +24,9 @@ from tests.support.native import MARKER, require_native  # noqa: E402
 os.environ["COLUMNS"] = "160"
 """What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
  `tests/testbed/cli/test_screens.py`)."""
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 _ROOT = Path(__file__).resolve().parent.parent
 _UNDECLARED: set[str] = set()
