@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from testbed.doctor.programs import package_of
 from tests import watchdog
@@ -25,7 +25,7 @@ os.environ["COLUMNS"] = "160"
 """What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
  `tests/testbed/cli/test_screens.py`)."""
 
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 _ROOT = Path(__file__).resolve().parent.parent

@@ -21,11 +21,13 @@ from typing import Any
 from workloads.datagrams.packet_window import NOTHING, PacketWindow
 from workloads.datagrams.retransmission import BackoffTimer
 
-__all__ = ["SendWindow"]
+__all__ = ["GAP", "SendWindow"]
 
 _NOTHING = NOTHING
 _NUMBERS = "q"
 """of an array: 64 bits"""
+GAP = "gap"
+"""cause of a packet that leaves again since a later one has its result"""
 
 
 class SendWindow(PacketWindow):
@@ -105,7 +107,8 @@ class SendWindow(PacketWindow):
             self._first_at[index], self._tries[index], self._settled[index] = now, 0, 0
         before: int = self._tries[index]
         self._tries[index] = before + 1
-        self._wait(packet, now + self._timer.wait())
+        wait: int = self._timer.wait_for_copy() if self.cause == GAP else self._timer.wait()
+        self._wait(packet, now + wait)
         return before
 
     def is_outstanding(self, packet: int) -> bool:
@@ -146,7 +149,7 @@ class SendWindow(PacketWindow):
         top, oldest = self._tops[way], self.base + (packet - self.base) % ways
         missing = top + ways if top + ways > oldest else oldest
         while missing < packet:
-            self.ask_again(missing, "gap")
+            self.ask_again(missing, GAP)
             missing += ways
         if packet > top:
             self._tops[way] = packet

@@ -15,6 +15,8 @@ cdef class BackoffTimer:
     cdef object _draw
 
     cpdef long long wait(self)
+    cpdef long long wait_for_copy(self)
     cpdef bint expired(self, long long now)
     cpdef measure(self, long long took_ns)
+    cdef long long _drawn(self, long long longest)
     cdef long long _longest(self)

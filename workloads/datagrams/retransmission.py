@@ -83,7 +83,14 @@ class BackoffTimer:
 
     def wait(self) -> int:
         """For any packet that leaves now."""
-        longest = self._longest()
+        return self._drawn(self._longest())
+
+    def wait_for_copy(self) -> int:
+        """For a packet that leaves again because a later one has its result: all workers sent theirs, so that the
+        answer takes no longer than the least wait, whatever round trips with the wait for other workers take."""
+        return self._drawn(self._rto_ns << self._backoff)
+
+    def _drawn(self, longest: int) -> int:
         return longest if self._backoff < _MOST_BACKOFF else self._draw.shorten(longest)
 
     def _longest(self) -> int:

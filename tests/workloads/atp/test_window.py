@@ -120,6 +120,16 @@ def test_the_wait_is_four_round_trips_at_least() -> None:
     assert window.get_timer() == 700 + 2800
 
 
+def test_what_a_later_result_shows_as_lost_waits_for_no_other_worker() -> None:
+    window = started(2)
+    take_all(window, 0)
+    settle(window, [0], 2000)
+    assert take_all(window, 2000) == [(2, "")]
+    settle(window, [2], 2100)
+    assert take_all(window, 2100) == [(1, "gap")]
+    assert window.get_timer() == 2100 + 1000, "not four round trips of 2000 and more"
+
+
 def test_marks_halve_the_window_once_per_window_and_rounds_without_add_one() -> None:
     window = started(8, 200)
     sizes = []
