@@ -25,6 +25,8 @@ _BY_LIST = {"run", "Popen", "check_output", "check_call", "call", "run_tool", "r
 """functions that take a command as a list"""
 _BY_NAME = {"which", "_which", "_first_line", "_ssh", "_command", "_daemon", "cmd", "system", "popen", "pexec"}
 """functions whose first argument is a program, or a line for a shell"""
+_CALLED = re.compile(rf"\b(?:{'|'.join(sorted(_BY_LIST | _BY_NAME))})\(")
+"""in each text that starts a program"""
 _NONE = {"/nowhere/rdma", "no-such-qemu-anywhere", "there-is-no-such-program"}
 """what tests start to see how that fails"""
 
@@ -48,10 +50,11 @@ def _commands(tree: ast.AST) -> Iterator[tuple[int, ast.expr]]:
         if not isinstance(scope, ast.FunctionDef | ast.Module):
             continue
         local: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(scope):
+        nodes = list(ast.walk(scope))
+        for node in nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 local.setdefault(node.targets[0].id, []).append(node.value)
-        for node in ast.walk(scope) if isinstance(scope, ast.FunctionDef) else scope.body:
+        for node in nodes if isinstance(scope, ast.FunctionDef) else scope.body:
             call = node.value if isinstance(node, ast.Expr) else node
             if not isinstance(call, ast.Call) or not call.args:
                 continue
@@ -68,7 +71,7 @@ def _commands(tree: ast.AST) -> Iterator[tuple[int, ast.expr]]:
 def _started_in(text: str) -> dict[str, int]:
     """Program -> line."""
     found: dict[str, int] = {}
-    for line, command in _commands(ast.parse(text)):
+    for line, command in _commands(ast.parse(text)) if _CALLED.search(text) else ():
         word = _first_word(command)
         if word is not None and re.fullmatch(r"/?[a-z][\w./+-]*", word):
             found.setdefault(word, line)
