@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,10 @@ pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
 from tests.support.native import MARKER, require_native  # noqa: E402
+
+# Where the environment forbids bytecode, each process that a test starts would compile hundreds of files.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 os.environ["COLUMNS"] = "160"
 """What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
