@@ -1,7 +1,7 @@
 """Hunts for planted bugs that begin with the schedule that failed the last time.
 
 A schedule depends on the seed and its number alone. If one fails, the hunt fails, there or at an earlier schedule.
-`tests/data/found.json` has the number of the first that failed. If that schedule passes now, the whole hunt runs, and a
+`tests/data/found.json` has the number of one that failed. If that schedule passes now, the whole hunt runs, and a
 warning names the new number. `TB_KEEP_FOUND=1` in the environment writes it to the file (without `-n`).
 """
 
