@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,10 @@ pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
 from tests.support.native import MARKER, require_native  # noqa: E402
+
+# Where the environment forbids bytecode, each process that a test starts would compile hundreds of files.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 os.environ["COLUMNS"] = "160"
 """What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
@@ -45,6 +51,12 @@ def _programs_are_declared() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     watchdog.pytest_configure(config)
     config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and items are no garbage: without this, each full collection looks at a million of them."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

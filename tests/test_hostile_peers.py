@@ -28,7 +28,7 @@ SCENARIOS = {
     "spine-leaf": (SMALL, "job.message_packets=8"),
     "accelerator": (SMALL, "job.message_packets=8"),
     "congested": (),
-    "hierarchical": (),
+    "hierarchical": ("job.size=60kB", "job.message_packets=8"),
     "switchml": (SMALL,),
     "switchml-uc": (SMALL,),
     "switchml-two-jobs": (),

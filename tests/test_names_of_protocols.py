@@ -4,6 +4,7 @@ all others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -35,6 +36,11 @@ OTHER_THINGS = {
 NAMES = {*protocol_names(), *program_kinds()}
 LOOK_UPS = {"get", "pop", "startswith", "endswith", "index", "count", "protocol_of", "traits_of"}
 """functions that a name must not be given to"""
+
+
+_QUOTED = "|".join(map(re.escape, sorted(NAMES)))
+COMPARES = re.compile(rf"""["'](?:{_QUOTED})["']|dict\(|isinstance|issubclass|match """)
+"""in each text that compares a name or asks for a class"""
 
 
 @cache
@@ -72,6 +78,8 @@ def constants_of(tree: ast.Module) -> frozenset[str]:
 def compared(text: str) -> Iterator[tuple[int, str]]:
     """(line, name that the statement gives) of all that compare a name, keep a table by names or look one up in it, or
     ask for a class of a protocol."""
+    if not COMPARES.search(text):
+        return
     tree = ast.parse(text)
     constants = constants_of(tree)
     for statement in tree.body:
@@ -117,11 +125,14 @@ def elsewhere() -> Iterator[tuple[str, Path]]:
                 yield name, path
 
 
-def all_compared() -> Iterator[tuple[str, str]]:
+@cache
+def all_compared() -> list[tuple[str, str]]:
     """(file and line, file and table)"""
-    for name, path in elsewhere():
-        for line, table in compared(path.read_text(encoding="utf-8")):
-            yield f"{name}:{line}", f"{name}:{table}"
+    return [
+        (f"{name}:{line}", f"{name}:{table}")
+        for name, path in elsewhere()
+        for line, table in compared(path.read_text(encoding="utf-8"))
+    ]
 
 
 def test_nobody_else_compares_names() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from switch_nodes.config import LeafLinks, SwitchConfig
@@ -36,6 +36,8 @@ ELEMENT_BYTES = 4
 _DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
+_newest: deque[tuple[Topology, dict[tuple[str, int], Link]]] = deque(maxlen=2)
+"""topologies and their exits"""
 
 
 def flow_paths(
@@ -282,6 +284,11 @@ def _senders(plan: Plan) -> Iterator[tuple[int, int, HostConfig, Envelope]]:
 
 
 def _exits(topology: Topology) -> dict[tuple[str, int], Link]:
-    """By node and port."""
+    """By node and port. A plan is asked for hundreds of paths, all through one topology."""
+    for known, exits in _newest:
+        if known is topology:
+            return exits
     found = {(link.a, link.a_port): link for link in topology.links}
-    return found | {(link.b, link.b_port): link for link in topology.links}
+    found |= {(link.b, link.b_port): link for link in topology.links}
+    _newest.append((topology, found))
+    return found

@@ -7,11 +7,13 @@ nesting, and the plain scalars that YAML 1.1 reads differently from what most pe
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
 from yaml.events import AliasEvent, ScalarEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -27,6 +29,8 @@ _MAX_DEPTH = 16
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,24}\Z", re.ASCII)
 _FLOAT = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_READ_ALIKE = re.compile("(?!.*[|>][-+0-9]*#)[\n -~\u00a0-\u2027\u2030-\ud7ff]*", re.DOTALL)
+"""Texts whose data and lines are the same in libyaml, if it accepts them. It takes `|#` for a block."""
 _SURPRISES = (
     (re.compile(r"(?i:yes|no|on|off)\Z"), "YAML 1.1 reads it as true or false", "write true or false, or quote it"),
     (
@@ -73,13 +77,22 @@ class _Refused(Exception):
         self.problem, self.line, self.more = problem, line, more
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes only; constructing values is ours."""
+class _Composer(Composer):
+    """Composes nodes only; constructing values is ours, and asks for no tags."""
 
     depth = 0
 
+    def descend_resolver(self, parent: Node | None, index: Any) -> None:
+        pass
+
+    def ascend_resolver(self) -> None:
+        pass
+
+    def resolve(self, *asked: object) -> str:
+        return ""
+
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[attr-defined]
         line = event.start_mark.line + 1
         if isinstance(event, AliasEvent):
             raise _Refused("aliases are not allowed", line, found=f"*{event.anchor}", hint="write the value out")
@@ -104,6 +117,23 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+class _Loader(_Composer, yaml.SafeLoader):
+    """The reference. Its errors are the ones that users read."""
+
+    def __init__(self, text: str) -> None:
+        yaml.SafeLoader.__init__(self, text)
+
+
+if yaml.__with_libyaml__:
+
+    class _QuickLoader(_Composer, yaml.CSafeLoader):
+        """libyaml finds the events."""
+
+        def __init__(self, text: str) -> None:
+            yaml.CSafeLoader.__init__(self, text)
+            self.anchors: dict[str, Node] = {}
+
+
 def parse_yaml(text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
     """(data, where each key path was written). Raises ScenarioError at the first thing that is not allowed."""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -112,12 +142,14 @@ def parse_yaml(text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
             raise ScenarioError(
                 "tabs are not allowed", file=file, line=number, found=f"a tab in column {column}", allowed="spaces"
             )
-    places: dict[KeyPath, Place] = {}
-    loader = None
+    if yaml.__with_libyaml__ and _READ_ALIKE.fullmatch(text):
+        # What is refused is read again: libyaml names errors in other words. So is an empty document: other line.
+        with contextlib.suppress(_Refused, yaml.YAMLError):
+            data, places = _loaded(_QuickLoader, text, file)
+            if data is not None:
+                return data, places
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        data = None if node is None else _construct(node, (), file, places)
+        return _loaded(_Loader, text, file)
     except _Refused as error:
         raise ScenarioError(error.problem, file=file, line=error.line, **error.more) from None
     except yaml.MarkedYAMLError as error:
@@ -126,10 +158,16 @@ def parse_yaml(text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
         line_number = text.count("\n", 0, error.position) + 1
         found = f"character {int(error.character):#06x}" if isinstance(error.character, int) else None
         raise ScenarioError("a character that YAML does not allow", file=file, line=line_number, found=found) from None
+
+
+def _loaded(kind: type[_Loader | _QuickLoader], text: str, file: str) -> tuple[Any, dict[KeyPath, Place]]:
+    places: dict[KeyPath, Place] = {}
+    loader = kind(text)
+    try:
+        node = loader.get_single_node()
+        return None if node is None else _construct(node, (), file, places), places
     finally:
-        if loader is not None:
-            loader.dispose()
-    return data, places
+        loader.dispose()
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> dict[str, Any]:
@@ -172,7 +210,7 @@ def _construct(node: Node, path: KeyPath, file: str, places: dict[KeyPath, Place
 def _scalar(node: ScalarNode) -> str | int | float | bool | None:
     text = node.value
     assert isinstance(text, str)
-    if node.style is not None:
+    if node.style:
         return text
     if text in ("true", "false"):
         return text == "true"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,12 +38,19 @@ def python_files(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
 
+@cache
+def imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Of a file, also the ones inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported_modules(path: Path) -> Iterator[str]:
     """Every imported module of a file, also the ones inside functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             yield node.module or ""
 

@@ -6,9 +6,8 @@ import pytest
 
 from testbed.hunt.aggregator_rules import AGGREGATOR_RULES
 from testbed.hunt.judge import CRASH
-from testbed.hunt.runner import Prey, run_hunt
+from testbed.hunt.runner import Prey
 from testbed.hunt.slot_rules import SLOT_RULES
-from testbed.hunt.state import Store
 from tests.support.datagram_planted import (
     DATAGRAM_BROKEN,
     DATAGRAM_FURTHER,
@@ -16,6 +15,7 @@ from tests.support.datagram_planted import (
     DATAGRAM_PLANTED,
     DATAGRAM_UNTIMED,
 )
+from tests.support.hunted import found_bug
 from tests.support.switchml_mutants import MUTANTS
 
 SEED, SCHEDULES = 1, 2000
@@ -114,6 +114,6 @@ def test_every_broken_switch_and_server_is_hunted_or_says_why_not(program):
 )
 def test_a_planted_bug_is_found(program, name):
     prey = Prey(SEED, SCHEDULES, program=program, kind=program)
-    found = run_hunt(prey, 1, Store(), machines=ALL[program][name])
+    found = found_bug(name, prey, ALL[program][name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure

@@ -20,9 +20,10 @@ from testbed.hunt.plans import with_timers
 from testbed.hunt.recipes import RECIPES
 from testbed.hunt.survival import may_fail, unsurvivable
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
+from tests.support.drawn import Drawn
 from topologies import Direction
 
-MANY = [draw_schedule(5, number).scenario for number in range(600)]
+MANY = Drawn(600, lambda number: draw_schedule(5, number).scenario)
 
 
 def test_a_schedule_is_a_function_of_seed_and_number_in_any_process():

@@ -14,11 +14,14 @@ from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, window_of
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
+from tests.support.drawn import Drawn
 from topologies import DIRECTIONS
 
 KINDS = [kind for kind, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_datagrams:")]
 """the others have tests of their own: `test_draw_dlcp`, `test_draw_grid`, `test_draw_pairs`, `test_draw_repair`"""
-MANY = {kind: [draw_schedule(5, number, None, kind, kind).scenario for number in range(400)] for kind in KINDS}
+MANY = {
+    kind: Drawn(400, lambda number, kind=kind: draw_schedule(5, number, None, kind, kind).scenario) for kind in KINDS
+}
 EACH = pytest.mark.parametrize("kind", KINDS)
 
 

@@ -9,9 +9,10 @@ from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import excused, may_fail, must_end_ns, unsurvivable
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, parse_scenario
+from tests.support.drawn import Drawn
 
 DLCP = PROTOCOLS["dlcp"]
-MANY = [draw_dlcp_schedule(Random(seed), DLCP, None, "forward", traced=False, seed=1) for seed in range(150)]
+MANY = Drawn(150, lambda seed: draw_dlcp_schedule(Random(seed), DLCP, None, "forward", traced=False, seed=1))
 
 
 def test_every_schedule_is_a_file() -> None:

@@ -12,10 +12,11 @@ from testbed.hunt.draw_faults import _fits
 from testbed.hunt.survival import disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.model import Job, Scenario, Transport
+from tests.support.drawn import Drawn
 from topologies import DIRECTIONS, Direction, LinkShape, rack, spine_leaf
 from topologies.racks import racks_of
 
-MANY = [draw_schedule(5, number, kind=FABRIC).scenario for number in range(500)]
+MANY = Drawn(500, lambda number: draw_schedule(5, number, kind=FABRIC).scenario)
 SHAPE = LinkShape(rate_bps=1_000_000_000, delay_ns=1000)
 OLD = [480, 1364, 1876, 1092, 1552, 3552, 648, 7620, 720, 760, 1848, 1256]
 UPLINK = LinkShape(rate_bps=250_000_000)

@@ -15,12 +15,12 @@ from testbed.hunt.survival_datagrams import copies_of, window_of
 from testbed.hunt.survival_grid import must_end_ns
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
+from tests.support.drawn import Drawn
 from topologies import DIRECTIONS
 
 GRID = "grid"
 
-MANY = [draw_schedule(5, number, None, GRID, GRID).scenario for number in range(130)]
-ROUTINGS = [one.routing for one in MANY if one.routing is not None]
+MANY = Drawn(130, lambda number: draw_schedule(5, number, None, GRID, GRID).scenario)
 
 
 def test_a_schedule_follows_from_seed_and_number_alone():
@@ -44,15 +44,16 @@ def test_networks_jobs_and_memories():
 
 
 def test_planners_and_their_limits():
-    planners = Counter(routing.planner for routing in ROUTINGS)
+    routings = [one.routing for one in MANY if one.routing is not None]
+    planners = Counter(routing.planner for routing in routings)
     assert set(planners) >= {"grid", "grid-lp", "atp", "atp-unmerged", "switchml", "geryon", "shortest", "multipath"}
-    assert {routing.mode for routing in ROUTINGS} == {"aimd", "paced"}
-    assert {routing.pace for routing in ROUTINGS} >= {0.5, 1.0, 1.5}
-    assert {routing.on_collision for routing in ROUTINGS} == {"drop", "to_ps"}
-    assert len({routing.bucket_ns for routing in ROUTINGS}) == 4
-    assert any(0 in dict(routing.capacities).values() for routing in ROUTINGS)
+    assert {routing.mode for routing in routings} == {"aimd", "paced"}
+    assert {routing.pace for routing in routings} >= {0.5, 1.0, 1.5}
+    assert {routing.on_collision for routing in routings} == {"drop", "to_ps"}
+    assert len({routing.bucket_ns for routing in routings}) == 4
+    assert any(0 in dict(routing.capacities).values() for routing in routings)
     assert {one.switch.commodity for one in MANY} == {"soft", "openflow"}
-    assert min(routing.react_ns for routing in ROUTINGS) == 1
+    assert min(routing.react_ns for routing in routings) == 1
     split = [make_plan(one) for one in MANY[:25]]
     assert any(len(shares) > 1 for plan in split for shares in plan.workers[0].orders[0].shares)
 

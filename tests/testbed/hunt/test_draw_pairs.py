@@ -9,21 +9,22 @@ import pytest
 
 from testbed.faults.healing import kind_of
 from testbed.faults.model import Forge
+from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_faults import FORGED_ANSWERS
 from testbed.hunt.draw_pairs import smaller_pairs
 from testbed.hunt.expected import may_fail, unsurvivable
 from testbed.hunt.judge import judge_schedule
 from testbed.hunt.protocols import PROTOCOLS
-from testbed.hunt.runner import Prey
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import travel_ns
 from testbed.plan import make_plan
 from testbed.plan.paths import data_volumes
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
+from tests.support.drawn import Drawn
 
 KINDS = [name for name, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_pairs:")]
 MANY = {
-    kind: [Prey(3, 200, program="forward", kind=kind).schedule(number).scenario for number in range(200)]
+    kind: Drawn(200, lambda number, kind=kind: draw_schedule(3, number, None, "forward", kind).scenario)
     for kind in KINDS
 }
 EACH = pytest.mark.parametrize("kind", KINDS)

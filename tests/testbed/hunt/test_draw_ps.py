@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from testbed.hunt.draw import draw_schedule
+from tests.support.drawn import Drawn
 
-MANY = [draw_schedule(5, number, None, "ps", "ps").scenario for number in range(200)]
+MANY = Drawn(200, lambda number: draw_schedule(5, number, None, "ps", "ps").scenario)
 
 
 def test_both_optimisations_are_drawn_each_with_and_without_the_other():

@@ -6,9 +6,9 @@ import pytest
 
 from testbed.hunt.grid_rules import GRID_RULES
 from testbed.hunt.judge import CRASH
-from testbed.hunt.runner import Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.runner import Prey
 from tests.support.grid_planted import GRID_NOT_HUNTED, GRID_PLANTED
+from tests.support.hunted import found_bug
 from tests.support.selection import some_at_once
 
 GRID = "grid"
@@ -34,6 +34,6 @@ def test_what_was_asked_for_is_planted():
 
 @pytest.mark.parametrize("name", some_at_once(GRID_PLANTED, QUICK))
 def test_a_planted_bug_is_found(name):
-    found = run_hunt(Prey(SEED, SCHEDULES, program=GRID, kind=GRID), 1, Store(), machines=GRID_PLANTED[name])
+    found = found_bug(name, Prey(SEED, SCHEDULES, program=GRID, kind=GRID), GRID_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure

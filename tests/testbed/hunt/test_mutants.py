@@ -10,8 +10,7 @@ from testbed.faults.model import Duplicate, Loss
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.endpoint_rules import ENDPOINT_RULES
 from testbed.hunt.judge import CRASH, Machines, run_and_judge
-from testbed.hunt.runner import Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.runner import Prey
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from tests.support.endpoint_mutants import ENDPOINT_MUTANTS, ENDPOINT_NOT_HUNTED
 from tests.support.fabric_more_mutants import MORE_FABRIC_MUTANTS
@@ -25,6 +24,7 @@ from tests.support.hunt_mutants import (
     ORDER_PLANTED,
     PLANTED,
 )
+from tests.support.hunted import found_bug
 from tests.support.netreduce_more_mutants import MORE_MUTANTS
 from tests.support.netreduce_mutants import MUTANTS
 from tests.support.selection import some_at_once
@@ -75,7 +75,7 @@ def test_every_two_level_bug_is_hunted_or_says_why_not():
 
 @pytest.mark.parametrize("name", some_at_once(FABRIC_PLANTED, late=LATE))
 def test_a_planted_two_level_bug_is_found(name):
-    found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=FABRIC_PLANTED[name])
+    found = found_bug(name, Prey(SEED, SCHEDULES, kind=FABRIC), FABRIC_PLANTED[name])
     assert found.failure is not None
     # A value before its rack is complete finds no headers to leave under.
     assert found.failure.check in CHECKS | ({CRASH} if name == "ValueTakenBeforeTheRack" else set()), found.failure
@@ -97,7 +97,7 @@ def test_every_broken_endpoint_is_hunted_or_says_why_not():
 
 @pytest.mark.parametrize("name", some_at_once(PLANTED, late=FURTHER & PLANTED.keys()))
 def test_a_planted_bug_is_found(name):
-    found = run_hunt(Prey(SEED, FOUND_LATE.get(name, SCHEDULES)), 1, Store(), machines=PLANTED[name])
+    found = found_bug(name, Prey(SEED, FOUND_LATE.get(name, SCHEDULES)), PLANTED[name])
     assert found.failure is not None
     assert found.number is not None
     # Connections that a cleared slot says to have served are in no table.
@@ -118,7 +118,7 @@ def test_there_are_enough_bugs_of_irn():
 
 @pytest.mark.parametrize("name", some_at_once(IRN_PLANTED, QUICK_IRN))
 def test_a_planted_bug_of_irn_is_found(name):
-    found = run_hunt(Prey(SEED, SCHEDULES), 1, Store(), machines=IRN_PLANTED[name])
+    found = found_bug(name, Prey(SEED, SCHEDULES), IRN_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure
 
@@ -169,7 +169,7 @@ LATE_HELD = ("EveryClearBitIsALoss", "MapsReadOneTooHigh", "SelectiveAnswersForg
 @pytest.mark.parametrize("name", some_at_once(HELD_PLANTED, late=LATE_HELD))
 def test_a_planted_bug_of_irn_held_is_found(name):
     prey = Prey(SEED, SCHEDULES, kind=FABRIC, recovery="irn-held")
-    found = run_hunt(prey, 1, Store(), machines=HELD_PLANTED[name])
+    found = found_bug(name, prey, HELD_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure
 
@@ -183,7 +183,7 @@ QUICK_ORDER = ("LaterMessageClosesTheEarlier", "RackTimersAtOnce")
 
 @pytest.mark.parametrize("name", some_at_once(ORDER_PLANTED, QUICK_ORDER))
 def test_a_planted_bug_that_assumes_order_is_found(name):
-    found = run_hunt(Prey(SEED, SCHEDULES, kind=FABRIC), 1, Store(), machines=ORDER_PLANTED[name])
+    found = found_bug(name, Prey(SEED, SCHEDULES, kind=FABRIC), ORDER_PLANTED[name])
     assert found.failure is not None
     # A packet without a header of its own cannot leave.
     assert found.failure.check in CHECKS | ({CRASH} if name == "LeafTakesValuesInOrder" else set()), found.failure

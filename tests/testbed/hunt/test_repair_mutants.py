@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.hunt.runner import Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.runner import Prey
+from tests.support.hunted import found_bug, passes_where_bugs_fail
 from tests.support.repair_mutants import REPAIR_PLANTED
 from tests.support.selection import some_at_once
 
@@ -19,10 +19,10 @@ def test_there_are_ten_and_more():
 
 @pytest.mark.parametrize("name", some_at_once(REPAIR_PLANTED, quick=list(REPAIR_PLANTED)[::2]))
 def test_a_planted_bug_is_found(name):
-    found = run_hunt(Prey(SEED, SCHEDULES, program="repair", kind="repair"), 1, Store(), machines=REPAIR_PLANTED[name])
+    found = found_bug(name, Prey(SEED, SCHEDULES, program="repair", kind="repair"), REPAIR_PLANTED[name])
     assert found.failure is not None
     assert found.failure.check in CHECKS, found.failure
 
 
-def test_ours_survives_as_many_schedules_as_the_quick_ones_need():
-    assert run_hunt(Prey(SEED, 150, program="repair", kind="repair"), 1, Store()).failure is None
+def test_ours_survives_the_schedules_that_find_bugs():
+    assert passes_where_bugs_fail(Prey(SEED, SCHEDULES, program="repair", kind="repair")) > 4

@@ -1,8 +1,17 @@
 import gc
+from collections.abc import Iterator
 
 import pytest
 
 from testbed.kernel.garbage import spared
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_frozen() -> Iterator[None]:
+    """The session is (tests/conftest.py)."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def test_what_there_is_is_passed_over_until_the_end() -> None:
@@ -18,3 +27,11 @@ def test_a_failure_ends_it_too() -> None:
     with pytest.raises(ZeroDivisionError), spared():
         _ = 1 / 0
     assert gc.get_freeze_count() == 0
+
+
+def test_what_was_frozen_before_stays_frozen() -> None:
+    there = [[]]
+    gc.freeze()
+    with spared():
+        pass
+    assert not any(found is there for found in gc.get_objects())

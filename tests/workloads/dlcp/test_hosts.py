@@ -158,7 +158,7 @@ def test_whatever_is_lost_doubled_or_late(
 @pytest.mark.parametrize(("bound", "chance"), [(0.0, 0.3660), (0.01, 0.7358), (0.02, 0.9206), (0.05, 0.9995)])
 def test_completion_without_a_repetition(bound: float, chance: float) -> None:
     """The oracle of `test_flow` with frames, up and down: M = 100, each packet with elements lost with 1 %."""
-    draw, iterations, size = Random(f"machines {bound}"), 40, 5
+    draw, iterations, size = Random(f"machines {bound}"), 20, 5
     hosts = run(
         lambda number, found: int(found.header.kind == DatagramKind.ACK or draw.random() >= 0.01),
         size=size, iterations=iterations, loss_bound=bound, words=200, elements=2, window=100, rto_ns=50_000_000,
