@@ -8,6 +8,7 @@ open to all when it is sticky (`/tmp`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections import deque
@@ -24,6 +25,7 @@ __all__ = [
 _CODE = Path(__file__).resolve().parent
 _MOST_LINKS = 40
 _GROUP, _ALL = 0o020, 0o002
+_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
 _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -71,20 +73,22 @@ def allowed_folders() -> str:
     return f"a folder of user {users}, below such folders, to which nobody else can write"
 
 
-def write_file(path: Path, data: bytes | str) -> None:
+def write_file(path: Path, data: bytes | str, mode: int | None = None) -> None:
     """All of it or nothing, in a folder that is there; a link that has this name is not followed. Of text, characters
-    that cannot be seen are escaped. Raises ScenarioError
-    where somebody else could change the folder on the way or owns a file of this name, OSError with the file's name."""
+    that cannot be seen are escaped. `mode`: of the file, in place of the usual one. Raises ScenarioError where somebody
+    else could change the folder on the way or owns a file of this name, OSError with the file's name."""
     require_trusted(path)
-    found = visible(data).encode() if isinstance(data, str) else data
+    found = _bytes_of(data)
     if not hasattr(os, "geteuid"):
         path.write_bytes(found)
         return
-    scratch, folder = f".{path.name}-{os.urandom(4).hex()}", None
+    scratch, folder = f".ina-{os.urandom(8).hex()}", None  # of a length of its own: a name may have 255 bytes
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         handle = os.open(scratch, _FRESH, 0o644, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
+            if mode is not None:
+                os.fchmod(handle, stat.S_IMODE(mode))
             file.write(found)
         os.replace(scratch, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
@@ -95,6 +99,10 @@ def write_file(path: Path, data: bytes | str) -> None:
     finally:
         if folder is not None:
             os.close(folder)
+
+
+def _bytes_of(data: bytes | str) -> bytes:
+    return visible(data).encode() if isinstance(data, str) else data
 
 
 def open_private(path: Path) -> int:
@@ -118,13 +126,21 @@ def _no_own_file(path: Path, found: str) -> ScenarioError:
 
 
 def write_named(path: Path, data: bytes | str, *, key: str) -> None:
-    """A file that an option of the command line names: `key`. Raises ScenarioError also where it cannot be written."""
+    """A file that an option of the command line names: `key`. A plain file is replaced in one step and keeps its mode;
+    a link, a device and a pipe stay what they are, and the data goes through them. Raises ScenarioError also where it
+    cannot be written."""
+    require_trusted(path, key=key)
     try:
-        write_file(path, data)
+        mode = path.lstat().st_mode if os.path.lexists(path) else None
+        if (mode is None or stat.S_ISREG(mode)) and os.access(path.parent, os.W_OK):
+            write_file(path, data, mode)
+        else:
+            with open(path, "wb") as file:
+                file.write(_bytes_of(data))
     except OSError as error:
         raise ScenarioError(
             "cannot be written", file=str(path), key=key, found=str(error.strerror or error),
-            allowed="a file in a folder that is there",
+            allowed="a file in a folder that is there" if error.errno in _NOWHERE else None,
         ) from error  # fmt: skip
 
 

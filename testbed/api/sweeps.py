@@ -21,7 +21,7 @@ from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_report import scenario_document, scenario_rows, scenario_summary, write_scenario_files
 from testbed.sweeps.where import computing
 from workloads.errors import ScenarioError
-from workloads.trusted import write_file
+from workloads.trusted import write_file, write_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,9 +73,12 @@ class SweepResult:
 
     def matrix(self, path: str | Path | None = None) -> Path:
         """Write the page with protocols across and scenarios down. -> the file"""
-        file = self.folder / "matrix.html" if path is None else Path(path)
-        write_file(file, matrix_page(self._finished))
-        return file
+        page, own = matrix_page(self._finished), self.folder / "matrix.html"
+        if path is None:
+            write_file(own, page)
+        else:
+            write_named(Path(path), page, key="path")
+        return own if path is None else Path(path)
 
     def summary(self, width: int = 110) -> str:
         """As `tb sweep` prints it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from testbed.cli.values import duration, seed, whole
 from testbed.terminal.stream import say
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import write_named
 
 if TYPE_CHECKING:
     from switch_nodes.config import SwitchConfig
@@ -230,11 +230,7 @@ def _bitstream(args: argparse.Namespace) -> int:
     from switch_nodes.fpga.bitstream import bitstream_hash, reference_bitstream
 
     data = reference_bitstream()
-    require_trusted(args.out, key="--out")
-    try:
-        args.out.write_bytes(data)
-    except OSError as error:
-        raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
+    write_named(args.out, data, key="--out")
     print(bitstream_hash(data).hex())
     return 0
 

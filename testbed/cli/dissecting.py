@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from workloads.errors import HostCapabilityError, ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import require_trusted, write_named
 
 __all__ = ["configure_dissector", "run_dissector"]
 
@@ -37,16 +37,15 @@ def run_dissector(args: argparse.Namespace) -> int:
     if out is None:
         sys.stdout.write(dissector())
         return 0
-    require_trusted(out.parent, file="tb dissector", key="--install" if args.install else "--out")
-    try:
-        if args.install:
+    if args.install:
+        require_trusted(out, key="--install")
+        try:
             out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(dissector(), encoding="utf-8")
-    except OSError as error:
-        key = "--install" if args.install else "--out"
-        raise ScenarioError(
-            f"cannot be written: {error.strerror}", file="tb dissector", key=key, found=str(out)
-        ) from error
+        except OSError as error:
+            raise ScenarioError(
+                "cannot be made", file=str(out.parent), key="--install", found=str(error.strerror)
+            ) from error
+    write_named(out, dissector(), key="--install" if args.install else "--out")
     if args.install:
         print(f"{out}: Wireshark reads it when it starts, or with Analyze, Reload Lua Plugins")
     return 0

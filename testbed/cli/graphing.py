@@ -9,8 +9,7 @@ from pathlib import Path
 
 from testbed.drawing import Picture, draw_dot, draw_mermaid, draw_svg, picture_of
 from testbed.scenario import load_scenario
-from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import write_named
 
 __all__ = ["run_graph"]
 
@@ -25,9 +24,5 @@ def run_graph(args: argparse.Namespace) -> int:
     if out is None:
         sys.stdout.write(text)
         return 0
-    require_trusted(out, file="--out")
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"cannot be written: {error.strerror or error}", file="--out", found=str(out)) from error
+    write_named(out, text, key="--out")
     return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import write_named
 
 if TYPE_CHECKING:
     from topologies.routing.gradients import Plan
@@ -35,7 +35,7 @@ def run_route(args: argparse.Namespace) -> int:
     if args.svg is not None:
         from testbed.drawing import draw_svg
 
-        _write(args.svg, draw_svg(picture_of_plan(scenario, plan)))
+        write_named(args.svg, draw_svg(picture_of_plan(scenario, plan)), key="--svg")
     if args.json:
         print(json.dumps(plan_to_document(plan), indent=1))
     else:
@@ -92,11 +92,3 @@ def _capacities(texts: list[str]) -> tuple[float | None, dict[str, float]]:
         else:
             common = value
     return common, single
-
-
-def _write(path: Path, text: str) -> None:
-    require_trusted(path, file="--svg")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError(f"cannot be written: {error.strerror or error}", file="--svg", found=str(path)) from error

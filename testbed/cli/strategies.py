@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +24,15 @@ __all__ = ["run_strategies"]
 
 
 def run_strategies(args: argparse.Namespace) -> int:
-    from testbed.strategies import to_csv, to_json, write_plot
+    from testbed.strategies import plot_svg, to_csv, to_json
+    from workloads.trusted import write_named
 
     console = Console.of(args)
     rows = _rows(_chain(args), args, console)
     if args.csv is not None:
-        _write(args.csv, "--csv", lambda path: path.write_text(to_csv(rows), encoding="utf-8"))
+        write_named(args.csv, to_csv(rows), key="--csv")
     if args.plot is not None:
-        _write(args.plot, "--plot", lambda path: write_plot(rows, path))
+        write_named(args.plot, plot_svg(rows), key="--plot")
     if console.verbosity >= 0:
         for line in fold_lines(rows.lines(columns(console.stream)), columns(console.stream)):
             print(line, file=console.stream)
@@ -128,13 +128,3 @@ def _modelled(args: argparse.Namespace) -> Devices:
             hint=error.hint,
         ) from error  # fmt: skip
     return Devices(args.devices, rate_bps / 8, sent_share(args.collective, args.devices))
-
-
-def _write(path: Path, flag: str, write: Callable[[Path], object]) -> None:
-    from workloads.trusted import require_trusted
-
-    require_trusted(path, file=flag)
-    try:
-        write(path)
-    except OSError as error:
-        raise ScenarioError(f"cannot be written: {error.strerror or error}", file=flag, found=str(path)) from error

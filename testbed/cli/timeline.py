@@ -8,8 +8,7 @@ from pathlib import Path
 
 from testbed.cli.values import duration, whole
 from testbed.terminal.stream import columns, complain
-from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import write_named
 
 __all__ = ["configure_timeline", "run_timeline"]
 
@@ -49,9 +48,5 @@ def run_timeline(args: argparse.Namespace) -> int:
     if args.out is None:
         print(drawing, end="")
         return 0
-    require_trusted(args.out, key="--out")
-    try:
-        args.out.write_text(drawing, encoding="utf-8")
-    except OSError as error:
-        raise ScenarioError("cannot be written", file=str(args.out), key="--out", found=str(error.strerror)) from error
+    write_named(args.out, drawing, key="--out")
     return 0

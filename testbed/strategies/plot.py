@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 
 from testbed.strategies.shown import Rows
 from workloads.strategies.chain import show_strategy
 
-__all__ = ["write_plot"]
+__all__ = ["plot_svg"]
 
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "ina-testbed", "font.size": 9, "axes.axisbelow": True}
 _PREDICTED, _MEASURED, _OTHER = "#0072b2", "#d55e00", "#999999"
 """told apart by colour-blind readers as well (after Okabe and Ito)"""
 
 
-def write_plot(rows: Rows, path: Path) -> None:
-    """SVG with its words as text. Raises OSError."""
+def plot_svg(rows: Rows) -> str:
+    """With its words as text."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
@@ -54,4 +54,6 @@ def write_plot(rows: Rows, path: Path) -> None:
         area.set_title(f"{rows.chain.name or 'chain'} on {rows.devices.count} devices")
         area.grid(color="#dddddd")
         area.legend(frameon=False)
-        drawing.savefig(path, format="svg", metadata={"Date": None})
+        text = io.StringIO()
+        drawing.savefig(text, format="svg", metadata={"Date": None})
+        return text.getvalue()

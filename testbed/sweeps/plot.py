@@ -11,6 +11,7 @@ from testbed.sweeps.analysis import Point, by_point
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
 from testbed.terminal.numbers import scale_of, tick
+from workloads.trusted import write_file
 
 __all__ = ["svg", "write_svg"]
 
@@ -23,7 +24,7 @@ _COLUMNS, _MOST_CHARTS = 4, 24
 def write_svg(finished: Finished, path: Path) -> int:
     """-> how many of the charts are in it; the rest would not be readable."""
     text, drawn = svg(finished)
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)
     return drawn
 
 

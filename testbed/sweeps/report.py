@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 from collections import Counter
@@ -58,13 +59,14 @@ def write_files(finished: Finished, folder: Path) -> tuple[Path, Path]:
     as_json, as_csv = folder / "results.json", folder / "results.csv"
     write_file(as_json, to_json(finished))
     names = list(FAMILIES[finished.sweep.family])
-    with as_csv.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["model", "algorithm", *names, "seconds", "packet_hops", "events"])
-        for task, result in finished.rows:
-            values = task.values
-            figures = [result["seconds"], result["packet_hops"], result["events"]]
-            writer.writerow([task.model, task.algorithm, *(values[name] for name in names), *figures])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["model", "algorithm", *names, "seconds", "packet_hops", "events"])
+    for task, result in finished.rows:
+        values = task.values
+        figures = [result["seconds"], result["packet_hops"], result["events"]]
+        writer.writerow([task.model, task.algorithm, *(values[name] for name in names), *figures])
+    write_file(as_csv, text.getvalue())
     return as_json, as_csv
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from testbed.terminal.words import amount
 from workloads.trusted import write_file
 
 __all__ = [
+    "csv_text",
     "known_figures",
     "scenario_document",
     "scenario_json",
@@ -95,8 +97,8 @@ def write_scenario_files(finished: FinishedScenarios, folder: Path) -> tuple[Pat
     """results.json; results.csv: a row for each run; summary.csv: a row for each point and figure, over its seeds."""
     paths = folder / "results.json", folder / "results.csv", folder / "summary.csv"
     write_file(paths[0], scenario_json(finished))
-    _write_csv(paths[1], scenario_rows(finished))
-    _write_csv(paths[2], list(_summary_rows(finished)))
+    write_file(paths[1], csv_text(scenario_rows(finished)))
+    write_file(paths[2], csv_text(_summary_rows(finished)))
     return paths
 
 
@@ -120,12 +122,14 @@ def _values(summary: Summary | None) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-def _write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def csv_text(rows: Iterable[dict[str, Any]]) -> str:
+    """With a column for each key of any row."""
+    found, text = list(rows), io.StringIO()
+    names = dict.fromkeys(name for row in found for name in row)
+    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found)
+    return text.getvalue()
 
 
 def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterator[str]:

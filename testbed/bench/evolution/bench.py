@@ -13,7 +13,7 @@ from testbed.bench.evolution.runs import Figures, closed_form_s, run_cells
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.terminal.numbers import seconds
-from workloads.trusted import write_file
+from workloads.trusted import write_file, write_named
 
 __all__ = ["bench_evolution", "rack_rows", "star_rows"]
 
@@ -36,7 +36,7 @@ def bench_evolution(say: Say, world: str, options: BenchOptions) -> Report:
         write_file(_FOLDER / name, content)
         say(f"{_FOLDER / name}")
     if options.csv is not None:
-        write_file(options.csv, text)
+        write_named(options.csv, text, key="--csv")
     rows = [*star_rows(found), *rack_rows(racks, world)]
     return Report(rows, lambda width: matrix_lines(found, width))
 

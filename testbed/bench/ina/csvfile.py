@@ -45,6 +45,8 @@ class KeptRuns:
         require_trusted(path)
         try:
             if self._path.exists():
+                if not self._path.is_file() and not self._path.is_dir():
+                    raise self._foreign(None, "is a device or a pipe, which keeps no runs")
                 lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
                 whole = not lines or lines[-1].endswith("\n")
                 if lines and not _HEADER.startswith(lines[0]):
@@ -83,7 +85,7 @@ class KeptRuns:
 
     def _write(self, found: Mapping[Point, Figures]) -> None:
         jcts = {_peer_key(p, p.subject.name): figures.average_jct_s for p, figures in found.items()}
-        fresh = self._path.with_name(self._path.name + ".new")
+        fresh = self._path.with_name(f".ina-{os.getpid()}.new")
         with fresh.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
@@ -116,7 +118,9 @@ class KeptRuns:
                 raise self._foreign(1 + rows.line_num, "no run of tb bench ina", str(error)) from error
             self.known[point] = figures
 
-    def _foreign(self, line: int, problem: str, found: str | None = None, allowed: str = _ALLOWED) -> ScenarioError:
+    def _foreign(
+        self, line: int | None, problem: str, found: str | None = None, allowed: str = _ALLOWED
+    ) -> ScenarioError:
         return ScenarioError(problem, file=str(self._named), line=line, key="--csv", found=found, allowed=allowed)
 
     def _refused(self, error: OSError) -> ScenarioError:

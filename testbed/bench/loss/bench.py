@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ from testbed.comparison.units import show_figure
 from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_report import scenario_rows, write_scenario_files
+from testbed.sweeps.scenario_report import csv_text, scenario_rows, write_scenario_files
 from testbed.sweeps.where import computing
 from testbed.terminal.tables import table_lines
+from workloads.trusted import write_named
 
 __all__ = ["bench_loss", "cost_table"]
 
@@ -40,7 +40,7 @@ def bench_loss(say: Callable[[str], None], world: str, options: BenchOptions) ->
         finished.append((case, done))
         rows += _rows(case, groups_of(done))
     if options.csv is not None:
-        _write_csv(options.csv, finished)
+        write_named(options.csv, _csv(finished), key="--csv")
     return Report(rows, lambda width: _tables(finished, width))
 
 
@@ -122,14 +122,9 @@ def cost_table(case: Case, groups: Sequence[Group], width: int) -> Iterator[str]
     yield from table_lines(head, [[label, *values] for label, values in cells.items()], width, text=(0,), indent=2)
 
 
-def _write_csv(path: Path, finished: Sequence[tuple[Case, FinishedScenarios]]) -> None:
-    rows = [
+def _csv(finished: Sequence[tuple[Case, FinishedScenarios]]) -> str:
+    return csv_text(
         {"network": case.network, "workers": case.workers, **row}
         for case, done in finished
         for row in scenario_rows(done)
-    ]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    )

@@ -16,12 +16,13 @@ from testbed.bench.peers.cases import FULL, QUICK, RATE_BPS, SUBJECTS, Case, Gri
 from testbed.bench.peers.csvfile import SampleFile
 from testbed.bench.peers.kernel_tcp import missing_peers, peers_on
 from testbed.bench.peers.ours import measure_ours, our_scenario
-from testbed.bench.peers.plot import write_plot
+from testbed.bench.peers.plot import plot_svg
 from testbed.bench.peers.summary import figures_of, rows_of, table
 from testbed.bench.rows import Report
 from testbed.runs.calibration import machine_name
 from testbed.terminal.numbers import seconds
 from workloads.errors import ScenarioError
+from workloads.trusted import write_named
 
 __all__ = ["DEFAULT_PLOT", "bench_peers"]
 
@@ -47,9 +48,10 @@ def bench_peers(say: Say, options: BenchOptions, dilation: int | None = None, gr
                 file.add(sample)
     figures, path = figures_of(samples), options.plot or DEFAULT_PLOT
     try:
-        write_plot(figures, machine, path)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScenarioError(f"cannot be written: {error.strerror}", file=str(path), key="--plot") from error
+        raise ScenarioError(f"cannot be made: {error.strerror}", file=str(path.parent), key="--plot") from error
+    write_named(path, plot_svg(figures, machine), key="--plot")
     say(f"plot: {path}")
     return Report(rows_of(figures), lambda width: [*table(figures, absent, width), f"on {machine}"])
 

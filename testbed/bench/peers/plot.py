@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 
 from testbed.bench.peers.cases import RATE_BPS, SUBJECTS
 from testbed.bench.peers.summary import Figures
 
-__all__ = ["write_plot"]
+__all__ = ["plot_svg"]
 
 _COLORS = ("#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#d55e00", "#cc79a7")
 """told apart by colour-blind readers as well (after Okabe and Ito)"""
@@ -16,8 +16,8 @@ _FILLED = 0.84
 """of the room of a case"""
 
 
-def write_plot(figures: Figures, machine: str, path: Path) -> None:
-    """A chart for each size. `machine`: where it was measured. Raises OSError."""
+def plot_svg(figures: Figures, machine: str) -> str:
+    """A chart for each size. `machine`: where it was measured."""
     import matplotlib as mpl
 
     with mpl.rc_context(_STYLE):
@@ -52,5 +52,6 @@ def write_plot(figures: Figures, machine: str, path: Path) -> None:
             f"{machine}",
             fontsize=7, color="#555555",
         )  # fmt: skip
-        path.parent.mkdir(parents=True, exist_ok=True)
-        drawing.savefig(path, format="svg", metadata={"Date": None})
+        text = io.StringIO()
+        drawing.savefig(text, format="svg", metadata={"Date": None})
+        return text.getvalue()

@@ -69,7 +69,7 @@ def test_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "sums 90Mbps" in out.read_text()
     capsys.readouterr()
     assert main(["route", "grid-triangle", "--svg", str(tmp_path / "no" / "plan.svg")]) == 64
-    assert "--svg: cannot be written: No such file or directory" in capsys.readouterr().err
+    assert "--svg: cannot be written; found No such file or directory" in capsys.readouterr().err
 
 
 _GRID = "tb: playbooks/scenarios/grid.yaml: routing: no plan: "

@@ -61,7 +61,8 @@ def test_a_picture_goes_to_a_file(run_dir: Path, tmp_path: Path, capsys: pytest.
                            "`tb timeline --help` shows how it is used\n")),
         (["--qp", "7", "--host", "h1"], ("tb timeline: argument --host: not allowed with argument --qp\n`tb timeline "
                                         "--help` shows how it is used\n")),
-        (["--out", "/nowhere/x"], "tb: /nowhere/x: --out: cannot be written; found No such file or directory\n"),
+        (["--out", "/nowhere/x"], ("tb: /nowhere/x: --out: cannot be written; found No such file or directory; "
+                                  "allowed: a file in a folder that is there\n")),
     ],
 )  # fmt: skip
 def test_mistakes(words: list[str], text: str, run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
