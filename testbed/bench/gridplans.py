@@ -14,6 +14,7 @@ from testbed.bench.gridsizes import DRAWS, growth, scale
 from testbed.bench.gridslots import slots
 from testbed.bench.gridtable import Say, Table, generator
 from testbed.terminal.folding import fold_lines
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
 from testbed.terminal.ticker import speak
@@ -162,7 +163,7 @@ def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) ->
     draws = DRAWS if seeds is None else seeds
     tables = [TABLES[name](speak, draws) for name in chosen]
     if as_json:
-        print(json.dumps([asdict(table) for table in tables], indent=1))
+        print_document(json.dumps([asdict(table) for table in tables], indent=1))
     else:
         width = columns(sys.stdout)
         print("\n".join(fold_lines((line for table in tables for line in _lines(table, width)), width)))

@@ -21,6 +21,7 @@ from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
 from testbed.terminal.numbers import quantity
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
 from testbed.terminal.tables import table_lines
 from testbed.terminal.ticker import speak
@@ -112,7 +113,7 @@ def run_bench(
     found = bench.run(speak, chosen, options)
     report = found if isinstance(found, Report) else Report(found)
     if as_json:
-        print(json.dumps(as_documents(report.rows, machine_name()), indent=1))
+        print_document(json.dumps(as_documents(report.rows, machine_name()), indent=1))
     else:
         for line in report.lines(columns(sys.stdout)):
             print(line)

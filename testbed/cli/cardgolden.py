@@ -20,6 +20,7 @@ from testbed.lab.cards.configfile import config_text
 from testbed.lab.cards.driving import driver_at
 from testbed.lab.cards.ports import play_through
 from testbed.lab.cards.traces import read_trace, write_trace
+from testbed.terminal.standard import print_document
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.trusted import require_trusted
 
@@ -77,7 +78,7 @@ def run_golden(args: argparse.Namespace) -> int:
                 ],
             },
         }  # fmt: skip
-        print(json.dumps(document, indent=2))
+        print_document(json.dumps(document, indent=2))
     else:
         print("\n".join([*lines, f"Verdict: {str(verdict).upper()}"]))
     return verdict.exit_code

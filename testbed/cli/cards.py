@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.values import duration, seed, whole
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import say
 from workloads.errors import ScenarioError
 from workloads.trusted import write_named
@@ -166,7 +167,7 @@ def _check(args: argparse.Namespace) -> int:
         config = driver.configuration()
         facts["label"], facts["rings"] = config.name, [ring.ring_id for ring in config.rings]
     if args.json:
-        print(json.dumps(facts, indent=2))
+        print_document(json.dumps(facts, indent=2))
         return 0
     counters = facts.pop("counters")
     facts["operations"] = ", ".join(f"{op} of {dtype}" for op, dtype in facts["operations"])

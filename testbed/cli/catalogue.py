@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from testbed.terminal.folding import fold
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import prose_columns
 from testbed.terminal.words import first_sentence
 
@@ -76,7 +77,7 @@ def run_list(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(_LISTS)
     if args.json:
         found = {what: [{"name": name, "meaning": meaning} for name, meaning in _LISTS[what]()] for what in chosen}
-        print(json.dumps({"schema": 1, **found}, indent=1, ensure_ascii=False))
+        print_document(json.dumps({"schema": 1, **found}, indent=1, ensure_ascii=False))
         return 0
     room = prose_columns(sys.stdout)
     for number, what in enumerate(chosen):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from testbed.cli.console import Console
 from testbed.terminal.folding import fold_lines
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
 
 __all__ = ["configure_compare", "run_compare"]
@@ -38,7 +39,7 @@ def run_compare(args: argparse.Namespace) -> int:
     if args.html is not None:
         write_named(args.html, comparison_page(found), key="--html")
     if args.json:
-        print(comparison_json(found), end="")
+        print_document(comparison_json(found))
         return 0
     console = Console.of(args)
     if console.verbosity >= 0:

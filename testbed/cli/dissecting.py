@@ -6,9 +6,9 @@ import argparse
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+from testbed.terminal.standard import print_document
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.trusted import require_trusted, write_named
 
@@ -35,7 +35,7 @@ def run_dissector(args: argparse.Namespace) -> int:
 
     out = _plugins() / _NAME if args.install else args.out
     if out is None:
-        sys.stdout.write(dissector())
+        print_document(dissector())
         return 0
     if args.install:
         require_trusted(out, key="--install")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from testbed.drawing import Picture, draw_dot, draw_mermaid, draw_svg, picture_of
 from testbed.scenario import load_scenario
+from testbed.terminal.standard import print_document
 from workloads.trusted import write_named
 
 __all__ = ["run_graph"]
@@ -22,7 +22,7 @@ def run_graph(args: argparse.Namespace) -> int:
     kind = args.format or (_SUFFIXES.get(out.suffix, "svg") if out else "svg")
     text = _FORMATS[kind](picture_of(load_scenario(args.scenario, args.overrides)))
     if out is None:
-        sys.stdout.write(text)
+        print_document(text)
         return 0
     write_named(out, text, key="--out")
     return 0

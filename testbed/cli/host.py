@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from testbed.cli.running import require_root
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, complain, say, wants_color
 
 __all__ = ["configure_cleanup", "configure_doctor", "run_cleanup", "run_doctor"]
@@ -29,7 +30,7 @@ def run_doctor(args: argparse.Namespace) -> int:
         _calibrate()
     probes = doctor.probe_all()
     if args.json:
-        print(json.dumps(doctor.as_json(probes), indent=2))
+        print_document(json.dumps(doctor.as_json(probes), indent=2))
         return 0
     for line in doctor.as_lines(probes, columns(sys.stdout), color=wants_color(sys.stdout, args.no_color)):
         print(line)

@@ -8,6 +8,7 @@ from pathlib import Path
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
 from testbed.cli.values import seed, whole
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, prose_columns
 
 __all__ = ["configure_hunt", "run_hunt"]
@@ -78,5 +79,5 @@ def run_hunt(args: argparse.Namespace) -> int:
         console.stream.write(f"Hunt directory: {end.folder}\n")
         console.stream.flush()
     if args.json:
-        print(to_json(end.document), end="")
+        print_document(to_json(end.document))
     return end.exit_code

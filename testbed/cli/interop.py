@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.values import seed, whole
+from testbed.terminal.standard import print_document
 
 if TYPE_CHECKING:
     from testbed.interop.judging import CaseOutcome
@@ -100,7 +101,7 @@ def run_interop(args: argparse.Namespace) -> int:
 
         say("\n" + markdown_table(result.outcomes))
     if args.json:
-        print(json.dumps(result.as_json(), indent=2))
+        print_document(json.dumps(result.as_json(), indent=2))
     return result.verdict.exit_code
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.cli.console import Console
 from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step, read_bitstream
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
 from workloads.trusted import require_trusted
@@ -67,7 +68,7 @@ def step_printer(console: Console, *, as_json: bool = False) -> Callable[[LabSte
 
     def tell(step: LabStep) -> None:
         if as_json:
-            print(json.dumps(asdict(step)), flush=True)
+            print_document(json.dumps(asdict(step)))
         elif console.verbosity >= 0 or step.verdict == "failed":
             first, *more = step.detail.splitlines() or [""]
             console.stream.write(f"{step.host:<10} {step.step:<10} {step.seconds:7.2f} s  {step.verdict:<9} {first}\n")

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import os
 import shlex
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
 from testbed.kernel.overdue import named_code
 from testbed.kernel.room import lack_of, require_memory
-from testbed.terminal.standard import open_standard, silence
+from testbed.terminal.standard import document_alone, open_standard, silence
 from testbed.terminal.stream import complain
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
 
@@ -35,6 +38,7 @@ _CONTAINED = {"switch", "test", "completion"}
 """`tb switch` runs its program apart and passes signals on; the others run no such code"""
 _JUDGED = {"run", "replay", "demo", "train", "up"}
 """commands whose exit code 0 stands for a written result.json"""
+_AGAIN_S = 0.02
 _INTERNAL, _PIPE_CLOSED = 70, 141
 
 
@@ -47,22 +51,22 @@ def entry() -> int:
     index = command_index(words)
     command = "" if index is None else words[index]
     if not code or command in _CONTAINED or not {"-h", "--help"}.isdisjoint(words) or not hasattr(os, "fork"):
-        return main(words)
+        return main(words, _catch_interrupts)
     from testbed.kernel.supervised import supervised
 
     try:
-        return supervised(lambda: main(words), code, judged=command in _JUDGED)
+        return supervised(lambda: main(words, _catch_interrupts), code, judged=command in _JUDGED)
     except TestbedError as error:
         return _explain(error)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, ready: Callable[[], None] = lambda: None) -> int:
     """Runs one command. Never raises but for SystemExit of --help and usage errors' siblings, which it turns into
-    codes."""
+    codes. `ready` is called before the command begins its work."""
     words = list(sys.argv[1:] if argv is None else argv)
     began = time.time()
     try:
-        return _run(words)
+        return _run(words, ready)
     except KeyboardInterrupt:
         complain("tb: interrupted")
         return INTERRUPTED
@@ -71,23 +75,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         silence(sys.stdout.fileno())
         return _PIPE_CLOSED
     except Exception as error:
+        if _is_interrupt(error):
+            complain("tb: interrupted")
+            return INTERRUPTED
         if isinstance(error, TestbedError) and not isinstance(error, InternalError):
             return _explain(error)
         lack = _lack_of(error, words)
         return _crashed(error, words, began) if lack is None else _explain(lack)
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], ready: Callable[[], None]) -> int:
     try:
         args = _parse(words)
         args.words = words
         require_memory(_command(words))
-        with _ticking(args):
+        alone = getattr(args, "json", False) or getattr(args, "resolved", False) or args.command == "graph"
+        with document_alone() if alone else nullcontext(), _ticking(args):
+            ready()
             code = int(args.run(args))
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else USAGE
     sys.stdout.flush()  # at exit, what cannot be written would have no exit code of ours
     return code
+
+
+def _catch_interrupts() -> None:
+    """From now on Ctrl-C raises KeyboardInterrupt, so that the command cleans up. Before, it ended the process at once
+    (`testbed.__main__`)."""
+    if callable(signal.getsignal(signal.SIGINT)):  # not ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = _unraisable
+
+
+def _unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Where nothing can be raised, as in `__del__`, an interruption would only be printed: it comes again."""
+    if issubclass(found.exc_type, KeyboardInterrupt):
+        again = threading.Timer(_AGAIN_S, _thread.interrupt_main)
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(found)
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
@@ -126,6 +153,15 @@ def _explain(error: TestbedError) -> int:
     # An error that begins with the command has said who speaks.
     complain(*(line if line.startswith("tb ") else f"tb: {line}" for line in str(error).splitlines()))
     return error.exit_code
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Python makes another error of a KeyboardInterrupt in some places, as in `__set_name__`."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _lack_of(error: Exception, words: list[str]) -> HostCapabilityError | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.terminal.folding import fold_lines
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, complain
 from workloads.errors import ScenarioError
 from workloads.trusted import write_named
@@ -37,7 +38,7 @@ def run_route(args: argparse.Namespace) -> int:
 
         write_named(args.svg, draw_svg(picture_of_plan(scenario, plan)), key="--svg")
     if args.json:
-        print(json.dumps(plan_to_document(plan), indent=1))
+        print_document(json.dumps(plan_to_document(plan), indent=1))
     else:
         _show(plan)
     return 0
@@ -66,7 +67,7 @@ def _show_saved(args: argparse.Namespace) -> int:
             f"not a plan: {error}", file=args.scenario, allowed="what `tb route --json` wrote"
         ) from error
     if args.json:
-        print(json.dumps(plan_to_document(plan), indent=1))
+        print_document(json.dumps(plan_to_document(plan), indent=1))
     else:
         _show(plan)
     wrong = violations(plan)

@@ -15,6 +15,7 @@ from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
 from testbed.cli.values import duration, hosts, seed
 from testbed.terminal.activity import doing
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say, shown_path
 from testbed.terminal.words import amount
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -267,7 +268,7 @@ def _show(result: RunResult, console: Console, as_json: bool, wanted: str = "pas
             say(f"Captures:      {', '.join(path.name for path in result.captures)} in there", stream=console.stream)
         console.stream.flush()
     if as_json:
-        print(to_json(result.document), end="")
+        print_document(to_json(result.document))
 
 
 def configure_demo(parser: argparse.ArgumentParser) -> None:
@@ -376,7 +377,8 @@ def run_replay(args: argparse.Namespace) -> int:
     if args.json:
         told = {"schema": 1, "replayed": str(args.run_dir), "run_dir": str(comparison.result.run_dir)}
         told |= {"verdict": comparison.result.document["verdict"], "exit_code": comparison.exit_code}
-        print(json.dumps(told | {"differences": found, "compared": comparison.compared}, indent=1, ensure_ascii=False))
+        told |= {"differences": found, "compared": comparison.compared}
+        print_document(json.dumps(told, indent=1, ensure_ascii=False))
     return comparison.exit_code
 
 

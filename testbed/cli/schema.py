@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from testbed.terminal.standard import print_document
+
 __all__ = ["configure_schema", "run_schema"]
 
 
@@ -20,5 +22,5 @@ An editor with YAML support then completes and explains keys of a scenario file 
 def run_schema(args: argparse.Namespace) -> int:
     from testbed.scenario.schema import scenario_schema
 
-    print(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
+    print_document(json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
     return 0

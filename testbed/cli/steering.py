@@ -22,6 +22,7 @@ from testbed.steering.entries import make_table
 from testbed.steering.events import ControllerReady, RulesInstalled, SwitchLost
 from testbed.steering.fabric import make_fabric
 from testbed.steering.readings import READINGS_NAME, TableReading, TableRow, make_rows
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, say
 from testbed.terminal.tables import table_lines
 from workloads.errors import ScenarioError
@@ -41,7 +42,7 @@ def run_steering(args: argparse.Namespace) -> int:
     else:
         tables = _planned(args.what, args.overrides, args.down)
     if args.json:
-        print(json.dumps({"schema": 1, "switches": [asdict(table) for table in tables]}, indent=2))
+        print_document(json.dumps({"schema": 1, "switches": [asdict(table) for table in tables]}, indent=2))
     else:
         say(*_text(tables, columns(sys.stdout)), *(_fact(fact) for fact in facts))
     return 0

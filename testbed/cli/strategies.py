@@ -12,6 +12,7 @@ from testbed.cli.console import Console
 from testbed.cli.options.strategies import DEFAULT_BANDWIDTH
 from testbed.reading.problems import closest
 from testbed.terminal.folding import fold_lines
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, shown_path
 from workloads.errors import ScenarioError
 
@@ -40,7 +41,7 @@ def run_strategies(args: argparse.Namespace) -> int:
             if path is not None:
                 print(f"\nWritten: {shown_path(path)}", file=console.stream)
     if args.json:
-        sys.stdout.write(to_json(rows))
+        print_document(to_json(rows))
     return rows.exit_code
 
 

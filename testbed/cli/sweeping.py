@@ -14,6 +14,7 @@ from testbed.cli.parsing import INTERRUPTED
 from testbed.cli.values import refused, seed, whole
 from testbed.terminal.activity import State, doing
 from testbed.terminal.folding import fold_lines
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, complain, shown_path
 from workloads.errors import ScenarioError
 
@@ -119,7 +120,7 @@ def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespac
         _print(console, scenario_summary(finished, columns(console.stream)))
         print(f"\nResults: {', '.join(shown_path(path) for path in written)}", file=console.stream)
     if args.json:
-        print(scenario_json(finished), end="")
+        print_document(scenario_json(finished))
     return finished.exit_code
 
 
@@ -155,7 +156,7 @@ def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
         if console.verbosity >= 0:
             print(f"Plot: {folder / 'plot.svg'} ({drawn} charts)", file=console.stream)
     if args.json:
-        print(to_json(finished), end="")
+        print_document(to_json(finished))
     return 0
 
 

@@ -18,6 +18,7 @@ from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.geometry import geometry_of, packet_bytes
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.numbers import byte_size, seconds
+from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, prose_columns
 from testbed.terminal.words import amount
 
@@ -31,7 +32,7 @@ def run_validate(args: argparse.Namespace) -> int:
     plan = make_plan(scenario)
     needs = time_need(plan), memory_need(plan)
     if args.resolved:
-        print(resolved_text(scenario, plan), end="")
+        print_document(resolved_text(scenario, plan))
     else:
         print("\n".join(fold_lines([*_summary(scenario), *_estimate(*needs)], prose_columns(sys.stdout))))
     for warning in warnings(plan, *needs):

@@ -17,6 +17,7 @@ from testbed.reading.problems import InvalidScenario
 from testbed.reading.units import format_duration
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.terminal.numbers import byte_size, seconds
+from testbed.terminal.standard import print_document
 from workloads.errors import ScenarioError
 
 __all__ = ["resolved_text", "validate_as_json", "warnings"]
@@ -29,7 +30,7 @@ def validate_as_json(name_or_path: str, overrides: Sequence[str]) -> int:
     except ScenarioError as error:
         problems = error.problems if isinstance(error, InvalidScenario) else (error,)
         document = {"schema": 1, "valid": False, "problems": [_problem(each) for each in problems]}
-    print(json.dumps(document, indent=1, ensure_ascii=False))
+    print_document(json.dumps(document, indent=1, ensure_ascii=False))
     return 0 if document["valid"] else ScenarioError.exit_code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,31 @@ def test_interruption_exits_130(monkeypatch, capsys, as_root):
     _run_raises(monkeypatch, KeyboardInterrupt())
     assert main(["run", "rack"]) == 130
     assert capsys.readouterr().err == "tb: interrupted\n"
+
+
+def test_an_interruption_that_python_turned_into_another_error_is_one(monkeypatch, capsys, as_root):
+    error = RuntimeError("Error calling __set_name__")
+    error.__cause__ = KeyboardInterrupt()
+    _run_raises(monkeypatch, error)
+    assert main(["run", "rack"]) == 130
+    assert capsys.readouterr().err == "tb: interrupted\n"
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-P", "-m", "testbed"], [str(_TOP / "tb")]])
+@pytest.mark.parametrize("words", [["list"], ["--help"], ["run", "rack", "--world", "simulated"]])
+def test_an_interruption_while_python_starts_is_one_line(command, words, tmp_path):
+    """The signal is there before Python is, and heard when Python can."""
+
+    def interrupt() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.kill(os.getpid(), signal.SIGINT)
+
+    done = subprocess.run(
+        [*command, *words], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(_TOP)}, capture_output=True, text=True,
+        preexec_fn=interrupt, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "tb: interrupted\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_too_little_memory_is_a_matter_of_the_machine(monkeypatch, capsys, as_root, tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.guide import only_file, section
+
 _TOP = Path(__file__).resolve().parents[3]
 _RACK = "world: simulated\ntopology: {kind: rack, hosts: 2}\njob: {size: 4kB}\n"
 
@@ -30,9 +32,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&- <&-"])
-def test_closed_streams_are_as_if_nothing_read_them(folder, closed):
-    assert _tb(f"run s.yaml --out run {closed}", folder).returncode == 0
+@pytest.mark.parametrize(
+    ("closed", "code"), [(">&-", 3), (">&- 2>&- <&-", 3), ("2>&- <&-", 0), ("--quiet >&-", 0), ("> /dev/null", 0)]
+)
+def test_a_run_with_closed_streams_is_kept(folder, closed, code):
+    assert _tb(f"run s.yaml --out run {closed}", folder).returncode == code
     written = {path.name for path in (folder / "run").iterdir()}
     assert {"result.json", "report.html", "scenario.yaml"} <= written
     assert json.loads((folder / "run" / "result.json").read_bytes())["verdict"] == "pass"
@@ -44,6 +48,18 @@ def test_a_full_standard_output_is_named(folder, words):
     assert answer.returncode == 3
     assert b"standard output" in answer.stderr
     assert b"No space left on device" in answer.stderr
+    assert b"Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["list", "--help", "--version", "run --help", "schema", "graph s.yaml", "validate s.yaml", "validate s.yaml --json",
+     "validate s.yaml --resolved", "run s.yaml --json", "dissector", "completion bash", "route grid-triangle"],
+)  # fmt: skip
+def test_a_closed_standard_output_is_named(folder, words):
+    answer = _tb(f"{words} >&-", folder)
+    assert answer.returncode == 3
+    assert b"tb: this machine lacks a standard output that takes what is printed (it is closed)" in answer.stderr
     assert b"Traceback" not in answer.stderr
 
 
@@ -79,3 +95,46 @@ def test_paths_that_are_no_utf8(folder):
     missing = _tb(r"validate $'t\xe9.yaml'", folder)
     assert missing.returncode == 64
     assert b"t\\udce9.yaml" in missing.stderr
+
+
+_TALKS = """
+
+def talk():
+    import os
+    print("by print")
+    os.write(1, b"by number\\n")
+    os.system("echo by a child")
+
+def check(run):
+    from testbed.history.verdict import CheckResult, Verdict
+    talk()
+    return CheckResult("check", Verdict.PASS, "fine")
+
+talk()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run s.yaml --json --check own.py:check",
+        "run m.yaml --json --set job.collective=own.py:BF16",
+        "validate m.yaml --json --set job.collective=own.py:BF16",
+        "hunt m.yaml --json --schedules 1 --set job.collective=own.py:BF16",
+        "validate m.yaml --resolved --set job.collective=own.py:BF16",
+        "graph m.yaml --set job.collective=own.py:BF16",
+    ],
+)
+def test_a_document_is_alone_on_standard_output(folder, words):
+    own = only_file(section("A protocol of your own, without touching the project"))
+    (folder / "own.py").write_text(own + _TALKS, encoding="utf-8")
+    (folder / "m.yaml").write_text(f"name: m\n{_RACK}switch: {{program: switchml}}\n")
+    answer = _tb(words, folder)
+    document = answer.stdout.decode()
+    if "--json" in words:
+        assert isinstance(json.loads(document), dict), answer.stderr
+    else:
+        assert document.startswith(("<svg", 'name: "m"\n')), answer.stderr
+    for said in ("by print\n", "by number\n", "by a child\n"):
+        assert said in answer.stderr.decode()
+        assert said not in document
