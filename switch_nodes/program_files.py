@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def program_path(name: str) -> Path:
     """Of `path.py:Class`. Raises ScenarioError when there is no such file."""
     text = name.rpartition(":")[0]
     path = Path(text)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix != ".py" or not os.path.isfile(path):
         raise ScenarioError("no such program file", key=PROGRAM_KEY, found=repr(text), allowed="a .py file")
     return path
 

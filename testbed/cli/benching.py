@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from testbed.cli.dilating import parse_dilation
 from testbed.cli.running import require_root
-from testbed.cli.values import whole
+from testbed.cli.values import named_path, whole
 from workloads.errors import ScenarioError
 
 __all__ = ["configure_bench", "run_bench"]
@@ -66,12 +65,15 @@ examples:
              "(default: 10)",
     )  # fmt: skip
     parser.add_argument(
-        "--csv", type=Path, metavar="FILE",
+        "--csv", type=named_path, metavar="FILE",
         help="ina, loss, peers: also write every run as a line of FILE; ina: as soon as it is done, and runs that are "
              "there are not done again; loss, peers: a new file",
     )  # fmt: skip
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="peers: where the plot is written (default: runs/bench-peers.svg)"
+        "--plot",
+        type=named_path,
+        metavar="FILE",
+        help="peers: where the plot is written (default: runs/bench-peers.svg)",
     )
     parser.add_argument(
         "--repeats", type=whole(1, 99), metavar="N", help="ina --emulated, peers: runs of each point (default: 3)"

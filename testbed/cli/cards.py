@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed.cli.values import duration, seed, whole
+from testbed.cli.values import duration, named_path, seed, whole
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import say
 from workloads.errors import ScenarioError
@@ -50,7 +50,7 @@ examples:
     check = add("check", "who the card is, what it does, whether its registers can be trusted")
     check.add_argument("--json", action="store_true", help="as JSON")
     program = add("program", "load a bitstream, unless it is loaded, and prove that it is")
-    program.add_argument("bitstream", type=Path, metavar="FILE")
+    program.add_argument("bitstream", type=named_path, metavar="FILE")
     program.add_argument("--limit", type=duration(), default=60_000_000_000, metavar="TIME", help="default: 60s")
     configure = add("configure", "apply a configuration in one step, prove it, and let frames pass")
     _config_option(configure, required=True)
@@ -74,7 +74,7 @@ examples:
         help=f"what is wrong with it: {', '.join(fault_words())}",
     )
     bitstream = add("bitstream", "write the reference bitstream of the emulated card", card=False)
-    bitstream.add_argument("--out", type=Path, required=True, metavar="FILE")
+    bitstream.add_argument("--out", type=named_path, required=True, metavar="FILE")
 
 
 def _configure_golden(child: argparse.ArgumentParser) -> None:
@@ -117,7 +117,7 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
     )
     child.add_argument(
         "--out",
-        type=Path,
+        type=named_path,
         metavar="DIR",
         help="write in.pcapng, expected.pcapng, found.pcapng, switch.json, registers.txt: vectors for a simulation of "
         "your hardware",
@@ -127,7 +127,7 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
 
 def _config_option(child: argparse.ArgumentParser, *, required: bool) -> None:
     child.add_argument(
-        "--config", type=Path, required=required, metavar="FILE", help="as of tb switch (docs/switch-node.md)"
+        "--config", type=named_path, required=required, metavar="FILE", help="as of tb switch (docs/switch-node.md)"
     )
 
 

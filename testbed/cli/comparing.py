@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.cli.values import named_path
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
@@ -23,10 +23,10 @@ examples:
         "run_dirs",
         metavar="RUN_DIR",
         nargs="+",
-        type=Path,
+        type=named_path,
         help="run directories, or points of a sweep (its folder points/)",
     )
-    parser.add_argument("--html", metavar="FILE", type=Path, help="also write a page, with all that is equal too")
+    parser.add_argument("--html", metavar="FILE", type=named_path, help="also write a page, with all that is equal too")
     parser.add_argument("--json", action="store_true", help="print everything as JSON alone on stdout")
 
 

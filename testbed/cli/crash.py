@@ -3,13 +3,13 @@ again."""
 
 from __future__ import annotations
 
-import shlex
 import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from testbed.terminal.stream import complain
+from testbed.terminal.shellwords import shell_words
+from testbed.terminal.stream import complain, shown_path
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
 
@@ -28,12 +28,12 @@ def report_crash(error: Exception, words: Sequence[str], began: float, runs: Pat
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "traceback.txt"
         write_file(path, "".join(traceback.format_exception(error)))
-        complain(f"tb: traceback:     {path}", f"tb: run directory: {folder}")
+        complain(f"tb: traceback:     {shown_path(path)}", f"tb: run directory: {shown_path(folder)}")
     except (OSError, ScenarioError) as problem:
         traceback.print_exception(error)
         why = problem.strerror if isinstance(problem, OSError) else problem.found
         complain(f"tb: {folder} cannot be written: {why}")
-    complain(f"tb: run it again:  ./tb {shlex.join(words)}")
+    complain(f"tb: run it again:  ./tb {shell_words(words)}")
 
 
 def _run_dir(error: Exception, words: Sequence[str], began: float, runs: Path) -> Path:

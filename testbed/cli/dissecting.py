@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from testbed.cli.values import named_path
 from testbed.terminal.standard import print_document
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.trusted import require_trusted, write_named
@@ -27,7 +28,7 @@ examples:
     where.add_argument(
         "--install", action="store_true", help="write it where Wireshark of this user looks for plug-ins, and say where"
     )
-    where.add_argument("--out", type=Path, metavar="FILE", help="default: stdout")
+    where.add_argument("--out", type=named_path, metavar="FILE", help="default: stdout")
 
 
 def run_dissector(args: argparse.Namespace) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
-from testbed.cli.values import seed, whole
+from testbed.cli.values import named_path, seed, whole
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, prose_columns
 
@@ -51,7 +50,9 @@ examples:
         help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME and "
              "transport.recovery=gbn, irn, irn-rack or irn-held (default: drawn)",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where the state is kept (default: hunts/NAME-SEED-N)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_path, help="where the state is kept (default: hunts/NAME-SEED-N)"
+    )
     parser.add_argument("--json", action="store_true", help="print summary.json alone on stdout; all else on stderr")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import _thread
 import argparse
+import errno
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -19,9 +19,10 @@ from testbed.cli.commands import COMMANDS
 from testbed.cli.parsing import INTERRUPTED, USAGE, command_index, make_parser
 from testbed.kernel.overdue import named_code
 from testbed.kernel.room import lack_of, require_memory
+from testbed.terminal.shellwords import shell_words
 from testbed.terminal.standard import document_alone, open_standard, silence
 from testbed.terminal.stream import complain
-from workloads.errors import HostCapabilityError, InternalError, TestbedError
+from workloads.errors import HostCapabilityError, InternalError, ScenarioError, TestbedError
 
 __all__ = ["entry", "main"]
 
@@ -39,6 +40,7 @@ _CONTAINED = {"switch", "test", "completion"}
 _JUDGED = {"run", "replay", "demo", "train", "up"}
 """commands whose exit code 0 stands for a written result.json"""
 _AGAIN_S = 0.02
+_UNUSABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS}
 _INTERNAL, _PIPE_CLOSED = 70, 141
 
 
@@ -78,6 +80,7 @@ def main(argv: Sequence[str] | None = None, ready: Callable[[], None] = lambda: 
         if _is_interrupt(error):
             complain("tb: interrupted")
             return INTERRUPTED
+        error = _of_named_path(error, words) or error
         if isinstance(error, TestbedError) and not isinstance(error, InternalError):
             return _explain(error)
         lack = _lack_of(error, words)
@@ -164,6 +167,23 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return False
 
 
+def _of_named_path(error: Exception, words: list[str]) -> ScenarioError | None:
+    """The user's own fault: a path of the command line is none that can be used."""
+    if not isinstance(error, OSError) or error.errno not in _UNUSABLE or not isinstance(error.filename, str):
+        return None
+    place, before = os.path.abspath(error.filename), ""
+    for word in words:
+        value = word.partition("=")[2] if word.startswith("-") else word
+        if value and f"{place}/".startswith(f"{os.path.abspath(value)}/"):
+            key = word.partition("=")[0] if word.startswith("-") else before
+            return ScenarioError(
+                "cannot be used", file=error.filename, key=key or None, found=error.strerror,
+                allowed="a path that this user can read and write",
+            )  # fmt: skip
+        before = word if word.startswith("--") else ""
+    return None
+
+
 def _lack_of(error: Exception, words: list[str]) -> HostCapabilityError | None:
     """What this machine lacks, where that is all that went wrong."""
     if isinstance(error, ModuleNotFoundError):
@@ -177,7 +197,7 @@ def _lacking(error: ModuleNotFoundError, words: list[str]) -> HostCapabilityErro
     if not package or package in _OURS or package in sys.stdlib_module_names:
         return None
     checkout = Path(__file__).resolve().parents[2] / "tb"
-    call = shlex.join([str(checkout) if checkout.exists() else "tb", *words])
+    call = shell_words([str(checkout) if checkout.exists() else "tb", *words])
     by_hand = _SUPPLY.get(package, f"pip install {package}")
     remedy = f"./tb makes an environment that has it: {call}" if checkout.exists() else f"to have it: {by_hand}"
     return HostCapabilityError(f"the Python package {package} for {sys.executable}", remedy)

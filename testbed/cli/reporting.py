@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.cli.values import named_path
 from testbed.terminal.stream import say, shown_path
 
 __all__ = ["configure_report", "run_report"]
@@ -13,8 +13,10 @@ __all__ = ["configure_report", "run_report"]
 
 def configure_report(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "examples:\n  ./tb report runs/latest\n  ./tb report runs/latest --out page.html\n"
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="the page (default: report.html in the run directory)")
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest")
+    parser.add_argument(
+        "--out", metavar="FILE", type=named_path, help="the page (default: report.html in the run directory)"
+    )
 
 
 def run_report(args: argparse.Namespace) -> int:

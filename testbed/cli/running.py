@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.dilating import add_dilation, add_twin, dilated
-from testbed.cli.values import duration, hosts, seed
+from testbed.cli.values import duration, hosts, named_path, seed
 from testbed.terminal.activity import doing
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say, shown_path
@@ -66,7 +66,7 @@ def require_raw_sockets(command: str) -> None:
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="DIR", type=Path, help="run directory (default: runs/TIME-NAME-SEED)")
+    parser.add_argument("--out", metavar="DIR", type=named_path, help="run directory (default: runs/TIME-NAME-SEED)")
     parser.add_argument("--pcap", action="store_true", help="also write one pcapng per link into the run directory")
     parser.add_argument("--json", action="store_true", help="print result.json alone on stdout; all else on stderr")
 
@@ -82,7 +82,10 @@ examples:
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
     parser.add_argument(
-        "--inventory", metavar="FILE", type=Path, help="of the lab (default: as `tb lab --help` says); docs/lab.md"
+        "--inventory",
+        metavar="FILE",
+        type=named_path,
+        help="of the lab (default: as `tb lab --help` says); docs/lab.md",
     )
     parser.add_argument(
         "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
@@ -331,15 +334,15 @@ examples:
   ./tb replay runs/latest --world simulated        the same results in another world?
   ./tb replay runs/latest --set switch.program=my.py:MyProgram
 """
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest")
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest")
     parser.add_argument("--world", help="emulated, simulated or lab (default: that of the run)")
-    parser.add_argument("--inventory", metavar="FILE", type=Path, help="of the lab, with --world lab")
+    parser.add_argument("--inventory", metavar="FILE", type=named_path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs "
              "them",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", type=Path, help="run directory of the repetition")
+    parser.add_argument("--out", metavar="DIR", type=named_path, help="run directory of the repetition")
     parser.add_argument(
         "--json", action="store_true", help="print the comparison as JSON alone on stdout; all else on stderr"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
-from testbed.cli.values import refused, seed, whole
+from testbed.cli.values import named_path, refused, seed, whole
 from testbed.terminal.activity import State, doing
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.standard import print_document
@@ -74,7 +74,9 @@ examples:
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a Dask scheduler, whose workers compute (needs the extra `dask`)"
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where results are kept (default: runs/sweeps/NAME)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=named_path, help="where results are kept (default: runs/sweeps/NAME)"
+    )
     parser.add_argument("--plot", action="store_true", help="also draw: plot-FIGURE.svg and .pdf; plot.svg of models")
     parser.add_argument(
         "--matrix", action="store_true", help="also write matrix.html: protocols across, scenarios down"

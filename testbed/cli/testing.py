@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+from testbed.terminal.shellwords import shell_words
 from workloads.errors import HostCapabilityError
 
 __all__ = ["configure_test", "run_test", "steps", "steps_of_ci"]
@@ -77,7 +77,7 @@ def run_test(args: argparse.Namespace) -> int:
 def _run(commands: list[list[str]]) -> int:
     failed = []
     for step in commands:
-        print(f"== {shlex.join(step)}", flush=True)
+        print(f"== {shell_words(step)}", flush=True)
         # -P as in ./tb: the current folder is not searched for modules.
         status = subprocess.run([sys.executable, "-P", "-m", *step], cwd=_TOP, check=False).returncode
         if status:

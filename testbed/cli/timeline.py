@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from testbed.cli.values import duration, whole
+from testbed.cli.values import duration, named_path, whole
 from testbed.terminal.stream import columns, complain
 from workloads.trusted import write_named
 
@@ -21,9 +20,9 @@ examples:
   ./tb timeline runs/latest --host h2 --from 50ms --to 60ms
 every step of queue pairs and slots is there if the run had them told: sudo ./tb run SCENARIO --set trace=true
 """
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=Path, help="as runs/latest; its history.jsonl is read")
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest; its history.jsonl is read")
     parser.add_argument("--format", choices=("text", "svg"), default="text", help="default: text")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="default: the terminal")
+    parser.add_argument("--out", metavar="FILE", type=named_path, help="default: the terminal")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--qp", type=whole(0, (1 << 32) - 1), metavar="N", help="only this queue pair, as 0x621f")
     which.add_argument("--host", metavar="NAME", help="only the queue pairs of this host; over datagrams its lane")

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.console import Console
-from testbed.cli.values import duration, seed, size
+from testbed.cli.values import duration, named_path, seed, size
 
 __all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run_train", "run_up"]
 
@@ -92,7 +92,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--place",
         metavar="DIR",
-        type=Path,
+        type=named_path,
         help="folder of the network's socket (default: /tmp/ina-UID, where ranks look)",
     )
 

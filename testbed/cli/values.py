@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 from testbed.reading.units import UnitError, format_duration, format_size, parse_duration, parse_size, parse_whole
 
-__all__ = ["MOST_SEED", "duration", "hosts", "refused", "seed", "size", "whole"]
+__all__ = ["MOST_SEED", "duration", "hosts", "named_path", "refused", "seed", "size", "whole"]
 
 MOST_SEED = (1 << 63) - 1
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z", re.ASCII)
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095
+"""bytes, as of Linux"""
 _DAY_NS = 86_400 * 10**9
 
 
@@ -19,6 +23,15 @@ def refused(text: str, allowed: str) -> argparse.ArgumentTypeError:
     """Argparse puts the name of the option before it."""
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     return argparse.ArgumentTypeError(f"found {shown!r}; allowed: {allowed}")
+
+
+def named_path(text: str) -> Path:
+    """A file or folder."""
+    if not text:
+        raise refused(text, "the path of a file or folder; . is this folder")
+    if len(os.fsencode(text)) > _LONGEST_PATH or any(len(os.fsencode(n)) > _LONGEST_NAME for n in text.split("/")):
+        raise refused(text, f"names of at most {_LONGEST_NAME} bytes, in paths of at most {_LONGEST_PATH:,}")
+    return Path(text)
 
 
 def whole(low: int, high: int, more: str = "") -> Callable[[str], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.scenario.protocol import Traits
+from testbed.terminal.shellwords import shell_words
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.recovery import rto_ns
@@ -109,8 +110,8 @@ class Hunt:
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
         words = ["./tb", "run", _shown(file), "--world", "simulated", *code_words(shrunk.scenario)]
         document = {
-            "number": found.number, "check": check, "detail": detail, "file": _shown(file), "replay": shlex.join(words),
-            "tries": shrunk.tries, "minimal": shrunk.minimal,
+            "number": found.number, "check": check, "detail": detail, "file": _shown(file),
+            "replay": shell_words(words), "tries": shrunk.tries, "minimal": shrunk.minimal,
         }  # fmt: skip
         state.keep_failure(document)
         return document
@@ -163,7 +164,7 @@ def _own_name(program: str) -> str:
     """Of `path.py:Class`: both, and a few digits of where the file lies, so that classes of one name in different files
     do not share a folder."""
     path, _, name = program.rpartition(":")
-    place = hashlib.sha256(str(Path(path).resolve()).encode()).hexdigest()[:6]
+    place = hashlib.sha256(os.fsencode(Path(path).resolve())).hexdigest()[:6]
     return f"{Path(path).stem}-{name}-{place}"
 
 

@@ -4,7 +4,6 @@ keep up, raised until frames arrive one by one when that changed nothing."""
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from testbed.plan import Plan
 from testbed.plan.time_need import time_need
 from testbed.scenario.model import Scenario
 from testbed.scenario.names import MOST_DILATION
+from testbed.terminal.shellwords import shell_words
 from workloads.errors import HostCapabilityError
 
 __all__ = [
@@ -63,7 +63,7 @@ class TakesTooLong(HostCapabilityError):
 
     def with_commands(self, words: Sequence[str]) -> HostCapabilityError:
         """The same for a user of the command line, who called `words`."""
-        command = shlex.join(words)
+        command = shell_words(words)
         return HostCapabilityError(
             self.problem,
             f"to go on: `{command} --dilation {self.factor}`; for the sums alone, in real time: `{command} "

@@ -3,7 +3,6 @@ time."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from testbed.scenario.known import protocol_of, traits_of
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
+from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
@@ -78,7 +78,7 @@ def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] =
         if is_own_code(found) and key not in given:
             raise ScenarioError(
                 f"ran with a {what} of your own, which only a command line can name", file=str(run_dir), key=key,
-                found=found, allowed=f"with {shlex.join(set_words(key, found))}",
+                found=found, allowed=f"with {shell_words(set_words(key, found))}",
             )  # fmt: skip
     scenario = load_scenario(str(run_dir / "scenario.yaml"), overrides, world=world)
     return Recorded(scenario, document["verdict"], document["world"], load_history(run_dir))

@@ -10,7 +10,8 @@ from testbed.runs.about import about
 from testbed.runs.kepthistory import load_history
 from testbed.runs.run import read_result
 from testbed.scenario import load_scenario
-from testbed.terminal.stream import shown_path
+from testbed.terminal.shellwords import shell_word
+from testbed.terminal.stream import near
 from workloads.errors import ScenarioError
 from workloads.trusted import write_file, write_named
 
@@ -30,7 +31,7 @@ def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
     if (run_dir / "result.json").is_file():
         _write(file, path, html_report(read_result(run_dir), load_history(run_dir).records, scenario, facts))
         return path, True
-    replay = f"tb run {shown_path(run_dir)}/scenario.yaml"
+    replay = f"tb run {shell_word(near(scenario_file))}"
     _write(file, path, unfinished_report(scenario, _records(run_dir), replay, facts))
     return path, False
 

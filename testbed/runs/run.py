@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,7 +44,8 @@ from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import code_words, is_own_program, with_stock_code
 from testbed.terminal.activity import doing
-from testbed.terminal.stream import shown_path
+from testbed.terminal.shellwords import shell_word, shell_words
+from testbed.terminal.stream import near
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted, write_file
@@ -244,7 +244,7 @@ def _run_in(
         context = CheckContext(plan, history, facts.captures)
     options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     verb = getattr(world, "replay_verb", "run")  # likewise
-    words = ["tb", verb, f"{shown_path(run_dir)}/scenario.yaml", *code_words(scenario)]
+    words = ["tb", verb, f"{near(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
     beside = None
     if twin and has_twin(world):
@@ -252,7 +252,7 @@ def _run_in(
             beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say)
     with doing("judging"):
         document = judge(
-            context, facts, world=scenario.world, replay=shlex.join(words) + options, twin=beside, tried=tried,
+            context, facts, world=scenario.world, replay=shell_words(words) + options, twin=beside, tried=tried,
             more=tuple(own.values()),
         )  # fmt: skip
     with doing("writing the report"):
@@ -319,12 +319,12 @@ def _unfinished(run_dir: Path) -> ScenarioError:
         records = len(load_history(run_dir).records)
     except ScenarioError:
         records = 0
-    drawn = f"`tb timeline {shown_path(run_dir)}` draws them"
+    drawn = f"`tb timeline {shell_word(near(run_dir))}` draws them"
     left = f"{records:,} records of history ({drawn})" if records else "no history"
     return ScenarioError(
         "this run did not end: it was killed, or still goes on, and there is no verdict to compare with",
         file=str(run_dir), found=f"scenario.yaml, {left}, no result.json",
-        allowed=f"a run that ended; `tb run {shown_path(run_dir)}/scenario.yaml` runs it again",
+        allowed=f"a run that ended; `tb run {shell_word(near(run_dir / 'scenario.yaml'))}` runs it again",
     )  # fmt: skip
 
 
@@ -332,7 +332,9 @@ def _scenario_text(scenario: Scenario) -> str:
     """A file that loads: it names the program of ours in place of the user's own, and says so."""
     words = code_words(scenario)
     preface = (
-        f"# It ran with {shlex.join(words)}, which a file cannot say: give that on the command line.\n" if words else ""
+        f"# It ran with {shell_words(words)}, which a file cannot say: give that on the command line.\n"
+        if words
+        else ""
     )
     return preface + dump_scenario(with_stock_code(scenario))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -42,7 +43,7 @@ def find_scenario(name_or_path: str) -> tuple[Path, str]:
         relative = _FOLDER / f"{name_or_path}.yaml"
         return _TOP / relative, relative.as_posix()
     looks_like_path = "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
-    if looks_like_path or Path(name_or_path).exists():
+    if looks_like_path or os.path.exists(name_or_path):
         return Path(name_or_path), name_or_path
     raise ScenarioError(
         "no such scenario",

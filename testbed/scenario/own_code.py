@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: st
     for one that has no such object."""
     path_text, _, wanted_name = name.rpartition(":")
     path = Path(path_text)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix != ".py" or not os.path.isfile(path):
         raise ScenarioError(f"no such {what} file", file=file, key=key, found=repr(path_text), allowed="a .py file")
     module = _module_of(path, what)
     found = getattr(module, wanted_name, None)
@@ -58,7 +59,7 @@ def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: st
 
 def _module_of(path: Path, what: str) -> Any:
     """A file is loaded once: what it defines stays the same for whoever names it again."""
-    name = f"{OWN_MODULES}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    name = f"{OWN_MODULES}{path.stem}_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]}"
     stamp = path.stat().st_mtime_ns
     known = sys.modules.get(name)
     if known is not None and getattr(known, "__stamp__", None) == stamp:

@@ -3,6 +3,7 @@ scenario file may name code: only a person does, on a command line."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ def load_protocol(name: str) -> Protocol:
     """Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol, and for a protocol
     that nobody could judge or keep."""
     path = Path(name.rpartition(":")[0])
-    stamp = path.stat().st_mtime_ns if path.is_file() else 0
+    stamp = path.stat().st_mtime_ns if os.path.isfile(path) else 0
     return _loaded(name, str(path.resolve()), stamp)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,7 +55,7 @@ def _sweep_file(target: str) -> tuple[Path | None, str]:
     """(file, as messages call it); None: not the name of a sweep, but maybe of a scenario."""
     if target in builtin_sweeps():
         return sweep_file(target), (SWEEPS / f"{target}.yaml").as_posix()
-    if "/" in target or target.endswith((".yaml", ".yml")) or Path(target).exists():
+    if "/" in target or target.endswith((".yaml", ".yml")) or os.path.exists(target):
         return Path(target), target
     if target in builtin_names():
         return None, target

@@ -12,6 +12,7 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import UnitError, parse_duration, parse_probability, parse_rate, parse_size
 from testbed.reading.yamlfile import parse_yaml
 from workloads.errors import ScenarioError
+from workloads.visible import visible
 
 __all__ = ["AXIS_FILE", "MOST_VALUES", "number_of", "parse_axis", "read_values", "shown_value", "split_axis"]
 
@@ -73,7 +74,7 @@ def shown_value(value: Any) -> str:
         return f"[{', '.join(map(shown_value, value))}]"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key}: {shown_value(item)}' for key, item in value.items())}}}"
-    return str(value)
+    return visible(str(value))
 
 
 def number_of(value: Any) -> float | None:

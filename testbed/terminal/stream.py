@@ -9,8 +9,10 @@ from typing import TextIO
 
 from testbed.terminal.activity import hide
 from testbed.terminal.folding import fold_laid_out, fold_lines
+from testbed.terminal.shellwords import shell_word
+from workloads.visible import visible
 
-__all__ = ["PROSE", "columns", "complain", "is_terminal", "prose_columns", "say", "shown_path", "wants_color"]
+__all__ = ["PROSE", "columns", "complain", "is_terminal", "near", "prose_columns", "say", "shown_path", "wants_color"]
 
 PROSE = 110
 """Sentences are not wider than that on any terminal: longer lines are hard to follow. Tables take all there is."""
@@ -66,9 +68,15 @@ def say(*lines: str, stream: TextIO | None = None) -> None:
     where.flush()
 
 
-def shown_path(path: Path) -> str:
+def near(path: Path) -> str:
     """As seen from where the user is, when it is below that."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+def shown_path(path: Path) -> str:
+    """`near`, in a form that a shell reads where characters of it cannot be seen."""
+    found = near(path)
+    return found if visible(found) == found else shell_word(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import platform
-import shlex
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from testbed.history.records import make_record
 from testbed.history.training_events import RankStepped, StoreCollectives
 from testbed.plan import Plan
 from testbed.terminal.activity import State, doing
+from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
@@ -73,7 +73,7 @@ class _Training(ABC):
     def __init__(self, options: TrainingOptions, voice: Voice) -> None:
         self._options, self._voice = options, voice
         self._piece_bytes = 0
-        self.replay_options = f" -- {shlex.join(options.command)}" if options.command else ""
+        self.replay_options = f" -- {shell_words(options.command)}" if options.command else ""
 
     def run(self, plan: Plan, run_dir: Path, on_record: Callable[[Record], None]) -> RunFacts:
         """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from testbed.cli.values import named_path
 
 __all__ = ["configure_server"]
 
@@ -16,7 +17,9 @@ examples:
 FILE holds the fields of ServerConfig (workloads/server/config.py): name, envelope, jobs. JSON is YAML, so both will do.
 SIGTERM ends it; docs/switch-node.md has it all.
 """
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration of this server")
+    parser.add_argument(
+        "--config", type=named_path, required=True, metavar="FILE", help="the configuration of this server"
+    )
     parser.add_argument("--port", required=True, metavar="IFACE", help="the host's interface")
     parser.add_argument(
         "--barrier", action="store_true",

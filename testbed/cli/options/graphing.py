@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+
+from testbed.cli.values import named_path
 
 __all__ = ["configure_graph"]
 
@@ -17,7 +18,7 @@ examples:
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--format", choices=["svg", "dot", "mermaid"], help="default: what FILE's name says, else svg")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default: stdout")
+    parser.add_argument("--out", type=named_path, metavar="FILE", help="default: stdout")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )

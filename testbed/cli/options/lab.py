@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from testbed.cli.values import duration, hosts
+from testbed.cli.values import duration, hosts, named_path
 
 __all__ = ["ACTIONS", "configure_lab"]
 
@@ -46,7 +45,7 @@ examples:
     parser.add_argument(
         "--inventory",
         metavar="FILE",
-        type=Path,
+        type=named_path,
         help="default: $INA_LAB, lab.yaml here, or the emulated lab that is up",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what would run where, and touch nothing")
@@ -79,8 +78,10 @@ examples:
         help="release: also a lease of another user, whose name is printed",
     )
     parser.add_argument(
-        "--bitstream", type=Path, metavar="FILE", help="program: what to load (default: as the inventory says)"
+        "--bitstream", type=named_path, metavar="FILE", help="program: what to load (default: as the inventory says)"
     )
     parser.add_argument("--yes", action="store_true", help="trust: record the keys that are shown")
     parser.add_argument("--replace", action="store_true", help="trust: also where another key is trusted now")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="collect, run: where to (default of collect: ./RUN)")
+    parser.add_argument(
+        "--out", type=named_path, metavar="DIR", help="collect, run: where to (default of collect: ./RUN)"
+    )

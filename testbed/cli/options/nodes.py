@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from testbed.cli.values import duration
+from testbed.cli.values import duration, named_path
 
 __all__ = ["configure_switch", "configure_worker"]
 
@@ -30,7 +29,10 @@ its rings again, SIGUSR1 prints the statistics so far, SIGTERM ends it. docs/swi
         help="an interface; the first is port 0",
     )
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the configuration of the program, as rings or jobs (default: none)"
+        "--config",
+        type=named_path,
+        metavar="FILE",
+        help="the configuration of the program, as rings or jobs (default: none)",
     )
 
 
@@ -44,12 +46,17 @@ FILE holds the fields of WorkerConfig (workloads/config.py); where its collectiv
 those of SwitchMlConfig, AtpConfig or GridConfig (docs/switch-node.md). JSON is YAML, so both will do. With --device the
 endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and keys, so the ranks tell each other theirs in --exchange.
 """  # noqa: E501
-    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the configuration of this worker")
+    parser.add_argument(
+        "--config", type=named_path, required=True, metavar="FILE", help="the configuration of this worker"
+    )
     endpoint = parser.add_mutually_exclusive_group(required=True)
     endpoint.add_argument("--port", metavar="IFACE", help="the host's interface, for an endpoint of our own")
     endpoint.add_argument("--device", metavar="NAME", help="an RDMA device, as rxe0 or mlx5_0")
     parser.add_argument(
-        "--exchange", type=Path, metavar="DIR", help="an empty folder that all ranks see; needed if any has --device"
+        "--exchange",
+        type=named_path,
+        metavar="DIR",
+        help="an empty folder that all ranks see; needed if any has --device",
     )
     parser.add_argument(
         "--barrier", action="store_true",
@@ -57,7 +64,7 @@ endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and ke
     )  # fmt: skip
     parser.add_argument(
         "--capture",
-        type=Path,
+        type=named_path,
         metavar="FILE",
         help="with --port: what the interface sends and gets, as pcapng (200 MB at most)",
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from testbed.cli.values import seed
+from testbed.cli.values import named_path, seed
 
 __all__ = ["configure_route"]
 
@@ -33,5 +32,5 @@ examples:
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="as in `tb run`"
     )
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw the plan")
+    parser.add_argument("--svg", type=named_path, metavar="FILE", help="draw the plan")
     parser.add_argument("--json", action="store_true", help="print the plan as JSON alone on stdout")

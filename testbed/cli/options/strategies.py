@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from testbed.cli.values import whole
+from testbed.cli.values import named_path, whole
 
 __all__ = ["DEFAULT_BANDWIDTH", "configure_strategies"]
 
@@ -58,8 +57,8 @@ examples:
         "--divide", type=whole(1, 10**9), metavar="N",
         help="with --scenario: vectors are smaller by N, which stands for links N times as fast (default: 1000)",
     )  # fmt: skip
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw memory against time (SVG)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write a line for each strategy")
+    parser.add_argument("--plot", type=named_path, metavar="FILE", help="draw memory against time (SVG)")
+    parser.add_argument("--csv", type=named_path, metavar="FILE", help="write a line for each strategy")
     parser.add_argument("--json", action="store_true", help="print the points as JSON alone on stdout")
 
 

@@ -77,7 +77,7 @@ class BpfObject:
     def __init__(self, path: Path) -> None:
         """Raises HostCapabilityError when the kernel does not let us, InternalError when it refuses the program."""
         self._lib = _library()
-        self._object = self._lib.bpf_object__open_file(str(path).encode(), None)
+        self._object = self._lib.bpf_object__open_file(os.fsencode(path), None)
         if not self._object:
             raise InternalError(f"{path.name} is no eBPF object: {os.strerror(ctypes.get_errno())}")
         self._mapped: list[mmap.mmap] = []
