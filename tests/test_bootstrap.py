@@ -292,6 +292,15 @@ def test_first_calls_at_once_set_up_once(checkout):
     assert sum("another call is setting up" in err for _, err in outputs) == 2
 
 
+def test_a_long_step_gives_a_sign_of_life(checkout):
+    """With the last line of its log, and nothing goes on after it."""
+    done = checkout.run("list", PIP_SECONDS="5")
+    assert done.returncode == 0
+    assert "tb:   4 s so far: == installing Python packages" in done.stderr
+    assert "s so far" not in done.stderr.partition("installing Python packages")[0]
+    assert checkout.processes() == []
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interruption_ends_what_set_up_started(checkout, number, status):
     call = checkout.start("list", PIP_SECONDS="60")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -29,6 +30,9 @@ examples:
 """
 
 
+_NEGATIVE = re.compile(r"-\.?[0-9]")
+
+
 class _Help(argparse.HelpFormatter):
     """As wide as sentences are elsewhere; descriptions and examples keep their lines, folded where they are too
     long."""
@@ -48,6 +52,10 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_Help, allow_abbrev=False, **options)
+        # A value such as -5s is one, so that the option which has it can say what it takes; no option begins so.
+        self._negative_number_matcher = _NEGATIVE
+        self.surplus = ""
+        """what an argument too many was meant for, in words"""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]
         """What no option takes, the chosen command refuses, which knows its own."""
@@ -60,9 +68,9 @@ class Parser(argparse.ArgumentParser):
     def refuse(self, extra: Sequence[str]) -> NoReturn:
         option = next((word.partition("=")[0] for word in extra if word.startswith("-")), None)
         if option is None:
-            self.error(f"unrecognized arguments: {' '.join(extra)}")
-        hint = closest(option, self.options())
-        self.error(f"there is no option {option}" + (f"; {hint}" if hint else ""))
+            self.error(f"unrecognized arguments: {' '.join(extra)}" + (f"; {self.surplus}" if self.surplus else ""))
+        hints = filter(None, [closest(option, self.options()), self.surplus])
+        self.error("; ".join([f"there is no option {option}", *hints]))
 
     def options(self) -> Iterator[str]:
         """Also those of its actions (`tb card check`)."""

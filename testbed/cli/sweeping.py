@@ -97,6 +97,8 @@ def run_sweep(args: argparse.Namespace) -> int:
         raise ScenarioError(
             "means nothing for a sweep of models", file="tb sweep", key="--matrix", allowed="with scenarios"
         )
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise ScenarioError("is no folder", file="tb sweep", key="--out", found=str(folder), allowed="a folder")
     interrupt_when_told_to_end()
     try:
         if isinstance(sweep, ScenarioSweep):

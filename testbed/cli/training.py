@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from testbed.cli.console import Console
+from testbed.cli.parsing import Parser
 from testbed.cli.values import duration, named_path, seed, size
 
 __all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run_train", "run_up"]
@@ -26,6 +27,8 @@ examples:
     parser.usage = "%(prog)s [options] SCENARIO -- COMMAND ..."
     parser.description = "COMMAND is what each rank runs; a file that ends in .py runs with the Python of tb."
     parser.set_defaults(rank_command=[])
+    if isinstance(parser, Parser):
+        parser.surplus = "what each rank runs stands behind --, as `tb train SCENARIO -- script.py`"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -33,18 +33,22 @@ from workloads.errors import ScenarioError
 
 __all__ = ["clean", "find_leftovers", "remove_run"]
 
+_RUN_FILE = "scenario.yaml"
+"""in every run directory"""
 _TYPES = {"socket": stat.S_ISSOCK, "file": stat.S_ISREG}
 
 
 def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
     """Remove what is left of one run (the name of its folder here, or of its run directory), or of all; says what was
     removed, for people. A run whose owner lives is left alone,
-    unless forced: then its owner is ended first. Raises ScenarioError when `run_id` names a run that lives."""
-    done: list[str] = []
+    unless forced: then its owner is ended first. Raises ScenarioError when `run_id` names a run that lives, or
+    none: neither one that left something nor a run directory here."""
+    done, found = list[str](), run_id is None
     for folder in sorted(known_runs()):
         owner, entries = read_ledger(folder)
         if run_id is not None and run_id not in (folder.name, Path(owner.run_dir).name if owner else None):
             continue
+        found = True
         if owner is None and nascent_owner(folder) is None:
             # No run of ours made this folder.
             continue
@@ -64,6 +68,11 @@ def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
         done += remove_run(folder, owner, entries)
     if run_id is None:
         done += remove_dead_scratch()
+    elif not found and not (Path(run_id) / _RUN_FILE).exists() and not (Path("runs") / run_id / _RUN_FILE).exists():
+        raise ScenarioError(
+            "no such run", file="cleanup", key="--run", found=repr(run_id),
+            allowed=", ".join(sorted(folder.name for folder in known_runs())) or "nothing: no run left anything",
+        )  # fmt: skip
     return tuple(done)
 
 

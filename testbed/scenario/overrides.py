@@ -65,4 +65,7 @@ def _index(place: Any, here: KeyPath, part: str | int) -> str | int:
         numbers = f"0 to {len(place) - 1}" if len(place) > 1 else "0"
         allowed = ", ".join([numbers, *names]) if place else "nothing: the list is empty"
         raise ScenarioError("no such entry", file=SET_FILE, key=format_path(here), found=show(part), allowed=allowed)
-    raise ScenarioError("has no keys", file=SET_FILE, key=format_path(here), found=show(place), allowed="a mapping")
+    raise ScenarioError(
+        "is a value and has no keys", file=SET_FILE, key=format_path(here), found=f"{show(part)} below {show(place)}",
+        allowed=f"{format_path(here)}=VALUE",
+    )  # fmt: skip

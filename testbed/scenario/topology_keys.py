@@ -88,7 +88,7 @@ Multipath: TypeAlias = Annotated[
 class Rack(Section):
     """hosts `h1` .. `hN` around one switch `s1`; links `h1-s1` .. `hN-s1`"""
 
-    hosts: Annotated[int, whole(2, MAX_RACK_HOSTS)]
+    hosts: Annotated[int, whole(2, MAX_RACK_HOSTS, " (one job: at most 64)")]
     """2 to 64, with an accelerator 2 to 32; more only for several jobs ([limits](commands.md#limits)). Host `hK` has
     rank K-1, here and in all kinds but `custom`"""
     link: AllLinks = LinkShape()

@@ -76,7 +76,7 @@ def _from_file(
             )
         with_words(data, places, words)
         return _scenario_sweep(data, places, shown, folder)
-    if given := words.given():
+    if isinstance(data, dict) and (given := words.given()):
         key = "--world" if "worlds" in given else f"--{next(iter(given))}"
         raise ScenarioError("means nothing for a sweep of models", file="tb sweep", key=key, allowed="with scenarios")
     if isinstance(data, dict):

@@ -57,7 +57,7 @@ def run_scenario_sweep(
 ) -> FinishedScenarios:
     """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in
     `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid or failed for want of something are
-    tried again. Raises ScenarioError when no point is valid or the folder cannot be used."""
+    tried again. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
     points = make_points(sweep)
     code = model_version(_COMPUTED_BY)
     versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}
@@ -68,7 +68,9 @@ def run_scenario_sweep(
         valid = {key: point for key, point in zip(keys, points, strict=True) if not point.problem}
         missing = [(key, point) for key, point in valid.items() if key not in store.results]
         anew = sum(point.key("") in store.points for _, point in missing)
-        reused = done = len(points) - len(missing)
+        invalid = sum(bool(point.problem) for point in points)
+        done = len(points) - len(missing)
+        reused = done - invalid
         on_progress(done, len(points), reused)
         for index, outcome in compute([point for _, point in missing]) if missing else ():
             key, point = missing[index]

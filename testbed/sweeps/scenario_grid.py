@@ -29,15 +29,28 @@ _AS_IT_IS = Variant("")
 
 def make_points(sweep: ScenarioSweep) -> list[Point]:
     """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why.
-    Raises ScenarioError when no point is valid, when a scenario cannot be read, and for a figure
-    that no run can have."""
+    Raises ScenarioError when no point is valid, for a value of an axis that makes every point invalid, when a scenario
+    cannot be read, and for a figure that no run can have."""
     points, errors = list[Point](), list[ScenarioError]()
     for name in sweep.scenarios:
         points += _of_scenario(sweep, name, errors)
     if len(errors) == len(points):
         raise errors[0]
+    _refuse_values(sweep, points)
     _check_figures(sweep, dict.fromkeys(name for point in points for name in point.faults))
     return points
+
+
+def _refuse_values(sweep: ScenarioSweep, points: Collection[Point]) -> None:
+    """Raises ScenarioError for a value of an axis with which every point is invalid: a slip of the pen."""
+    for key, values in sweep.axes:
+        for value in values:
+            problems = [point.problem for point in points if point.values[key] == value]
+            if all(problems):
+                raise ScenarioError(
+                    "no scenario and no protocol of the sweep takes this value", file=sweep.source, key=f"axes.{key}",
+                    found=show(value), allowed=f"what `tb run --set {key}=VALUE` takes", hint=problems[0],
+                )  # fmt: skip
 
 
 def _check_figures(sweep: ScenarioSweep, faults: Collection[str]) -> None:

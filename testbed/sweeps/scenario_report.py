@@ -138,7 +138,11 @@ def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterato
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in _verdicts(finished).items())
     yield f"{sweep.name}: {amount(len(finished.points), 'run')} at {amount(len(groups), 'point')}: {verdicts}"
     anew = f" (of them {finished.anew:,} again, because the code changed)" if finished.anew else ""
-    yield f"  computed now {len(finished.points) - finished.reused:,}{anew}, already there {finished.reused:,}"
+    invalid = sum(bool(point.problem) for point in finished.points)
+    computed = len(finished.points) - finished.reused - invalid
+    yield f"  computed now {computed:,}{anew}, already there {finished.reused:,}" + (
+        f", not computed because they are invalid {invalid:,}" if invalid else ""
+    )
     for figure in sweep.figures:
         yield ""
         yield from _figure_table(finished, groups, figure, width)

@@ -108,6 +108,8 @@ def _range(problems: Problems, path: KeyPath, value: dict[str, Any]) -> tuple[An
     if ends[0] is None or ends[1] is None:
         return None
     (start, unit), (stop, other) = ends[0], ends[1]
+    if start == 0 and not unit:  # zero needs none
+        unit = other
     if unit != other:
         problems.add(path, "two units", found=f"{show(value['from'])} to {show(value['to'])}", allowed="one unit")
         return None

@@ -80,7 +80,8 @@ def test_only_the_named_run_is_removed(state: Path, tmp_path: Path) -> None:
     for name in ("run-1", "run-2"):
         abandon(Ledger.create(name, tmp_path))
     assert clean("run-2") == (f"folder {state}/run-2",)
-    assert clean("no-such-run") == ()
+    with pytest.raises(ScenarioError, match="--run: no such run; found 'no-such-run'; allowed: run-1"):
+        clean("no-such-run")
     assert (state / "run-1").exists()
 
 
@@ -88,6 +89,18 @@ def test_a_run_is_also_known_by_the_name_of_its_run_directory(state: Path, tmp_p
     for name in ("a", "b"):
         abandon(Ledger.create(f"20260101-rack-{name}.5eed00", tmp_path / f"20260101-rack-{name}"))
     assert clean("20260101-rack-b") == (f"folder {state}/20260101-rack-b.5eed00",)
+
+
+@pytest.mark.parametrize("place", ["20260101-rack-c", "runs/20260101-rack-c"])
+def test_a_run_that_left_nothing_is_known_by_its_directory(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError, match="no such run; found '20260101-rack-c'; allowed: nothing: no run left"):
+        clean("20260101-rack-c")
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "scenario.yaml").touch()
+    assert clean("20260101-rack-c") == ()
 
 
 def test_a_listed_process_is_ended_and_a_reused_pid_is_not(tmp_path: Path, sleeper: ProcessId) -> None:

@@ -52,8 +52,12 @@ def run(sweep: ScenarioSweep, folder: Path, compute: Any = in_process) -> Finish
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> FinishedScenarios:
     sweep = sweep_of(
-        axes=["faults.loss.rate=0,5%,200%"], protocols=["netreduce", "switchml"], seeds=3, overrides=["job.size=40kB"]
-    )
+        axes=["faults.loss.rate=0,5%"], seeds=3, overrides=["job.size=40kB"],
+        variants={
+            "netreduce": {"protocol": "netreduce"}, "switchml": {"protocol": "switchml"},
+            "wrong": {"faults.loss.rate": "200%"},
+        },
+    )  # fmt: skip
     return run(sweep, tmp_path_factory.mktemp("sweep"))
 
 
@@ -68,7 +72,7 @@ def test_points_are_the_product_of_all_that_is_varied() -> None:
 
 def test_a_rate_of_0_is_a_value_like_others(finished: FinishedScenarios) -> None:
     zero = [group for group in groups_of(finished) if group.values["faults.loss.rate"] == 0]
-    assert [group.verdicts for group in zero] == [{"pass": 3}, {"pass": 3}]
+    assert [group.verdicts for group in zero] == [{"pass": 3}, {"pass": 3}, {"invalid": 3}]
     summary = zero[0].summary("jct_s")
     assert summary is not None
     assert summary.most < 1.01 * summary.least, (
@@ -78,7 +82,7 @@ def test_a_rate_of_0_is_a_value_like_others(finished: FinishedScenarios) -> None
 
 def test_loss_costs_time(finished: FinishedScenarios) -> None:
     medians = {
-        (group.values["protocol"], group.values["faults.loss.rate"]): found.median
+        (group.values["variant"], group.values["faults.loss.rate"]): found.median
         for group in groups_of(finished)
         if (found := group.summary("jct_s")) is not None
     }
@@ -90,7 +94,7 @@ def test_an_invalid_point_is_shown_and_stops_no_other(finished: FinishedScenario
     wrong = [
         outcome
         for point, outcome in zip(finished.points, finished.outcomes, strict=True)
-        if point.values["faults.loss.rate"] == "200%"
+        if point.values["variant"] == "wrong"
     ]
     assert {outcome.status for outcome in wrong} == {"invalid"}
     assert wrong[0].reason.startswith("faults[0].rate: ")
@@ -98,8 +102,27 @@ def test_an_invalid_point_is_shown_and_stops_no_other(finished: FinishedScenario
     assert finished.exit_code == 2
     lines = list(scenario_summary(finished, 80))
     assert lines[0] == "rack-lossy: 18 runs at 6 points: 12 pass, 6 invalid"
-    assert any(line.startswith("  scenario rack-lossy, protocol netreduce, faults.loss.rate 200%") for line in lines)
+    assert lines[1] == "  computed now 12, already there 0, not computed because they are invalid 6"
+    assert any(line.startswith("  scenario rack-lossy, variant wrong, faults.loss.rate 0") for line in lines)
     assert "not as expected" in lines
+
+
+@pytest.mark.parametrize(
+    ("axes", "key", "value"),
+    [
+        (["faults.loss.rate=0,abc"], "faults.loss.rate", "'abc'"),
+        (["faults.loss.rate=0,5%,200%"], "faults.loss.rate", "'200%'"),
+        (["faults.loss.rate=0,5%", "topology.hosts=2,0"], "topology.hosts", "0"),
+        (["transport.recovery=gbn,inr", "topology.hosts=2,4"], "transport.recovery", "'inr'"),
+    ],
+)
+@pytest.mark.parametrize("protocols", [[], ["netreduce", "ring"]])
+def test_a_value_that_no_protocol_takes_is_refused_before_anything_runs(
+    tmp_path: Path, axes: list[str], key: str, value: str, protocols: list[str]
+) -> None:
+    with pytest.raises(ScenarioError, match=f"axes.{key}: no scenario and no protocol of the sweep takes this value"):
+        run(sweep_of(axes=axes, protocols=protocols, overrides=["job.size=8kB"]), tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()
 
 
 def test_when_no_point_is_valid_the_sweep_is_refused(tmp_path: Path) -> None:
@@ -142,16 +165,16 @@ def test_files_hold_every_run(finished: FinishedScenarios) -> None:
     as_json, as_csv, summary = write_scenario_files(finished, finished.folder)
     document = json.loads(as_json.read_text(encoding="utf-8"))
     assert document == json.loads(json.dumps(scenario_document(finished)))
-    assert document["dimensions"] == {"protocol": ["netreduce", "switchml"], "faults.loss.rate": [0, "5%", "200%"]}
+    assert document["dimensions"] == {"variant": ["netreduce", "switchml", "wrong"], "faults.loss.rate": [0, "5%"]}
     with as_csv.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 18
-    assert [row["faults.loss.rate"] for row in rows[:7]] == ["0"] * 3 + ["5%"] * 3 + ["200%"]
+    assert [row["faults.loss.rate"] for row in rows[:7]] == ["0"] * 3 + ["5%"] * 3 + ["0"]
     assert float(rows[0]["jct_s"]) > 0
-    assert rows[6]["jct_s"] == ""
+    assert rows[12]["jct_s"] == ""
     with summary.open(encoding="utf-8") as file:
         groups = list(csv.DictReader(file))
-    assert [row["pass"] for row in groups] == ["3", "3", "0", "3", "3", "0"]
+    assert [row["pass"] for row in groups] == ["3", "3", "3", "3", "0", "0"]
     assert float(groups[1]["low"]) <= float(groups[1]["median"]) <= float(groups[1]["high"])
     assert float(groups[1]["coverage"]) == 0.75
     kept = finished.folder / "points" / rows[0]["point"]
@@ -178,7 +201,7 @@ def test_plots_have_error_bars_labels_and_both_formats(finished: FinishedScenari
 
 def test_a_page_shows_protocols_across(finished: FinishedScenarios) -> None:
     page = matrix_page(finished)
-    assert "<th>netreduce</th><th>switchml</th>" in page
+    assert "<th>netreduce</th><th>switchml</th><th>wrong</th>" in page
     assert page.count('class="pass"') == 4
     assert page.count('class="invalid"') == 2
     assert "http" not in page.replace("http-equiv", "")
@@ -303,8 +326,8 @@ def test_a_file_names_no_code_to_run(tmp_path: Path) -> None:
     file.write_text(
         "name: mine\nscenarios: [rack]\naxes: {switch.program: [netreduce, 'mine.py:Mine']}\n", encoding="utf-8"
     )
-    points = make_points(load_sweep([str(file)], SweepWords(worlds=["simulated"])))  # type: ignore[arg-type]
-    assert points[1].problem.startswith("switch.program: a scenario file cannot name code to run")
+    with pytest.raises(ScenarioError, match=r"switch\.program: a scenario file cannot name code to run"):
+        make_points(load_sweep([str(file)], SweepWords(worlds=["simulated"])))  # type: ignore[arg-type]
     file.write_text("name: mine\nscenarios: [rack]\nset: {switch.program: 'mine.py:Mine'}\n", encoding="utf-8")
     with pytest.raises(ScenarioError, match="a scenario file cannot name code to run"):
         make_points(load_sweep([str(file)], SweepWords(seeds=2, overrides=["job.size=8kB"])))  # type: ignore[arg-type]

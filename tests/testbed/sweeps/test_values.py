@@ -29,6 +29,8 @@ def values_of(text: str) -> tuple[Any, ...]:
         ("{from: 1%, to: 8%, factor: 2}", ("1%", "2%", "4%", "8%")),
         ("{from: 10Mbps, to: 1000Mbps, points: 3}", ("10Mbps", "100Mbps", "1000Mbps")),
         ("{from: 0, to: 6, step: 2}", (0, 2, 4, 6)),
+        ("{from: 0, to: 2%, step: 1%}", ("0%", "1%", "2%")),
+        ("{from: 0.0, to: 20Mbps, step: 10Mbps}", ("0Mbps", "10Mbps", "20Mbps")),
         ("{from: 0ms, to: 1ms, step: 0.5ms}", ("0ms", "0.5ms", "1ms")),
         ("{from: 0.001, to: 0.1, factor: 10}", (0.001, 0.01, 0.1)),
         ("[[h1, h2], [h1]]", (["h1", "h2"], ["h1"])),
@@ -44,6 +46,10 @@ def test_values(text: str, values: tuple[Any, ...]) -> None:
         ("1%,1%", "--axis: axes.key: a value stands twice; found 1%; allowed: each value once"),
         ("[]", "--axis: axes.key: an empty list; allowed: at least one value"),
         ("{from: 1%, to: 2, points: 3}", "--axis: axes.key: two units; found '1%' to 2; allowed: one unit"),
+        ("{from: 0%, to: 2, step: 1}", "--axis: axes.key: two units; found '0%' to 2; allowed: one unit"),
+        ("{from: 0, to: 2%, step: 1}", "--axis: axes.key.step: not a step; found 1; allowed: more than 0, with unit %"),
+        ("{from: 0, to: 2%, points: 3}", ("--axis: axes.key.from: a range of factors cannot begin at 0; allowed: more "
+                                         "than 0, or step")),
         ("{from: 2, to: 1, points: 3}", "--axis: axes.key: ends before it begins; found 2 to 1"),
         ("{from: 0, to: 1, points: 3}", ("--axis: axes.key.from: a range of factors cannot begin at 0; allowed: more "
                                         "than 0, or step")),

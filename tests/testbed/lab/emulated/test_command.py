@@ -21,7 +21,7 @@ from testbed.lab.emulated.messages import CycleHost, ShowPids
 from testbed.lab.emulated.shape import LabShape, inventory_text
 from testbed.lab.inventory import parse_inventory
 from tests.support.labs import lab_of, require_lab
-from workloads.errors import LabError
+from workloads.errors import LabError, ScenarioError
 
 
 def _processes(folder: Path) -> list[ProcessId]:
@@ -87,7 +87,8 @@ def test_hosts_end_with_their_keeper() -> None:
     folder = lab_folder(shape.name)
     with pytest.raises(LabError, match="no such lab is up"), lab_of(shape):  # noqa: PT012
         processes = _processes(folder)
-        assert clean(folder.name + "x") == ()
+        with pytest.raises(ScenarioError, match="no such run"):
+            clean(folder.name + "x")
         assert send_signal(processes[0], signal.SIGKILL)
         deadline = time.monotonic() + 20
         while any(is_alive(process) for process in processes):
