@@ -77,7 +77,7 @@ examples:
   sudo ./tb run rack-lossy
   sudo ./tb run psn-wrap --seed 3 --pcap --out /tmp/wrap
   sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
-  sudo ./tb run rack --set topology.link.rate=10Gbps --real-time
+  sudo ./tb run rack --set topology.link.rate=50Mbps --real-time
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
