@@ -47,7 +47,7 @@ examples:
     )  # fmt: skip
     parser.add_argument("--seeds", type=_seeds, metavar="N", help="seeds 1 to N at each point, or these: 3,5,7")
     parser.add_argument(
-        "--protocols", type=_names, default=[], metavar="P,P", help="each of them, as netreduce,switchml,atp (docs/sweeps.md names all)"
+        "--protocols", type=_names, default=[], metavar="P,P", help="each of them, as netreduce,switchml,atp"
     )
     parser.add_argument(
         "--world", dest="worlds", type=_names, default=[], metavar="W,W", help="worlds (default: each scenario's)"

@@ -139,7 +139,7 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
             )
         )
         good = metrics["recovered_packets"]
-        text = f"what {amount(good, 'lost data packet')} carried reached its receiver after all"
+        text = f"what {amount(good, 'distinct lost data packet')} carried reached its receiver after all"
         if datagrams:
             done = [check["verdict"] for check in result["checks"] if check["name"] == "liveness"] == ["pass"]
             approximate = any(item["name"] == "bit_exact" for item in result["skipped"])
