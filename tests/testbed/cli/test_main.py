@@ -62,6 +62,19 @@ def test_each_command_has_help_with_examples(name, capsys):
         (["list", "nonsense"], "found 'nonsense'; allowed: scenarios, "),
         (["switch", "--program", "forward"], "the following arguments are required: --port"),
         (["replay", "/nonexistent"], "tb: /nonexistent: not a run directory; found no scenario.yaml in it"),
+        (["run", "rack", "--real-limit", "-5s"], "argument --real-limit: found '-5s'; "),
+        (["train", "rack", "--timeout", "-3s", "--", "true"], "argument --timeout: found '-3s'; "),
+        (["timeline", "x", "--from", "-1ms"], "argument --from: found '-1ms'; "),
+        (["demo", "--loss", "-.5%"], "argument --loss: found '-.5%'; "),
+        (["train", "rack", "script.py"], "unrecognized arguments: script.py; what each rank runs stands behind --"),
+        (
+            ["train", "rack", "script.py", "--lr", "3"],
+            "what each rank runs stands behind --, as `tb train SCENARIO -- script.py`",
+        ),
+        (["run", "rack", "--set", "job.size.x=3"], "job.size: is a value and has no keys; found 'x' below "),
+        (["sweep", "/dev/null", "--seeds", "2"], "tb: /dev/null"),
+        (["sweep", "rack", "--seeds", "2", "--out", __file__], "tb sweep: --out: is no folder; found "),
+        (["run", "rack", "--set", "topology.hosts=600"], "(one job: at most 64)"),
     ],
 )
 def test_usage_errors_exit_64(words, text, capsys):
