@@ -14,7 +14,11 @@ def how_ended(status: int) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line."""
-    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+    try:
+        text = str(error)
+    except Exception:
+        text = "its text cannot be had"
+    return ": ".join(filter(None, (type(error).__name__, " ".join(text.split()))))
 
 
 def is_interrupt(error: BaseException) -> bool:
