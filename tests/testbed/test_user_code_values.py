@@ -164,12 +164,12 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("checkers=(Checker(7, near, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
         ("checkers=(Checker('near', 7, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
         ("hunt=7", "OWN.hunt: the protocol cannot have this; found 7; allowed: "),
-        ("hunt=Hunt({'float32': 'x'})", "OWN.hunt.dtypes: the protocol cannot have this; found 'x'; allowed: a whole"),
+        ("hunt=Hunt({'float32': 'x'})", "OWN.hunt.dtypes: the protocol cannot have this; found 'x'; allowed: a"),
         ("hunt=Hunt({'nope': 1})", "OWN.hunt.dtypes: the protocol cannot have this; found ('nope',); allowed: some of"),
         ("hunt=Hunt({})", "OWN.hunt.dtypes: the protocol cannot have this; found {}; allowed: one weight"),
-        ("hunt=Hunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; allowed: a whole number"),
-        ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:nope'"
-            "; allowed: module:function")),
+        ("hunt=Hunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; allowed: a"),
+        ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:"
+            "nope'; allowed: module:function")),
         ("bench=5", "OWN.bench: the protocol cannot have this; found 5; allowed: a tuple"),
         ("bench=(Subject('x', 'switchml', knobs=7),)", "OWN.bench[0].knobs: the protocol cannot have this; found 7"),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
