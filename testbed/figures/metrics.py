@@ -17,6 +17,7 @@ from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
+from testbed.figures.extent import end_of_job
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
@@ -198,11 +199,9 @@ def _jct(context: CheckContext) -> float | None:
 
 
 def _duration(context: CheckContext) -> float | None:
-    """From the start of the traffic until the last that was told, whatever the end; None: there was no traffic."""
+    """From the start of the traffic to the end of the job (`end_of_job`); None: there was no traffic."""
     started = next((record.t for record in context.events(TrafficStarted)), None)
-    if started is None:
-        return None
-    return float(max(record.t for record in context.history) - started) / 1e9
+    return None if started is None else max(0, end_of_job(context.history) - started) / 1e9
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:
