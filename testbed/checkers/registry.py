@@ -26,7 +26,7 @@ from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_own_code, place_of
-from testbed.scenario.own_protocol import CHECKER
+from testbed.scenario.own_types import CHECKER
 from testbed.terminal.activity import doing
 from workloads.blame import how_ended, in_one_line
 from workloads.errors import TestbedError
