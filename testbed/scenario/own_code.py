@@ -140,13 +140,16 @@ def guarded(function: F, name: str, what: str) -> F:
     return call  # type: ignore[return-value]
 
 
-def require(function: Callable[..., Any] | None, value: Any, allowed: Allowed) -> Any:
+def require(
+    function: Callable[..., Any] | None, value: Any, allowed: Allowed, did: str = "returned a wrong value"
+) -> Any:
     """What a function returned that may be the user's own (`guarded`). Raises ScenarioError, with the file and the line
-    of the function, where the value is not allowed; what ours return is not looked at."""
+    of the function, where the value is not allowed; what ours return is not looked at. `did`: what is wrong, in
+    words."""
     known = getattr(function, _GUARDED, None)
     if known is None or function is None or allowed.holds(value):
         return value
-    problem = f"returned a wrong value; found {shown(value)}; allowed: {allowed.words}"
+    problem = f"{did}; found {shown(value)}; allowed: {allowed.words}"
     raise _failure(inspect.unwrap(function), known[0], problem)
 
 

@@ -42,14 +42,16 @@ def _definitions(found: Protocol) -> Iterator[tuple[str, object, Allowed]]:
     dtypes = Allowed("one weight from 1 at least", lambda weights: weights and min(weights.values()) >= 1)
     yield "hunt.dtypes", hunt.dtypes, dtypes
     yield "hunt.dtypes", tuple(hunt.dtypes), _words(tuple(DTYPES))
-    for name in ("draw", "survival", "rules", "values", "smaller"):
-        yield f"hunt.{name}", getattr(hunt, name), Allowed("module:function", _is_there)
+    for name in ("draw", "rules", "values", "smaller"):
+        yield f"hunt.{name}", getattr(hunt, name), Allowed("module:function", lambda named: callable(_named(named)))
+    argument = Allowed("module:NAME of a Survival", lambda named: type(_named(named)).__name__ == "Survival")
+    yield "hunt.survival", hunt.survival, argument
 
 
 def _words(known: tuple[str, ...]) -> Allowed:
     return Allowed(f"some of {', '.join(known)}", lambda words: words and set(words) <= set(known))
 
 
-def _is_there(reference: str) -> bool:
+def _named(reference: str) -> object:
     module, _, name = reference.partition(":")
-    return hasattr(import_module(module), name)
+    return getattr(import_module(module), name)

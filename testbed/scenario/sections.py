@@ -12,6 +12,7 @@ from workloads.ownvalues import NOTHING, Allowed
 
 __all__ = ["call_check"]
 
+_PARAMETERS = "has a parameter that names no section"
 _MAY_MISS = ("routing",)
 """sections that a check must expect to be absent, as None"""
 
@@ -19,11 +20,11 @@ _MAY_MISS = ("routing",)
 def call_check(check: SectionCheck, sections: Mapping[str, object]) -> None:
     """With what its parameters name of `sections`; not at all where one of those is None. A parameter with a default
     may be missing in `sections`. Raises ScenarioError for a check of the user's own that asks for other things."""
-    given, known = {}, Allowed(f"parameters that are called {', '.join(sections)}", lambda found: False)
+    given, known = {}, Allowed(", ".join(sections), lambda found: False)
     try:
         parameters = inspect.signature(check).parameters
     except (TypeError, ValueError):  # a function without one, of C
-        require(check, check, known)
+        require(check, check, known, _PARAMETERS)
         raise
     for name, parameter in parameters.items():
         if name in sections:
@@ -31,7 +32,7 @@ def call_check(check: SectionCheck, sections: Mapping[str, object]) -> None:
                 return
             given[name] = sections[name]
         elif parameter.default is inspect.Parameter.empty:
-            require(check, f"the parameter {name}", known)
+            require(check, name, known, _PARAMETERS)
             raise TypeError(
                 f"{check.__module__}.{check.__qualname__}: no section is called {name}; there are {', '.join(sections)}"
             )

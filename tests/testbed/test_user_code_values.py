@@ -72,6 +72,7 @@ CALLABLES = {
         "replace(w, elements=[{value}]) for w in p.workers)))"
     ),
     "checks": "OWN = replace(BF16, checks=(lambda problems: {value},))",
+    "parameter": "OWN = replace(BF16, checks=(lambda nope: {value},))",
     "check_fault": "OWN = replace(BF16, check_fault=lambda *given: {value})",
     "order": "OWN = replace(BF16, order=lambda plan, workers, gradients: {value})",
     "sum": "OWN = replace(BF16, order=lambda plan, workers, gradients: [{value}] * len(workers))",
@@ -170,6 +171,7 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("hunt=Hunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; allowed: a"),
         ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:"
             "nope'; allowed: module:function")),
+        ("hunt=Hunt({'int32': 1}, survival='testbed.hunt.protocols:PROTOCOLS')", "OWN.hunt.survival: the "),
         ("bench=5", "OWN.bench: the protocol cannot have this; found 5; allowed: a tuple"),
         ("bench=(Subject('x', 'switchml', knobs=7),)", "OWN.bench[0].knobs: the protocol cannot have this; found 7"),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
