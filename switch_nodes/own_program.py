@@ -14,8 +14,8 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.program import ProgramBase, SwitchProgram
 from switch_nodes.program_events import check_program_event
 from switch_nodes.program_files import PROGRAM_KEY
-from workloads.blame import deepest_place, how_ended, in_one_line, is_interrupt
-from workloads.errors import InternalError, ScenarioError, TestbedError
+from workloads.blame import deepest_place, how_ended, in_one_line, is_interrupt, is_on_purpose
+from workloads.errors import ScenarioError, TestbedError
 from workloads.livelock import Livelock
 from workloads.ownvalues import check_fields, check_frame, check_time
 
@@ -130,8 +130,7 @@ class _Watch:
         try:
             yield
         except BaseException as error:
-            on_purpose = isinstance(error, TestbedError) and not isinstance(error, InternalError)
-            if on_purpose or isinstance(error, GeneratorExit) or is_interrupt(error):
+            if is_on_purpose(error, self.filename) or isinstance(error, GeneratorExit) or is_interrupt(error):
                 raise
             raise self._failure(error, verb, switch) from error
 

@@ -28,7 +28,7 @@ def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     that is not there, HostCapabilityError when its data is not installed."""
     runs = getattr(config, "runs", "")
     if any(str(name).startswith(OWN_MODULES) for name in (runs, type(config).__module__)):
-        from workloads.witness import create_own  # whoever loads a file of the user's own needs its name alone
+        from workloads.witness import create_own  # for files of the user's own alone
 
         return cast(HostMachine, create_own(config, start_ns))
     module, _, function = runs.partition(":")

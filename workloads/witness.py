@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from workloads.blame import deepest_place, in_one_line, is_interrupt
+from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
 from workloads.config import NodeConfig
-from workloads.errors import InternalError, ScenarioError, TestbedError
+from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 from workloads.machine import Buffer, Event
 from workloads.ownvalues import check_event, check_frame, check_time, shown
@@ -58,8 +58,7 @@ class Blame:
         try:
             yield
         except BaseException as error:
-            on_purpose = isinstance(error, TestbedError) and not isinstance(error, InternalError)
-            if on_purpose or isinstance(error, GeneratorExit) or is_interrupt(error):
+            if is_on_purpose(error, self._file) or isinstance(error, GeneratorExit) or is_interrupt(error):
                 raise
             line, function = deepest_place(error, self._file) or (None, verb)
             raise ScenarioError(

@@ -148,7 +148,7 @@ def _failed(checker: Checker, why: str) -> CheckResult:
 
 
 def _judged(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
-    """Whoever wrote the checker: what it returns is looked at before anything reads it."""
+    """What a checker returns is looked at before anything reads it, whether it is a stock checker or the user's."""
     reason: Any = checker.skip(context)
     if not (reason is None or isinstance(reason, str)):
         return _failed(checker, f"{place_of(checker.skip)} returned {shown(reason)}; allowed: text or None")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from testbed.kernel.overdue import must_answer
 from testbed.reading.known import NotKnown
 from testbed.reading.problems import closest
-from workloads.blame import deepest_place, in_one_line, is_interrupt
+from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
 from workloads.errors import InternalError, ScenarioError, TestbedError
 from workloads.hosts import OWN_MODULES
 from workloads.livelock import Livelock
@@ -129,10 +129,11 @@ def guarded(function: F, name: str, what: str) -> F:
                 return function(*args, **keys)
             except BaseException as error:
                 trace = error.__traceback__
-                is_raised_on_purpose = isinstance(error, TestbedError | NotKnown) and type(error) is not InternalError
-                if is_interrupt(error) or is_raised_on_purpose:
+                path = Path(name.rpartition(":")[0])
+                purpose = all(is_on_purpose(error, str(each)) for each in (path.absolute(), path.resolve()))
+                if purpose or isinstance(error, NotKnown) or is_interrupt(error):
                     raise
-                if type(error) is InternalError or trace is None or trace.tb_next is None:
+                if isinstance(error, InternalError) or trace is None or trace.tb_next is None:
                     raise _failure(function, name, f"failed: {in_one_line(error)}") from error
                 raise
 
