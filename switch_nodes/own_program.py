@@ -4,21 +4,20 @@ file, class and line, and never ends or crashes us."""
 from __future__ import annotations
 
 import ast
-import json
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from switch_nodes.blame import deepest_place, how_ended, in_one_line, is_interrupt
 from switch_nodes.config import SwitchConfig
 from switch_nodes.program import ProgramBase, SwitchProgram
 from switch_nodes.program_events import check_program_event
 from switch_nodes.program_files import PROGRAM_KEY
+from workloads.blame import deepest_place, how_ended, in_one_line, is_interrupt, is_on_purpose
 from workloads.errors import ScenarioError, TestbedError
 from workloads.livelock import Livelock
-from workloads.machine import event_record
+from workloads.ownvalues import check_fields, check_frame, check_time
 
 __all__ = [
     "ProgramFailed",
@@ -31,9 +30,6 @@ __all__ = [
 
 _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batch")
 """verbs that answer nothing"""
-_TIMES = 1 << 63
-_LONGEST = 65_549
-"""bytes: an Ethernet header and the longest IP packet"""
 
 
 class ProgramFailed(ScenarioError):
@@ -133,10 +129,8 @@ class _Watch:
     def __call__(self, verb: str, switch: str = "") -> Iterator[None]:
         try:
             yield
-        except TestbedError:
-            raise
         except BaseException as error:
-            if isinstance(error, GeneratorExit) or is_interrupt(error):
+            if is_on_purpose(error, self.filename) or isinstance(error, GeneratorExit) or is_interrupt(error):
                 raise
             raise self._failure(error, verb, switch) from error
 
@@ -185,17 +179,12 @@ def _verbs(found: type, watch: _Watch) -> dict[str, Any]:
                     port, frame = next(frames)
                 except StopIteration:
                     return
-                _check_frame(port, frame, ports)
+                check_frame(port, frame, ports)
             yield port, frame
 
     def get_timer(self: Any) -> int | None:
         with watch("get_timer", _switch(self)):
-            timer: int | None = super(watch.made, self).get_timer()
-            if timer is not None and not isinstance(timer, int):
-                raise TypeError(f"get_timer gave {timer!r}, which is no int (nanoseconds) or None")
-            if timer is not None and not -_TIMES < timer < _TIMES:
-                raise ValueError(f"get_timer gave {_short(timer)}, which is no time within 2^63 ns")
-            return timer
+            return check_time(super(watch.made, self).get_timer())
 
     def next_event(self: Any) -> Any:
         with watch("next_event", _switch(self)):
@@ -207,7 +196,7 @@ def _verbs(found: type, watch: _Watch) -> dict[str, Any]:
             return event
 
     def emit(self: Any, port: int, frame: Any) -> None:
-        _check_frame(port, frame, _ports(self))
+        check_frame(port, frame, _ports(self))
         super(watch.made, self).emit(port, frame)
 
     def tell(self: Any, event: Any) -> None:
@@ -231,30 +220,7 @@ def _ports(program: Any) -> int | None:
     return ports if isinstance(ports, int) else None
 
 
-def _check_frame(port: Any, frame: Any, ports: int | None) -> None:
-    """Raises TypeError or ValueError."""
-    if not hasattr(type(port), "__index__"):
-        raise TypeError(f"a frame was sent to port {port!r}, which is no whole number")
-    if port < 0 or (ports is not None and port >= ports):
-        allowed = "ports count from 0" if ports is None else f"the switch has 0 to {ports - 1}"
-        raise ValueError(f"a frame was sent to port {port}; {allowed}")
-    if not isinstance(frame, (bytes, bytearray, memoryview)):
-        raise TypeError(f"what was sent to port {port} is no frame: found {_short(frame)}, allowed are bytes")
-    if len(frame) > _LONGEST:
-        raise ValueError(
-            f"a frame of {len(frame):,} bytes was sent to port {port}; an Ethernet frame has {_LONGEST:,} at most"
-        )
-
-
 def _check_event(event: Any) -> None:
     """Raises TypeError or ValueError."""
     check_program_event(event)
-    try:
-        json.dumps(event_record(event), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"the fields of event {type(event).__name__} are no JSON values: {error}") from error
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    check_fields(event)

@@ -11,6 +11,7 @@ import switch_nodes.events as of_switches
 import switch_nodes.fpga.events as of_cards
 from workloads.datagrams import blocks
 from workloads.machine import Event
+from workloads.ownvalues import shown
 
 __all__ = ["PROGRAM_EVENTS", "check_program_event"]
 
@@ -48,7 +49,7 @@ def check_program_event(event: Any) -> None:
 
 def _check_kind(kind: type, event: Any) -> None:
     if isinstance(event, type) or not is_dataclass(kind):
-        raise TypeError(f"what was told is no event: found {_short(event)}, allowed are dataclasses")
+        raise TypeError(f"what was told is no event: found {shown(event)}, allowed are dataclasses")
     name = kind.__name__
     if name in _names_of_ours():
         whose = (
@@ -73,8 +74,3 @@ def _below(kind: type) -> Iterator[type]:
     for each in subclasses:
         yield each
         yield from _below(each)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from switch_nodes.blame import deepest_place, in_one_line, is_interrupt
 from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import program_kinds
 from switch_nodes.own_program import watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
+from workloads.blame import deepest_place, in_one_line, is_interrupt
 from workloads.errors import ScenarioError
 
 __all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program", "program_names", "register_program"]

@@ -81,6 +81,9 @@ class Retransmission(Event):
     """how many sent PSNs are behind it"""
     waited_ns: int | None = None
     """time since the queue pair last made progress, of a timeout; None: another cause"""
+    resent_before: int | None = unless_default(None)
+    """of go-back-N: packets that the queue pair had sent again until then, all times that it went back together; None:
+    each event is one packet that leaves again"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,43 +1,137 @@
-"""A host's Machine from the user's own file: the digests of its results are computed here, from its buffer."""
+"""A host's Machine from the user's own file: what its code raises or gives out that cannot be is reported as the
+user's, and the digests of its results are computed here, from its buffer."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
+import sys
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
+from workloads.config import NodeConfig
+from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
-from workloads.machine import Event
+from workloads.machine import Buffer, Event
+from workloads.ownvalues import check_event, check_frame, check_time, shown
 
-__all__ = ["Witnessed"]
+__all__ = ["Witnessed", "create_own"]
+
+_VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
+_BATCHED = ("receive_batch", "fill_batch")
+_OWN = "own_"
+"""as `workloads.hosts.OWN_MODULES`, which imports this module late"""
+_MOST_EVENTS = 1_000_000
+"""between two verbs"""
+
+
+def create_own(config: NodeConfig, start_ns: int) -> Witnessed:
+    """The Machine that the configuration's `runs` makes. Raises ScenarioError."""
+    runs = getattr(config, "runs", None)
+    module, _, name = runs.partition(":") if isinstance(runs, str) else ("", "", "")
+    blame = Blame(sys.modules.get(module if module.startswith(_OWN) else type(config).__module__))
+    with blame(f"what {type(config).__name__}.runs names"):
+        try:
+            function = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"{shown(runs)} is no `module:function` ({error})") from error
+    with blame(name):
+        machine = function(config, start_ns)
+        missing = [verb for verb in _VERBS if not callable(getattr(machine, verb, None))]
+        if missing:
+            raise TypeError(f"it returned {shown(machine)}, which is no Machine: it lacks {', '.join(missing)}")
+    return Witnessed(machine, blame)
+
+
+class Blame:
+    """Turns what the user's code raises into ScenarioErrors with its file, line and function."""
+
+    def __init__(self, module: object) -> None:
+        self._file = str(getattr(module, "__file__", None) or "?")
+
+    @contextmanager
+    def __call__(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            if is_on_purpose(error, self._file) or isinstance(error, GeneratorExit) or is_interrupt(error):
+                raise
+            line, function = deepest_place(error, self._file) or (None, verb)
+            raise ScenarioError(
+                f"the protocol's own code failed in {function}: {in_one_line(error)}", file=self._file, line=line
+            ) from error
 
 
 class Witnessed:
     """Does what `machine` does. Where that offers `result`, the buffer with the elements of its last result, the digest
     that it reports is replaced by that of the bytes that are there."""
 
-    def __init__(self, machine: Any) -> None:
-        self.machine = machine
+    def __init__(self, machine: Any, blame: Blame) -> None:
+        self.machine, self._blame = machine, blame
         self._events: deque[Event] = deque()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.machine, name)
+        found = getattr(self.machine, name)
+        return self._watched(name) if name in _BATCHED else found
+
+    def _watched(self, verb: str) -> Callable[..., None]:
+        def call(*args: Any) -> None:
+            with self._blame(verb):
+                getattr(self.machine, verb)(*args)
+
+        return call
+
+    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
+        with self._blame("receive_frame"):
+            self.machine.receive_frame(port, frame, now)
+
+    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+        with self._blame("frames_to_send"):
+            frames = iter(self.machine.frames_to_send(now))
+        while True:
+            with self._blame("frames_to_send"):
+                try:
+                    port, frame = next(frames)
+                except StopIteration:
+                    return
+                check_frame(port, frame, 1, "host")
+            yield port, frame
+
+    def get_timer(self) -> int | None:
+        with self._blame("get_timer"):
+            return check_time(self.machine.get_timer())
 
     def handle_timer(self, now: int) -> None:
-        self.machine.handle_timer(now)
+        with self._blame("handle_timer"):
+            self.machine.handle_timer(now)
         self._hear()  # the buffer is that of the next iteration soon
+
+    def finish(self, now: int) -> None:
+        with self._blame("finish"):
+            self.machine.finish(now)
 
     def next_event(self) -> Event | None:
         self._hear()
         return self._events.popleft() if self._events else None
 
     def _hear(self) -> None:
-        while (event := self.machine.next_event()) is not None:
-            self._events.append(self._digested(event) if isinstance(event, CollectiveCompleted) else event)
+        with self._blame("next_event"):
+            while (event := self.machine.next_event()) is not None:
+                check_event(event)
+                self._events.append(self._digested(event) if isinstance(event, CollectiveCompleted) else event)
+                if len(self._events) > _MOST_EVENTS:
+                    raise ValueError(f"it told more than {_MOST_EVENTS:,} events at once")
 
     def _digested(self, event: CollectiveCompleted) -> CollectiveCompleted:
         result = getattr(self.machine, "result", None)
         if result is None:
             return event
-        return replace(event, sha256=hashlib.sha256(memoryview(result).cast("B")).hexdigest())
+        try:
+            data = memoryview(result).cast("B")
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`result` is {shown(result)}; allowed is a buffer of the elements, or None") from error
+        return replace(event, sha256=hashlib.sha256(data).hexdigest())

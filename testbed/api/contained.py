@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from switch_nodes.blame import how_ended
 from testbed.kernel.overdue import LIMIT_S, named_code
+from workloads.blame import how_ended
 from workloads.errors import ScenarioError
 
 __all__ = ["contained"]

@@ -14,7 +14,7 @@ from testbed.api.contained import contained
 from testbed.api.frames import make_frame
 from testbed.comparison.figures import Figure, flat_figures
 from testbed.comparison.model import Comparison, compare_runs
-from testbed.figures.over_time import OverTime, over_time
+from testbed.figures.over_time import OverTime, over_time_of
 from testbed.history import Record
 from testbed.history.codec import record_fields
 from testbed.history.verdict import CheckResult, Verdict
@@ -99,8 +99,7 @@ class Run:
     def over_time(self) -> OverTime | None:
         """What happened in each interval of the run, as its page plots it: `run.over_time.of("slots in use")` has a
         line for each switch. None where nothing took time."""
-        scenario = load_scenario(str(self.run_dir / "scenario.yaml"))
-        return over_time(self.history, hello=scenario.job.hello)
+        return over_time_of(self.history, load_scenario(str(self.run_dir / "scenario.yaml")))
 
     def events(self, *names: str) -> list[Record]:
         """Those of the history with one of these names, as `run.events("Retransmission")`; `record.t`, `record.node`,

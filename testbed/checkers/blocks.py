@@ -14,11 +14,26 @@ from typing import Protocol
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext, is_training
 from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import require
 from testbed.scenario.protocol import Part
+from testbed.scenario.protocol import Protocol as Traffic
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
+from workloads.ownvalues import Allowed, misfit
 
-__all__ = ["BlockLayout", "block_layout", "blocks_with_exponents", "part_of", "served_jobs", "summing_nodes"]
+__all__ = [
+    "BlockLayout",
+    "block_layout",
+    "blocks_of",
+    "blocks_with_exponents",
+    "part_of",
+    "served_jobs",
+    "summing_nodes",
+]
+
+
+_BLOCKS = Allowed("a whole number from 1", lambda found: type(found) is int and found >= 1)
+_PART = Allowed("a Part", lambda found: misfit(found, Part) is None)
 
 
 class BlockConfig(HostConfig, Protocol):
@@ -72,9 +87,15 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")
     lengths = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
     if is_training(context):
-        return UnevenBlocks(len(lengths), 0, tuple(protocol.blocks(worker, elements) for elements in lengths))
-    blocks = protocol.blocks(worker, lengths[0] if lengths else worker.workload.elements)
+        return UnevenBlocks(len(lengths), 0, tuple(blocks_of(protocol, worker, elements) for elements in lengths))
+    blocks = blocks_of(protocol, worker, lengths[0] if lengths else worker.workload.elements)
     return BlockLayout(worker.workload.iterations, blocks)
+
+
+def blocks_of(protocol: Traffic, worker: HostConfig, elements: int) -> int:
+    """Of one iteration, as the protocol says, which says it."""
+    assert protocol.blocks is not None
+    return int(require(protocol.blocks, protocol.blocks(worker, elements), _BLOCKS))
 
 
 def blocks_with_exponents(worker: BlockConfig, elements: int) -> int:
@@ -100,4 +121,4 @@ def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
 def part_of(context: CheckContext, worker: HostConfig) -> Part:
     """What a worker does for the sums of its job."""
     part = protocol_of(context.plan.scenario.job.collective).part
-    return Part() if part is None else part(worker)
+    return Part() if part is None else require(part, part(worker), _PART)

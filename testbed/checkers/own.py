@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from testbed.checkers.checker import Checker
-from testbed.checkers.context import CheckContext
-from testbed.history.verdict import CheckResult
-from testbed.scenario.own_code import guarded, load_own
+from testbed.checkers.registry import checkers
+from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import guarded, is_own_code, load_own
 from workloads.errors import ScenarioError
 
-__all__ = ["load_checker"]
+__all__ = ["load_checker", "load_checkers"]
 
 
 def load_checker(name: str) -> Checker:
@@ -17,14 +19,31 @@ def load_checker(name: str) -> Checker:
     if ":" not in name:
         raise ScenarioError("no checker of your own", file="--check", found=repr(name), allowed="PATH.py:FUNCTION")
     function = load_own(name, "checker", _is_function, file="--check")
+    doc = function.__doc__
+    proves = (doc if isinstance(doc, str) else "").strip() or "what its author says"
+    return Checker(name.rpartition(":")[2], guarded(function, name, "checker"), proves, own=True)
 
-    def check(context: CheckContext) -> CheckResult:
-        result = guarded(function, name, "checker")(context)
-        if not isinstance(result, CheckResult):
-            raise TypeError(f"it gave {type(result).__name__}, which is no CheckResult")
-        return result
 
-    return Checker(name.rpartition(":")[2], check, (function.__doc__ or "what its author says").strip(), own=True)
+def load_checkers(names: Sequence[str], collectives: Iterable[str]) -> dict[str, Checker]:
+    """By `path.py:function`. Raises ScenarioError as `load_checker`, and where two checkers of a run have one name:
+    those of the testbed, those of protocols of the user's own, and these."""
+    taken = {checker.name: "the testbed" for checker in checkers()}
+    for collective in filter(is_own_code, dict.fromkeys(collectives)):
+        for checker in protocol_of(collective).checkers:
+            _take(taken, checker.name, collective, file=collective.rpartition(":")[0])
+    found = {name: load_checker(name) for name in names}
+    for name, checker in found.items():
+        _take(taken, checker.name, name, file="--check")
+    return found
+
+
+def _take(taken: dict[str, str], name: str, owner: str, *, file: str) -> None:
+    if name in taken:
+        raise ScenarioError(
+            f"there is a checker of this name already, of {taken[name]}", file=file, found=f"{name!r} of {owner}",
+            allowed="any other name",
+        )  # fmt: skip
+    taken[name] = owner
 
 
 def _is_function(value: object) -> bool:

@@ -16,8 +16,10 @@ import numpy as np
 from testbed.checkers.folds import Array
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import require
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import InternalError
+from workloads.ownvalues import Allowed
 
 __all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "workers_in"]
 
@@ -49,6 +51,17 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
         yield [total for group in totals for total in group]
 
 
+def _sums(gradients: Sequence[Array]) -> Allowed:
+    """What an order may return."""
+    ranks, like = len(gradients), gradients[0]
+    words = f"a list of {ranks} arrays, one for each rank, each of {like.size} elements of type {like.dtype}"
+
+    def is_one(each: object) -> bool:
+        return isinstance(each, np.ndarray) and (each.shape, each.dtype) == (like.shape, like.dtype)
+
+    return Allowed(words, lambda found: len(found) == ranks and all(map(is_one, found)))
+
+
 def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
     """Names of those whose job has that iteration, in the order of the plan."""
     return tuple(worker.name for worker in plan.workers if worker.workload.iterations > iteration)
@@ -67,7 +80,7 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
     for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
-        totals = order(plan, workers, gradients)
+        totals = require(order, order(plan, workers, gradients), _sums(gradients))
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
         yield totals

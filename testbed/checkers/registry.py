@@ -7,16 +7,17 @@
 
     register_checker("no_rnr", no_rnr, proves="no receiver ran out of buffers")
 
-A checker is pure: it reads the context, changes nothing, and may be called twice. One that raises gives `unknown`.
+A checker is pure: it reads the context, changes nothing, and may be called twice. One that raises, or returns what is
+no CheckResult, gives `unknown`. The result goes by the name of the checker, whatever name it has itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
-from switch_nodes.blame import how_ended
 from testbed.checkers.checker import Check, Checker, never
 from testbed.checkers.context import CheckContext
 from testbed.checkers.parts import merged, parts_of
@@ -24,8 +25,12 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_own_code, place_of
+from testbed.scenario.own_types import CHECKER
 from testbed.terminal.activity import doing
+from workloads.blame import how_ended, in_one_line
+from workloads.errors import TestbedError
+from workloads.ownvalues import misfit, shown
 
 __all__ = [
     "Checked",
@@ -71,11 +76,20 @@ def register_checker(
     skip: Callable[[CheckContext], str | None] = never,
     of_run: bool = False,
 ) -> None:
-    """Fields of `Checker`. Raises ValueError when the name is taken."""
-    known = _registered()
+    """Fields of `Checker`. Raises ValueError when the name is taken, TypeError for fields of another type."""
+    known, checker = _registered(), Checker(name, check, proves, skip, of_run)
+    if not CHECKER.holds(checker):
+        raise TypeError(f"register_checker got what makes no checker; allowed: {CHECKER.words}")
     if name in known:
-        raise ValueError(f"a checker named {name!r} is registered already")
-    known[name] = Checker(name, check, proves, skip, of_run)
+        whose = "the testbed" if name in _stock_names() else "register_checker"
+        raise ValueError(f"a checker named {name!r} is registered already, by {whose}")
+    known[name] = checker
+
+
+def _stock_names() -> frozenset[str]:
+    from testbed.checkers.stock import STOCK
+
+    return frozenset(checker.name for checker in STOCK)
 
 
 def checkers() -> tuple[Checker, ...]:
@@ -123,14 +137,33 @@ def _of_run(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
             if checker.own or is_own_code(context.plan.scenario.job.collective):
                 return _apart(context, checker)
             return _judged(context, checker)
+    except TestbedError as error:
+        return _failed(checker, str(error))
     except Exception as error:
-        detail = f"the checker itself failed: {type(error).__name__}: {error}"
-        return CheckResult(checker.name, Verdict.UNKNOWN, detail)
+        return _failed(checker, in_one_line(error))
+
+
+def _failed(checker: Checker, why: str) -> CheckResult:
+    return CheckResult(checker.name, Verdict.UNKNOWN, f"the checker itself failed: {why}")
 
 
 def _judged(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
-    reason = checker.skip(context)
-    return checker.check(context) if reason is None else Skipped(checker.name, reason)
+    """What a checker returns is looked at before anything reads it, whether it is a stock checker or the user's."""
+    reason: Any = checker.skip(context)
+    if not (reason is None or isinstance(reason, str)):
+        return _failed(checker, f"{place_of(checker.skip)} returned {shown(reason)}; allowed: text or None")
+    if reason is not None:
+        return Skipped(checker.name, str(reason))
+    found: Any = checker.check(context)
+    evidence: Any = getattr(found, "evidence", ())
+    if isinstance(found, CheckResult) and isinstance(evidence, list):
+        found = replace(found, evidence=tuple(evidence))
+    if (wrong := misfit(found, CheckResult)) is not None:
+        field, value, words = wrong
+        what = f"a CheckResult whose {field} is {shown(value)}" if field else shown(value)
+        return _failed(checker, f"{place_of(checker.check)} returned {what}; allowed: {words}")
+    result: CheckResult = replace(found, name=checker.name)
+    return result
 
 
 def _apart(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
@@ -139,7 +172,12 @@ def _apart(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
 
     def judged(tell: object) -> CheckResult | Skipped:
         unshare()  # the limit is ours
-        return _judged(context, checker)
+        try:
+            return _judged(context, checker)
+        except TestbedError:
+            raise
+        except Exception as error:  # else all of our own calls would be in the text
+            return _failed(checker, in_one_line(error))
 
     try:
         return run_apart(judged, limit_s=LIMIT_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +17,7 @@ from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
 from testbed.figures.congestion import background_metrics, congestion_metrics
+from testbed.figures.extent import end_of_job
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
@@ -26,6 +28,7 @@ from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.paths import data_flows
 from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import require
 from topologies import format_ip
 from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, MemoryAtEnd
 from workloads.events import (
@@ -40,12 +43,14 @@ from workloads.events import (
     RnrNakSent,
     TrainingProgress,
 )
+from workloads.ownvalues import Allowed
 from workloads.wire import OPCODES, Opcode
 
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
 PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
 """metrics that mean nothing when the machine did not keep up"""
+_BOUND = Allowed("a finite number above 0", lambda found: type(found) in (int, float) and 0 < found < math.inf)
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
 
@@ -60,7 +65,7 @@ def bound_bps(context: CheckContext) -> float:
     shared = data_flows(context.plan)
     link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
     bound = protocol_of(context.plan.scenario.job.collective).bound
-    return link_bps if bound is None else bound(context.plan, link_bps)
+    return link_bps if bound is None else float(require(bound, bound(context.plan, link_bps), _BOUND))
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:
@@ -194,11 +199,9 @@ def _jct(context: CheckContext) -> float | None:
 
 
 def _duration(context: CheckContext) -> float | None:
-    """From the start of the traffic until the last that was told, whatever the end; None: there was no traffic."""
+    """From the start of the traffic to the end of the job (`end_of_job`); None: there was no traffic."""
     started = next((record.t for record in context.events(TrafficStarted)), None)
-    if started is None:
-        return None
-    return float(max(record.t for record in context.history) - started) / 1e9
+    return None if started is None else max(0, end_of_job(context.history) - started) / 1e9
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:

@@ -4,28 +4,32 @@ queues, slots and marks come from the looks that a world takes (`testbed.worlds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
 
 from switch_nodes.events import SwitchSampled
-from testbed.faults.events import FaultStruck
+from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.figures.arrivals import arrived
 from testbed.figures.extent import end_of_job
+from testbed.figures.resent import packet_times, resent
 from testbed.history import Record
-from testbed.history.events import QueuesSampled
+from testbed.history.events import NodeExited, QueuesSampled
+from testbed.scenario.model import Scenario
 from workloads.datagrams.blocks import BlockSummed
 from workloads.events import (
     CnpSent,
     CollectiveStarted,
-    DatagramResent,
     MessageAcked,
     MessagePosted,
     MessageReceived,
-    Retransmission,
+    QpFailed,
+    WorkerFellBack,
 )
 
-__all__ = ["OverTime", "Series", "over_time"]
+__all__ = ["OverTime", "Series", "over_time", "over_time_of"]
 
 _MOST_INTERVALS = 150
 
@@ -54,9 +58,12 @@ class OverTime:
         return next((dict(series.lines) for series in self.series if series.title == title), {})
 
 
-def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | None:
-    """`hello`: message 0 of a connection carries no gradient (key `job.hello`). None where nothing took time. The
-    interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most, and the last one ends with the job."""
+def over_time(
+    history: Sequence[Record], *, hello: bool = True, packet_ns: Mapping[str, float] = MappingProxyType({})
+) -> OverTime | None:
+    """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `packet_ns`: as `packet_times`. None
+    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most, and the
+    last one ends with the job."""
     end = end_of_job(history)
     if end <= 0:
         return None
@@ -71,12 +78,19 @@ def over_time(history: Sequence[Record], *, hello: bool = True) -> OverTime | No
         counted.most("frames waiting in queues", "frames", _waiting),
         counted.most("slots in use", "slots", _slots),
         counted.grown("packets marked (CE)", "packets", _marked),
-        counted.sums("packets sent again", "packets", _sent_again),
-        counted.sums("packets struck by faults", "packets", _struck),
+        counted.sent_again(packet_ns),
+        counted.strikes(),
         counted.sums("answers to congestion marks (CNPs)", "packets", _answered),
     )
     looked = {record.event.every_ns: None for record in history if isinstance(record.event, QueuesSampled)}
     return OverTime(interval, count, end, tuple(series for series in found if series.lines), tuple(looked))
+
+
+def over_time_of(history: Sequence[Record], scenario: Scenario | None) -> OverTime | None:
+    """As `over_time`, of a run of the scenario; None: it is not known."""
+    if scenario is None:
+        return over_time(history)
+    return over_time(history, hello=scenario.job.hello, packet_ns=packet_times(scenario))
 
 
 def _round(least_ns: float) -> int:
@@ -84,19 +98,8 @@ def _round(least_ns: float) -> int:
     return int(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least_ns))
 
 
-def _sent_again(record: Record) -> tuple[str, int] | None:
-    event = record.event
-    if isinstance(event, Retransmission):
-        return record.node, event.packets
-    return (record.node, 1) if isinstance(event, DatagramResent) else None
-
-
 def _summed(record: Record) -> tuple[str, int] | None:
     return (record.node, 1) if isinstance(record.event, BlockSummed) else None
-
-
-def _struck(record: Record) -> tuple[str, int] | None:
-    return (record.event.target, 1) if isinstance(record.event, FaultStruck) else None
 
 
 def _waiting(record: Record) -> Mapping[str, int] | None:
@@ -118,6 +121,18 @@ def _answered(record: Record) -> tuple[str, int] | None:
     return (record.node, 1) if isinstance(record.event, CnpSent) else None
 
 
+def _began(record: Record) -> str:
+    """The worker that begins its job, be it in another life or as another collective."""
+    return record.node if isinstance(record.event, CollectiveStarted) and record.event.iteration == 0 else ""
+
+
+def _lost_track(record: Record) -> str:
+    """The node whose queue pairs are gone, with all that was outstanding in them."""
+    if isinstance(record.event, NodeExited):
+        return record.event.node
+    return record.node if isinstance(record.event, WorkerFellBack | QpFailed) else ""
+
+
 class _Counted:
     """One history, cut into intervals."""
 
@@ -137,7 +152,10 @@ class _Counted:
 
     def at(self, record: Record) -> int:
         """The number of its interval."""
-        return min(record.t // self.interval, self.count - 1)
+        return self._interval_of(record.t)
+
+    def _interval_of(self, t: int) -> int:
+        return min(max(t, 0) // self.interval, self.count - 1)
 
     def arrived(self) -> Series:
         """All bytes of frames on the links into hosts, where the world looks at them."""
@@ -154,14 +172,36 @@ class _Counted:
     def completed(self) -> Series:
         """Not by the second: a message that completes behind a gap brings what arrived long before it."""
 
-        def size(record: Record) -> tuple[str, float] | None:
+        def size(record: Record) -> float:
             event = record.event
-            if not isinstance(event, MessageReceived):
-                return None
-            return record.node, self.message_bytes(record.node, event.message)
+            return self.message_bytes(record.node, event.message) if isinstance(event, MessageReceived) else 0.0
 
-        found = self.sums("gradient of completed messages", "bytes", size)
-        return replace(found, lines=tuple((node, tuple(accumulate(line))) for node, line in found.lines))
+        return self.levels("gradient of completed messages", size, _began)
+
+    def in_flight(self) -> Series:
+        """What was posted and not acknowledged."""
+
+        def change(record: Record) -> float:
+            event = record.event
+            if not isinstance(event, MessagePosted | MessageAcked):
+                return 0.0
+            size = self.message_bytes(record.node, event.message)
+            return size if isinstance(event, MessagePosted) else -size
+
+        return self.levels("posted and not acknowledged", change, _lost_track)
+
+    def levels(self, title: str, change: Callable[[Record], float], none: Callable[[Record], str]) -> Series:
+        """Bytes at the end of each interval, from what each record adds. `none`: the node that has none after a
+        record; empty: all keep theirs."""
+        lines: dict[str, list[float]] = {}
+        for record in sorted(self.history, key=_time):
+            at = self.at(record)
+            if (node := none(record)) in lines:
+                lines[node][at:] = [0.0] * (self.count - at)
+            elif record.t >= 0 and (bytes_ := change(record)):
+                line = lines.setdefault(record.node, [0.0] * self.count)
+                line[at:] = [max(0.0, line[at] + bytes_)] * (self.count - at)
+        return Series(title, "bytes", _sorted(lines.items()))
 
     def _by_second(self, line: Sequence[float]) -> list[float]:
         widths = (stop - start for start, stop in pairwise(self.edges))
@@ -175,6 +215,42 @@ class _Counted:
                 name, amount = found
                 lines.setdefault(name, [0.0] * self.count)[self.at(record)] += amount
         return Series(title, unit, _sorted(lines.items()))
+
+    def strikes(self) -> Series:
+        """Without those that changed nothing after all."""
+        missed = Counter[tuple[str, str]]()
+        for record in self.history:
+            if isinstance(record.event, FaultMissed):
+                missed[record.event.fault, record.event.target] += record.event.strikes
+        lines: dict[str, list[float]] = {}
+        for record in sorted(self.history, key=_time, reverse=True):
+            event = record.event
+            if isinstance(event, FaultStruck) and record.t >= 0:
+                if missed[event.fault, event.target] > 0:
+                    missed[event.fault, event.target] -= 1
+                else:
+                    lines.setdefault(event.target, [0.0] * self.count)[self.at(record)] += 1
+        return Series("strikes of faults", "strikes", _sorted(lines.items()))
+
+    def sent_again(self, packet_ns: Mapping[str, float]) -> Series:
+        """Where several packets left between two times, they left evenly. What is more than the links of a host carry
+        in an interval waited in the host, and counts in the next one."""
+        lines: dict[str, list[float]] = {}
+        for node, since, until, packets in resent(self.history, packet_ns):
+            line, done = lines.setdefault(node, [0.0] * self.count), 0
+            for at in range(self._interval_of(since), self._interval_of(until) + 1):
+                stop = until if at == self.count - 1 else min(until, self.edges[at + 1])
+                upto = packets if stop >= until else packets * (stop - since) // (until - since)
+                line[at] += upto - done
+                done = upto
+        for node, line in lines.items():
+            if node in packet_ns:
+                most = math.ceil(self.interval / packet_ns[node])
+                for at in range(self.count - 1):
+                    more = max(0.0, line[at] - most)
+                    line[at] -= more
+                    line[at + 1] += more
+        return Series("packets sent again", "packets", _sorted(lines.items()))
 
     def rates(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
         """By the second."""
@@ -217,24 +293,6 @@ class _Counted:
                 line[self.at(record)] += value - known if value >= known else value
                 before[name] = value
         return Series(title, unit, _sorted(lines.items()))
-
-    def in_flight(self) -> Series:
-        """What was posted and not acknowledged at the end of each interval."""
-        changes: dict[str, list[float]] = {}
-        for record in self.history:
-            event = record.event
-            if isinstance(event, MessagePosted | MessageAcked) and record.t >= 0:
-                line = changes.setdefault(record.node, [0.0] * self.count)
-                size = self.message_bytes(record.node, event.message)
-                line[self.at(record)] += size if isinstance(event, MessagePosted) else -size
-        lines = {}
-        for name, line in changes.items():
-            level, levels = 0.0, list[float]()
-            for change in line:
-                level += change
-                levels.append(max(0.0, level))
-            lines[name] = levels
-        return Series("posted and not acknowledged", "bytes", _sorted(lines.items()))
 
 
 def _time(record: Record) -> int:

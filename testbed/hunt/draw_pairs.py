@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import cast
 
 from testbed.faults.model import Forge
 from testbed.hunt.draw import draw_transport, link_shape, with_timeout
@@ -14,9 +15,12 @@ from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
 from testbed.hunt.draw_link import other_shape
 from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import fewer_hosts
+from testbed.reading.sections import Section
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
+from testbed.scenario.own_code import require
 from topologies import rack
+from workloads.ownvalues import instances
 from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
 
@@ -91,6 +95,11 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     return replace(timed, transport=replace(timed.transport, receive_late_ns=late))
 
 
+def _own_keys(protocol: Hunted, draw: Random) -> Section | None:
+    ask = protocol.hunt.draw_keys
+    return None if ask is None else cast(Section, require(ask, ask(draw), instances("a Section", Section)))
+
+
 def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
     """An element for each rank at least; parts that end inside a packet, and parts of one element."""
     most = _MOST_PACKETS * draw.choices((1, 3), (94, 6))[0] * mtu // _ELEMENT
@@ -99,7 +108,7 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
     )
     return Job(
         collective=protocol.name,
-        own=protocol.hunt.draw_keys(draw) if protocol.hunt.draw_keys is not None else None,
+        own=_own_keys(protocol, draw),
         size_bytes=_ELEMENT * elements,
         dtype=draw.choices(list(protocol.dtypes), list(protocol.dtypes.values()))[0],
         op=draw.choices(list(_OPS), list(_OPS.values()))[0],

@@ -11,6 +11,8 @@ from typing import Any
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.model import Scenario
+from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_definition import require_definition
 from testbed.scenario.protocol import Hunt, Protocol
 from workloads.server.tables import BLOCK_TABLE
 
@@ -75,7 +77,11 @@ def hunted_in(scenario: Scenario) -> Hunted | None:
 
 def hunted_of(kind: str) -> Hunted | None:
     """By the kind of a hunt; None: it is one of topology."""
-    return None if kind in (RACK, FABRIC) else _seen(protocol_of(kind))
+    if kind in (RACK, FABRIC):
+        return None
+    if is_own_code(kind):
+        require_definition(kind)
+    return _seen(protocol_of(kind))
 
 
 def by_name(reference: str) -> Any:

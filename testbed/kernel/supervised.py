@@ -32,13 +32,16 @@ _leave = os._exit
 """as it is before anybody's code can replace it"""
 _ASLEEP_S = 5.0
 """a poll that took so long: we were stopped ourselves"""
+_LATE_S = 0.2
+"""A signal for our process group, which ends the child, has come to us by then."""
 _PLACE = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
 def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) -> int:
     """The exit code that `work` returns in a child process. `code`: the user's own, as `path.py:NAME`; `judged`: 0
     needs a written result. Raises ScenarioError where the child ended without one, or where a call took too long.
-    Signals that end a command go to the child, which cleans up; what it leaves of processes is ended."""
+    Signals that end a command go to the child, which cleans up; what it leaves of processes is ended. A signal that
+    ended the child alone came from that code."""
     cell, parent = share(), os.getpid()
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what the code forks is ended with the child
     (source, sink), (places, place) = os.pipe(), os.pipe()
@@ -63,10 +66,9 @@ def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) 
     if late is not None:
         raise _too_late(code, trace.decode(errors="replace"))
     if not answer.endswith(b"\n"):
-        if -status in _TO_END or forwarded:
-            number = forwarded or -status
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(parent, number)
+        if forwarded:
+            signal.signal(forwarded, signal.SIG_DFL)
+            os.kill(parent, forwarded)
         raise ended(code, status)
     word = json.loads(answer)
     if word["code"] == 0 and (judged or word["results"]):
@@ -116,7 +118,11 @@ def _await(child: int, cell: Overdue) -> tuple[int, int, int | None]:
                 if info.si_code != _BY_KERNEL:
                     signal.pidfd_send_signal(handle, forwarded)
             if poller.poll(0):
-                return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), forwarded, None
+                status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                if -status in _TO_END and not forwarded:  # one for us both may come to the child first
+                    late = signal.sigtimedwait(_TO_END, _LATE_S)
+                    forwarded = 0 if late is None else late.si_signo
+                return status, forwarded, None
             if time.monotonic() - began > _ASLEEP_S:
                 granted = time.monotonic() + LIMIT_S
             deadline, pid = cell.read()

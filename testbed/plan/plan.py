@@ -9,11 +9,13 @@ from testbed.plan.auto_timers import drafted, timers_of
 from testbed.plan.background import plan_background
 from testbed.plan.connections import plan_connections
 from testbed.plan.model import Plan
+from testbed.plan.own import planned
 from testbed.plan.side_by_side import side_by_side
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.own_code import require
 from workloads.config import WorkerConfig
-from workloads.errors import ScenarioError
+from workloads.ownvalues import instances
 
 __all__ = ["Plan", "make_plan", "plan_as", "with_workers"]
 
@@ -41,13 +43,11 @@ def make_plan(scenario: Scenario) -> Plan:
 
 
 def _plan_part(part: Scenario) -> Plan:
-    """Raises ScenarioError where a protocol of the user's own plans no workers, or nothing."""
-    plan: object = protocol_of(part.job.collective).plan(part)
-    if not isinstance(plan, Plan) or not plan.workers:
-        raise ScenarioError(
-            "the protocol's plan has no workers", file=part.source, key="job.collective",
-            found=f"{part.job.collective}: {type(plan).__name__}", allowed="a Plan with one worker or more",
-        )  # fmt: skip
+    """Raises ScenarioError where a protocol of the user's own plans what no world can run."""
+    protocol = protocol_of(part.job.collective)
+    plan: Plan = require(protocol.plan, protocol.plan(part), instances("a Plan", Plan))
+    for name, allowed in planned(part).items():
+        require(protocol.plan, getattr(plan, name), replace(allowed, words=f"a Plan whose {name} are {allowed.words}"))
     return plan
 
 

@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from testbed.figures.over_time import OverTime, Series, over_time
+from testbed.figures.over_time import OverTime, Series, over_time_of
 from testbed.history import Record
 from testbed.scenario.model import Scenario
 from testbed.terminal.numbers import scale_of, seconds, tick, ticks
@@ -40,7 +40,7 @@ def plots_html(
 ) -> str:
     """`faults`: of result.json, whose windows are shown; `rates`: whether what happened per second is
     trusted and shown. Empty where nothing took time."""
-    found = over_time(history, hello=scenario is None or scenario.job.hello)
+    found = over_time_of(history, scenario)
     if found is None or not found.series:
         return ""
     end_s = found.end_ns / 1e9

@@ -15,7 +15,7 @@ from testbed.plan import Plan
 from testbed.plan.time_need import time_need
 from testbed.steering.events import RulesInstalled
 from testbed.terminal.activity import State, begin, end
-from testbed.terminal.numbers import seconds
+from testbed.terminal.numbers import quantity, seconds
 from testbed.terminal.ticker import speak
 from testbed.terminal.words import amount
 from workloads.collectives.kinds import ring_kind
@@ -39,8 +39,18 @@ __all__ = ["Progress"]
 _NEWS = MessageReceived, MessageAcked, BlockSummed, CollectiveStarted, CollectiveCompleted
 """records of a job that gets on"""
 _LONG_NS = 100_000_000
+_DIGITS = 4
 _NEARLY = 0.9
 """of the time that a job needs; beyond it, time says nothing of what is left"""
+
+
+def _happened_ns(record: Record) -> int:
+    """A worker records a result a while after it was there."""
+    return record.event.completed_ns or record.t if isinstance(record.event, CollectiveCompleted) else record.t
+
+
+def _at(ns: int) -> str:
+    return f"{quantity(ns / 1e9, 's', _DIGITS):>9}  "
 
 
 class Progress:
@@ -57,6 +67,8 @@ class Progress:
         self._counts_messages = not plan.beside and ring_kind(plan.workers[0].collective.kind).in_messages
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
+        self._complete_ns: dict[int, int] = {}
+        """by iteration: when its last result so far was there"""
         self._announced: set[str] = set()
         self._failed: set[tuple[str, str]] = set()
         """(node, why) of queue pairs: their workers give up for the same reason"""
@@ -69,7 +81,7 @@ class Progress:
         """As a world's `on_record`."""
         self._time_ns = record.t
         if isinstance(record.event, _NEWS):
-            self._new_ns = record.t
+            self._new_ns = max(self._new_ns, _happened_ns(record))
         if line := self._note(record):
             self._say(line)
 
@@ -78,7 +90,7 @@ class Progress:
 
     def _note(self, record: Record) -> str:
         """Count it; the line that it is worth, if any."""
-        event, at = record.event, f"{record.t / 1e9:6.1f} s  "
+        event, at = record.event, _at(record.t)
         if isinstance(event, MessageReceived):
             self._received += 1
         elif isinstance(event, Retransmission | DatagramResent):
@@ -99,7 +111,9 @@ class Progress:
         elif isinstance(event, CollectiveCompleted):
             number = event.iteration
             self._completed[number] = self._completed.get(number, 0) + 1
+            self._complete_ns[number] = max(self._complete_ns.get(number, 0), _happened_ns(record))
             if self._completed[number] == len(workers_in(self._plan, number)) and self._worth_a_line(number):
+                at = _at(self._complete_ns[number])
                 return f"{at}iteration {number + 1} of {self._iterations} complete{self._quality()}"
         elif isinstance(event, FrameRejected) and event.reason == "bad_result" and "bad_result" not in self._announced:
             self._announced.add("bad_result")

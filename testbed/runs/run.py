@@ -14,7 +14,7 @@ from typing import Any
 
 from testbed.captures.capture import MemoryTap, split_by_link
 from testbed.checkers import CheckContext, Checker
-from testbed.checkers.own import load_checker
+from testbed.checkers.own import load_checkers
 from testbed.estimate import require_memory
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import HistoryLog, Record, sort_history
@@ -146,7 +146,7 @@ def run_scenario(
         is_limited = scenario.world == "simulated" and real_limit_s is not None
         world = _simulated(real_limit_s=real_limit_s) if is_limited else create_world(scenario.world)
     plan = plan or make_plan(scenario)
-    own = {name: load_checker(name) for name in checks}
+    own = load_checkers(checks, (part.scenario.job.collective for part in plan.parts))
     require_memory(plan)
     automatic = scenario.dilation is None and world.name == "emulated"
     if automatic:

@@ -39,6 +39,7 @@ from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import check_nics
+from testbed.scenario.own_code import require
 from testbed.scenario.owned_keys import check_owned_keys
 from testbed.scenario.routing import Routing, check_routing
 from testbed.scenario.sections import call_check
@@ -46,6 +47,7 @@ from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.topology_kinds import Network
 from testbed.scenario.transport import Transport
 from topologies import Topology
+from workloads.ownvalues import NOTHING
 
 __all__ = ["Sections", "check_between"]
 
@@ -268,7 +270,8 @@ class _Between:
         if not protocol.traits.reliable and protocol.check_fault is None:
             check_datagram_fault(self.problems, placed, job.collective)
         elif transport is not None and protocol.check_fault is not None:
-            protocol.check_fault(self.problems, placed, job, transport, ranks)
+            check: Callable[..., Any] = protocol.check_fault
+            require(check, check(self.problems, placed, job, transport, ranks), NOTHING)
         elif transport is not None and isinstance(fault, PacketFault):
             sizes = _known(lambda: geometry_of(job, transport))
             check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.known import protocol_of
 from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_definition import require_definition
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
@@ -28,7 +28,7 @@ def check_collective(problems: Problems, collective: str) -> bool:
         )
         return False
     try:
-        protocol_of(collective)
+        require_definition(collective)
     except ScenarioError as error:
         if error.file == SET_FILE:
             problems.add(path, error.problem, found=error.found, allowed=error.allowed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -14,16 +15,20 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from switch_nodes.blame import deepest_place, in_one_line, is_interrupt
 from testbed.kernel.overdue import must_answer
+from testbed.reading.known import NotKnown
 from testbed.reading.problems import closest
-from workloads.errors import ScenarioError, TestbedError
+from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
+from workloads.errors import InternalError, ScenarioError, TestbedError
 from workloads.hosts import OWN_MODULES
 from workloads.livelock import Livelock
+from workloads.ownvalues import Allowed, shown
 
-__all__ = ["OWN_CODE", "blame", "guarded", "is_from_own_file", "is_own_code", "load_own"]
+__all__ = ["OWN_CODE", "blame", "guarded", "is_from_own_file", "is_own_code", "load_own", "place_of", "require"]
 
 OWN_CODE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
+_GUARDED = "__guarded__"
+"""attribute of a guarded function: (`path.py:NAME`, what it is)"""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -100,7 +105,7 @@ def blame(name: str, what: str) -> Iterator[None]:
         if not error.is_host:
             raise
         raise ScenarioError(f"the {what}'s own code: {error}", file=str(path)) from error
-    except TestbedError:
+    except (TestbedError, NotKnown):
         raise
     except BaseException as error:
         if is_interrupt(error):
@@ -115,11 +120,56 @@ def blame(name: str, what: str) -> Iterator[None]:
 
 
 def guarded(function: F, name: str, what: str) -> F:
-    """The function, watched as by `blame`; it must return in time."""
+    """The function, watched as by `blame`; it must return in time. What it raises is the user's in any case, also where
+    it cannot be called with these arguments, and nothing of its file ran."""
 
     @wraps(function)
     def call(*args: Any, **keys: Any) -> Any:
         with blame(name, what), must_answer():
-            return function(*args, **keys)
+            try:
+                return function(*args, **keys)
+            except BaseException as error:
+                trace = error.__traceback__
+                path = Path(name.rpartition(":")[0])
+                purpose = all(is_on_purpose(error, str(each)) for each in (path.absolute(), path.resolve()))
+                if purpose or isinstance(error, NotKnown) or is_interrupt(error):
+                    raise
+                if isinstance(error, InternalError) or trace is None or trace.tb_next is None:
+                    raise _failure(function, name, f"failed: {in_one_line(error)}") from error
+                raise
 
+    vars(call)[_GUARDED] = name, what
     return call  # type: ignore[return-value]
+
+
+def require(
+    function: Callable[..., Any] | None, value: Any, allowed: Allowed, did: str = "returned a wrong value"
+) -> Any:
+    """What a function returned that may be the user's own (`guarded`). Raises ScenarioError, with the file and the line
+    of the function, where the value is not allowed; what ours return is not looked at. `did`: what is wrong, in
+    words."""
+    known = getattr(function, _GUARDED, None)
+    if known is None or function is None or allowed.holds(value):
+        return value
+    problem = f"{did}; found {shown(value)}; allowed: {allowed.words}"
+    raise _failure(inspect.unwrap(function), known[0], problem)
+
+
+def _failure(function: Any, name: str, problem: str) -> ScenarioError:
+    """Of a function of the file of `path.py:NAME`, or one that this file borrowed."""
+    path = Path(name.rpartition(":")[0])
+    file, line, called = _place(function)
+    is_there = Path(file).resolve() == path.resolve()
+    return ScenarioError(f"{called} {problem}", file=str(path), line=line if is_there else None)
+
+
+def place_of(function: Any) -> str:
+    """`file:line: name` of a function, as far as it has them."""
+    file, line, called = _place(inspect.unwrap(function))
+    return f"{file}:{line}: {called}" if file else called
+
+
+def _place(function: Any) -> tuple[str, int | None, str]:
+    code = getattr(function, "__code__", None)
+    called = str(getattr(function, "__qualname__", None) or type(function).__name__)
+    return (code.co_filename, code.co_firstlineno, called) if code is not None else ("", None, called)

@@ -7,10 +7,12 @@ import os
 from dataclasses import fields, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_code import guarded, load_own
+from testbed.scenario.own_types import require_types
 from testbed.scenario.protocol import Protocol
 from workloads.errors import ScenarioError
 
@@ -35,6 +37,7 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
         name, _WHAT, lambda value: isinstance(value, Protocol), file=SET_FILE, key=COLLECTIVE_KEY
     )
     title = name.rpartition(":")[2]
+    require_types(found, name)
     if found.like not in protocol_names():
         raise ScenarioError(
             f"protocol {title} does not say which collective of ours a kept scenario file names in its place (like)",
@@ -51,10 +54,18 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
             file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in "
                                                                            "testbed/checkers/orders.py",
         )  # fmt: skip
-    changes = {
+    changes: dict[str, Any] = {
         field.name: guarded(value, name, _WHAT)
         for field in fields(found)
         if callable(value := getattr(found, field.name)) and not isinstance(value, type)
     }
-    checks = tuple(guarded(check, name, _WHAT) for check in found.checks)
-    return replace(found, name=name, checks=checks, **changes)
+    changes["checks"] = tuple(guarded(check, name, _WHAT) for check in found.checks)
+    changes["checkers"] = tuple(
+        replace(
+            checker, check=guarded(checker.check, name, _WHAT), skip=guarded(checker.skip, name, _WHAT), own=True
+        )
+        for checker in found.checkers
+    )  # fmt: skip
+    if found.hunt is not None and found.hunt.draw_keys is not None:
+        changes["hunt"] = replace(found.hunt, draw_keys=guarded(found.hunt.draw_keys, name, _WHAT))
+    return replace(found, name=name, **changes)

@@ -4,8 +4,9 @@ the ranks' own gradients; or, where sums are approximate, whom the protocol brin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, cast
 
 import numpy as np
@@ -17,8 +18,11 @@ from testbed.history import Record
 from testbed.history.training_events import PieceExpected
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
+from testbed.scenario.own_code import guarded, is_own_code, require
 from testbed.train.planning import has_one_size
 from workloads.gradients.external import ENDLESS
+from workloads.machine import Event
+from workloads.ownvalues import Allowed, misfit
 
 __all__ = ["RunningReference", "piece_judge"]
 
@@ -40,7 +44,49 @@ class _Fed:
 
 def piece_judge(plan: Plan) -> PieceJudge:
     follow = protocol_of(plan.scenario.job.collective).follow
-    return RunningReference(plan) if follow is None else cast(PieceJudge, follow(plan))
+    if follow is None:
+        return RunningReference(plan)
+    judge = require(follow, follow(plan), Allowed("a PieceJudge: posted, hear and conclude are methods", _judges))
+    name = plan.scenario.job.collective
+    return _OwnJudge(judge, name) if is_own_code(name) else cast(PieceJudge, judge)
+
+
+def _judges(found: object) -> bool:
+    return all(callable(getattr(found, verb, None)) for verb in ("posted", "hear", "conclude"))
+
+
+class _OwnJudge:
+    """A PieceJudge of the user's own: what its methods raise, or give that is no event, is reported as the user's."""
+
+    def __init__(self, judge: Any, name: str) -> None:
+        self._posted, self._hear, self._conclude = (
+            guarded(_listed(verb), name, "protocol") for verb in (judge.posted, judge.hear, judge.conclude)
+        )
+
+    def posted(self, iteration: int, gradients: Sequence[Array]) -> Iterable[Event]:
+        return _events(self._posted, self._posted(iteration, gradients))
+
+    def hear(self, record: Record) -> Iterable[Event]:
+        return _events(self._hear, self._hear(record))
+
+    def conclude(self) -> Iterable[Event]:
+        return _events(self._conclude, self._conclude())
+
+
+def _listed(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator runs to its end."""
+
+    @wraps(verb)
+    def ask(*args: Any) -> Any:
+        found = verb(*args)
+        return tuple(found) if isinstance(found, Iterable) else found
+
+    return ask
+
+
+def _events(verb: Callable[..., Any], found: Any) -> tuple[Event, ...]:
+    allowed = Allowed("events", lambda events: misfit(events, tuple[Event, ...]) is None)
+    return cast(tuple[Event, ...], require(verb, found, allowed))
 
 
 class RunningReference:

@@ -169,12 +169,12 @@ class RankServer:
 
     def rank_ended(self, rank: int, error: str) -> None:
         """The process of a rank ended. `error`: why, of one that did not end in order. One that never joined took no
-        part."""
+        part; one that joined and said nothing at its end, as by `os._exit(0)`, takes part in nothing more."""
         connection = self._ranks.get(rank)
         if connection is not None:
             self._read(connection)  # what it said last
-        if rank not in self.session.left and (error or rank not in self.session.joined):
-            self._leave(rank, error or 'its program ended without joining: does it call init_process_group("ina")?')
+        if rank not in self.session.left:
+            self._leave(rank, error or ("" if rank in self.session.joined else _NEVER_JOINED))
         self._act()
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ from testbed.train.network import Network
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
 from testbed.train.planning import TrainingSource, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.server import RankServer, ServerOptions
+from testbed.train.session import Session
 from testbed.train.simulated import SimulatedNetwork
 from testbed.train.site import remove_site
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, World, code_that_ran
@@ -33,7 +34,7 @@ from testbed.worlds.simulated.world import make_taps
 from workloads.errors import ScenarioError
 from workloads.machine import Event
 
-__all__ = ["TrainingOptions", "create_training"]
+__all__ = ["TrainingOptions", "create_training", "progress_of"]
 
 _PIECE_BYTES = 4_000_000
 _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
@@ -62,6 +63,14 @@ def create_training(world: str, options: TrainingOptions, voice: Voice) -> World
     if world not in kinds:
         raise ScenarioError("no training runs in this world", key="world", found=world, allowed=", ".join(kinds))
     return kinds[world](options, voice)
+
+
+def progress_of(session: Session, summed: int) -> str:
+    """What a training has done so far, or what it waits for. `summed`: all-reduces."""
+    if len(session.joined) < session.size and not summed:
+        there = f"{len(session.joined)} of {session.size} ranks joined"
+        return f"{there}; a rank joins when its program has started and calls init_process_group"
+    return f"{amount(summed, 'all-reduce')} so far"
 
 
 class _Training(ABC):
@@ -105,7 +114,7 @@ class _Training(ABC):
         return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
 
     def _state(self) -> State:
-        return State(f"{amount(self._server.summed, 'all-reduce')} so far")
+        return State(progress_of(self._server.session, self._server.summed))
 
     @abstractmethod
     def _live(self) -> RunFacts:

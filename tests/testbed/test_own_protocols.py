@@ -383,7 +383,7 @@ def test_a_checker_of_ones_own_judges(here: Path, capsys: pytest.CaptureFixture[
     assert main([*lossy, "mine.py:no_resends"]) == 1
     for name, told in (
         ("torn", "ValueError"),
-        ("mute", "which is no CheckResult"),
+        ("mute", "mine.py:16: mute returned None; allowed: a CheckResult"),
         ("gone", "it ended its process (exit code 0)"),
         ("quits", "failed in quits: SystemExit: 0"),
     ):

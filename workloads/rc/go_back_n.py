@@ -228,7 +228,10 @@ class GoBackN:
     def _go_back(self, cause: str, now: int) -> None:
         behind = self.max_nxt - self.una
         waited_ns = self._rto if cause == "timeout" else None
-        self._outbox.events.append(Retransmission(self._config.qpn, cause, self.una & PSN_MASK, behind, waited_ns))
+        resent = self._counters.packets_retransmitted
+        self._outbox.events.append(
+            Retransmission(self._config.qpn, cause, self.una & PSN_MASK, behind, waited_ns, resent)
+        )
         self.nxt, self._cursor, self.since_ack_request = self.una, 0, 0
         self.deadline = None if self._rto is None else now + self._rto
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from testbed.checkers.blocks import blocks_of
 from testbed.checkers.context import CheckContext
 from testbed.checkers.folds import Array
 from testbed.history import Record
@@ -57,9 +58,7 @@ class BoundedPieces:
     def __init__(self, plan: Plan) -> None:
         self._hosts = [worker for worker in plan.workers if isinstance(worker, DlcpConfig)]
         self._elements = self._hosts[0].workload.elements
-        blocks = protocol_of(plan.scenario.job.collective).blocks
-        assert blocks is not None
-        self._blocks = blocks(self._hosts[0], self._elements)
+        self._blocks = blocks_of(protocol_of(plan.scenario.job.collective), self._hosts[0], self._elements)
         killed = killed_in(plan)
         self._told: defaultdict[int, Told] = defaultdict(lambda: Told(killed=killed))
         """by iteration"""

@@ -8,6 +8,7 @@ from testbed.checkers.context import CheckContext
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Corrupt, LinkDown, Loss
 from testbed.figures.metrics import bound_bps, fault_table, metrics
+from testbed.history import sort_history
 from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import make_plan
@@ -76,6 +77,17 @@ def test_connections_that_share_a_link_share_its_rate():
     plan = good_context(collective="shift", program="forward").plan
     context = CheckContext(make_plan(replace(plan.scenario, topology=assemble("custom", nodes, cables))), ())
     assert bound_bps(context) == pytest.approx(100e6 / 2 * 256 / 314)
+
+
+def test_duration_ends_with_the_job_and_not_with_the_wait_before_a_worker_ends():
+    """A worker takes the digest of its last result 100 ms after that was there, and then ends."""
+    plan = make_plan(load_scenario("rack", ["job.size=20kB", "job.iterations=1"]))
+    context = CheckContext(plan, sort_history(simulate(plan)))
+    values = metrics(context)
+    assert values["duration_s"] == values["jct_s"] < 0.01
+    assert max(record.t for record in context.history) > 100_000_000
+    stalled = metrics(replace(context, history=without(context.history, "WorkerFinished")))
+    assert stalled["duration_s"] > 0.1, "no end of the job: until the last event"
 
 
 def test_unfinished_run_has_no_figures():

@@ -8,11 +8,22 @@ import pytest
 
 import testbed as tb
 from switch_nodes.events import SwitchSampled
-from testbed.faults.events import FaultStruck
-from testbed.figures.over_time import OverTime, over_time
+from testbed.faults.events import FaultMissed, FaultStruck
+from testbed.figures.over_time import OverTime, over_time, over_time_of
+from testbed.figures.resent import packet_times, resent
 from testbed.history import Record, make_record, of_kind
-from testbed.history.events import QueuesSampled
-from workloads.events import CollectiveStarted, MessageAcked, MessagePosted, MessageReceived, Retransmission
+from testbed.history.events import NodeExited, QueuesSampled
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
+from workloads.events import (
+    CollectiveStarted,
+    MessageAcked,
+    MessagePosted,
+    MessageReceived,
+    RcStatistics,
+    Retransmission,
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +41,87 @@ def lines_of(found: OverTime | None, title: str) -> dict[str, tuple[float, ...]]
 
 def test_sums_over_all_intervals_are_those_of_the_run(lossy: tb.Run) -> None:
     found = over_time(lossy.history)
-    struck = lines_of(found, "packets struck by faults")
+    struck = lines_of(found, "strikes of faults")
     assert sum(map(sum, struck.values())) == lossy.figures["faults.loss.strikes"]
     per_link = {record.event.target for record in of_kind(lossy.history, FaultStruck)}
     assert set(struck) == per_link
-    again = lines_of(found, "packets sent again")
-    assert sum(map(sum, again.values())) == sum(
-        record.event.packets for record in of_kind(lossy.history, Retransmission)
-    )
+
+
+@pytest.mark.parametrize("world", ["simulated", pytest.param("emulated", marks=needs_root)])
+@pytest.mark.parametrize(
+    ("scenario", "changes"),
+    [
+        ("rack-lossy", ()),
+        ("rack-lossy", ("topology.hosts=6", "faults.loss.rate=5%")),
+        ("rack-lossy", ("transport.recovery=irn",)),
+        ("recursive-doubling-lossy", ()),
+        ("switchml-lossy", ()),
+        ("atp-lossy", ()),
+        ("dlcp-lossy", ()),
+    ],
+)
+def test_packets_sent_again_are_those_of_the_summary(
+    tmp_path: Path, scenario: str, changes: tuple[str, ...], world: str
+) -> None:
+    """And no interval has more than the host's link carries in it."""
+    loaded = load_scenario(scenario, ["job.size=200kB", "dilation=2", *changes], 1, world)
+    result = run_scenario(loaded, tmp_path / "run", twin=False)
+    found = over_time_of(result.history, loaded)
+    assert found is not None
+    again = found.of("packets sent again")
+    total = result.document["metrics"]["retransmissions"]["packets"]
+    assert total
+    assert sum(map(sum, again.values())) == total
+    shortest = packet_times(loaded)
+    for host, line in again.items():
+        assert max(line) <= found.interval_ns / shortest[host] + 1, host
+    struck = found.of("strikes of faults")
+    assert sum(map(sum, struck.values())) == sum(fault["strikes"] for fault in result.document["faults"])
+
+
+def test_what_left_again_is_counted_until_the_queue_pair_goes_back_again() -> None:
+    """It went back behind 500 packets three times, and sent 40, 10 and 30 of them before the next time."""
+
+    def went(t: int, before: int) -> Record:
+        return record(t, Retransmission(7, "nak", 1, 500, None, before))
+
+    statistics = RcStatistics(7, 900, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    history = [went(100, 0), went(500, 40), went(600, 50), record(1500, statistics)]
+    assert list(resent(history, {"h1": 10.0})) == [
+        ("h1", 100, 500, 40), ("h1", 500, 600, 10), ("h1", 600, 900, 30)
+    ]  # fmt: skip
+    found = over_time(history, packet_ns={"h1": 10.0})
+    assert found is not None
+    line = found.of("packets sent again")["h1"]
+    assert (found.interval_ns, line[9], line[10], line[50], line[60], line[90]) == (10, 0, 1, 1, 1, 0)
+    assert sum(line) == 80
+    killed = [*history[:2], record(550, NodeExited("h1", -9, True, ""), "world"), went(700, 0), went(800, 5)]
+    assert list(resent(killed, {})) == [("h1", 100, 100, 40), ("h1", 700, 700, 5)]
+
+
+def test_a_fault_that_changed_nothing_after_all_has_no_strike() -> None:
+    history = [
+        record(10, FaultStruck("nap", "pause", "signal", "h1", "", "", -1, -1, 1), "world"),
+        record(900, FaultStruck("nap", "pause", "signal", "h2", "", "", -1, -1, 1), "world"),
+        record(1500, FaultMissed("nap", "pause", "h2", "", 1, "nothing was held up"), "world"),
+    ]
+    found = over_time(history)
+    assert found is not None
+    assert {name: sum(line) for name, line in found.of("strikes of faults").items()} == {"h1": 1}
+
+
+def test_a_worker_that_begins_again_has_nothing_yet() -> None:
+    began = CollectiveStarted(0, 4000, 4)
+    history = [
+        record(0, began), record(5, MessagePosted(1, 0, 0)), record(10, MessageReceived(1, 0)),
+        record(100, NodeExited("h1", -9, True, ""), "world"), record(300, began),
+        record(400, MessageReceived(1, 0)), record(1500, NodeExited("h1", 0, True, ""), "world"),
+    ]  # fmt: skip
+    found = over_time(history)
+    assert found is not None
+    completed, flying = found.of("gradient of completed messages")["h1"], found.of("posted and not acknowledged")["h1"]
+    assert [completed[at] for at in (0, 1, 29, 30, 39, 40, 149)] == [0, 1000, 1000, 0, 0, 1000, 1000]
+    assert [flying[at] for at in (0, 9, 10, 149)] == [1000, 1000, 0, 0]
 
 
 def test_goodput_adds_up_to_the_gradient(lossy: tb.Run) -> None:

@@ -70,6 +70,9 @@ def test_a_verdict_that_was_written_is_the_exit_code(tmp_path: Path) -> None:
         ("os._exit(0)", "exit code 0"),
         ("os._exit(1)", "exit code 1"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "signal SIGKILL"),
+        ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "signal SIGTERM"),
+        ("os.kill(os.getpid(), signal.SIGHUP); time.sleep(9)", "signal SIGHUP"),
+        ("os.fork() or os._exit(os.kill(os.getppid(), signal.SIGTERM) or 0); time.sleep(9)", "signal SIGTERM"),
         ("os.closerange(3, 4096); os._exit(0)", "exit code 0"),
         ("sys.exit = os._exit; sys.exit(0)", "exit code 0"),
     ],
@@ -165,6 +168,19 @@ def test_signals_reach_the_command_which_cleans_up(tmp_path: Path, number: signa
     process.communicate(timeout=60)
     assert (tmp_path / "cleaned").exists()
     assert process.returncode == -number, "also where the command then ended with 0"
+
+
+def test_a_signal_for_the_whole_group_ends_the_command_by_it(tmp_path: Path) -> None:
+    """It may end the child before we see ours."""
+    body = "\n    open('ready', 'w').close(); time.sleep(600)"
+    epilogue = f"\nos.setpgid(0, 0)\noverdue.LIMIT_S = 300\n{EPILOGUE}"
+    process = start(tmp_path, body, epilogue=epilogue)
+    end = time.monotonic() + 60
+    while not (tmp_path / "ready").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (-signal.SIGTERM, "")
 
 
 @pytest.mark.parametrize(

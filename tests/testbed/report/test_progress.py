@@ -23,11 +23,11 @@ def lines_of(context):
 
 def test_lines_of_a_passing_run(tmp_path):
     assert lines_of(lossy_context(tmp_path)) == [
-        "   0.0 s  4 nodes are up, the traffic starts",
-        "   0.0 s  loss-1 strikes for the first time, on h1-s1 up",
-        "   0.0 s  flap strikes for the first time, on h2-s1 up",
-        "   0.0 s  iteration 1 of 2 complete",
-        "   0.0 s  iteration 2 of 2 complete",
+        " 400.0 us  4 nodes are up, the traffic starts",
+        " 3.000 ms  loss-1 strikes for the first time, on h1-s1 up",
+        " 3.200 ms  flap strikes for the first time, on h2-s1 up",
+        " 4.000 ms  iteration 1 of 2 complete",
+        " 6.600 ms  iteration 2 of 2 complete",
     ]
 
 
@@ -102,9 +102,19 @@ def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
         progress(a_record(1, worker, "CollectiveCompleted", iteration=iteration))
     progress.close()
     assert lines == [
-        "   0.0 s  iteration 1 of 2 complete",
-        "   0.0 s  iteration 2 of 2 complete",
+        " 1.000 ns  iteration 1 of 2 complete",
+        " 1.000 ns  iteration 2 of 2 complete",
     ]
+
+
+def test_an_iteration_is_complete_when_its_last_result_was_there_and_not_when_it_was_recorded():
+    """A worker takes the digest of a result 100 ms later, and records it then."""
+    lines = []
+    progress = Progress(small_plan(), lines.append)
+    for worker, completed_ns in (("h1", 868_911), ("h2", 869_111), ("h3", 868_000)):
+        progress(a_record(100_868_911, worker, "CollectiveCompleted", iteration=1, completed_ns=completed_ns))
+    progress.close()
+    assert lines == [" 869.1 us  iteration 2 of 2 complete"]
 
 
 def told(*records):
@@ -119,11 +129,11 @@ def told(*records):
 def test_a_failure_is_told_once():
     failed = a_record(0, "h2", "QpFailed", qpn=7, status="RETRY_EXC", psn=1, detail="")
     gave_up = a_record(0, "h2", "WorkerFailed", reason="RETRY_EXC", detail="")
-    assert told(failed, gave_up) == ["   1.5 s  h2: queue pair 0x7 failed with RETRY_EXC"]
-    assert told(gave_up) == ["   1.5 s  h2 gave up: RETRY_EXC"]
+    assert told(failed, gave_up) == ["  1.500 s  h2: queue pair 0x7 failed with RETRY_EXC"]
+    assert told(gave_up) == ["  1.500 s  h2 gave up: RETRY_EXC"]
 
 
 def test_the_first_refused_result_is_told():
     refused = a_record(0, "h2", "FrameRejected", reason="bad_result", detail="block 3 in slot 7")
-    assert told(refused, refused) == ["   1.5 s  h2 is the first to refuse a result: block 3 in slot 7"]
+    assert told(refused, refused) == ["  1.500 s  h2 is the first to refuse a result: block 3 in slot 7"]
     assert told(event_with(refused, reason="icrc")) == []

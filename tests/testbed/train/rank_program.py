@@ -6,7 +6,7 @@ store        a collective that is not for the network
 step         the optimizer stepped
 print:TEXT   one line
 wait         wait for SIGINT
-KIND@RANK    only at that rank: crash, kill, hang, quit, sum:N, ...
+KIND@RANK    only at that rank: crash, kill, gone, hang, quit, sum:N, ...
 """
 
 import array
@@ -65,6 +65,8 @@ def do(client: RankClient, word: str) -> None:
             raise ZeroDivisionError("a mistake of the script")
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "gone":
+            os._exit(0)
         case "hang":
             time.sleep(600)
         case "quit":

@@ -39,6 +39,8 @@ def both_worlds(*cases, emulated, late=()):
     (("sum:1000", "kill@0", "sum:1000"), (), "rank 0 ended: signal 9"),
     (("sum:1000", "hang@1", "sum:1000"), ("--timeout", "2s"), "within 2 s rank 1 did not post collective 1"),
     (("sum:1000", "sum:5@0", "sum:6@1"), (), "collective 1 differs: rank 0 posted all_reduce of 5 float32 (sum); rank"),
+    (("sum:1000", "gone@1", "sum:1000"), (), "rank 1 ended after 1 collective, and rank 0 waits for it in collective"),
+    (("gone@1", "sum:1000"), (), "rank 1 ended after 0 collectives, and rank 0 waits for it in collective 0"),
     emulated=0,
     late=[2],
 )
@@ -52,6 +54,14 @@ def test_a_rank_that_fails_ends_the_others(tmp_path, world, program, options, to
     assert any(heard), "a rank that lives hears it, where it waits or where it posts"
     assert training.check("no_leftovers")[0] == "pass"
     assert training.seconds < LONGEST_S
+    nothing_is_left(training)
+
+
+def test_a_rank_that_ends_without_a_word_when_all_is_summed_spoils_nothing(tmp_path):
+    training = Training(tmp_path, "sum:1000", "gone@1", options=("--timeout", "60s"))
+    assert training.code == 0
+    assert training.check("training")[0] == "pass"
+    assert training.seconds < LONGEST_S / 2
     nothing_is_left(training)
 
 

@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from testbed.train.session import Agree, Answer, Carry, Fail, Session
 from testbed.train.words import describe
+from testbed.train.world import progress_of
 from workloads.ranks.wire import Agreed, Destroy, Group, Post
 
 SECOND = 1_000_000_000
@@ -137,6 +138,16 @@ def test_ranks_that_post_different_collectives_are_both_named(theirs, told):
     session.post(0, post(0), 0)
     session.post(1, theirs, 0)
     assert failure(session) == f"collective 0 differs: {told}"
+
+
+def test_progress_says_what_the_training_waits_for():
+    session = Session(2, 10**9)
+    assert progress_of(session, 0).startswith("0 of 2 ranks joined; a rank joins when")
+    session.join(1, 0)
+    assert progress_of(session, 0).startswith("1 of 2 ranks joined; a rank joins when")
+    session.join(0, 0)
+    assert progress_of(session, 0) == "0 all-reduces so far"
+    assert progress_of(Session(2, 10**9), 7) == "7 all-reduces so far", "the ranks of the next training"
 
 
 def test_a_rank_that_is_silent_while_others_wait_is_named_when_the_time_is_up():

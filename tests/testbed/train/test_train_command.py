@@ -13,7 +13,7 @@ from tests.testbed.train.calls import PROGRAM, ROOT, Training, nothing_is_left, 
 
 def _complaints(training: Training) -> str:
     """What it wrote on standard error, without its signs of life."""
-    return re.sub(r"^tb train: .* so far.*\n", "", training.err, flags=re.MULTILINE)
+    return re.sub(r"^tb train: .* (?:so far|joined;).*\n", "", training.err, flags=re.MULTILINE)
 
 
 def test_a_training_is_judged_and_says_what_did_not_go_through_the_network(tmp_path):

@@ -120,7 +120,7 @@ def test_a_nak_acknowledges_what_is_before_it_and_goes_back(first: int) -> None:
     d.answer(8, Nak.PSN_SEQUENCE)
     assert d.statuses() == ["SUCCESS"]
     assert d.take() == [8]
-    assert d.events(Retransmission) == [Retransmission(0x11, "nak", psn_add(first, 8), 1)]
+    assert d.events(Retransmission) == [Retransmission(0x11, "nak", psn_add(first, 8), 1, resent_before=0)]
 
 
 def test_one_retry_per_gap(first: int) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 
-__all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt"]
+from workloads.errors import InternalError, TestbedError
+
+__all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt", "is_on_purpose"]
 
 
 def how_ended(status: int) -> str:
@@ -14,12 +16,27 @@ def how_ended(status: int) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line."""
-    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+    try:
+        text = str(error)
+    except Exception:
+        text = "its text cannot be had"
+    return ": ".join(filter(None, (type(error).__name__, " ".join(text.split()))))
 
 
 def is_interrupt(error: BaseException) -> bool:
     """Ctrl-C comes to whatever code runs; where it cannot come, the user's code itself has raised it."""
     return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+def is_on_purpose(error: BaseException, filename: str) -> bool:
+    """Whether code of this file, which was called, did nothing wrong: an error of the testbed that says who is to blame
+    came through it, which an InternalError only does where the file itself did not raise it."""
+    if not isinstance(error, InternalError):
+        return isinstance(error, TestbedError)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or trace.tb_frame.f_code.co_filename != filename
 
 
 def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:

@@ -1,0 +1,45 @@
+"""The types of what a protocol of the user's own defines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from testbed.scenario.protocol import Protocol
+from workloads.errors import ScenarioError
+from workloads.ownvalues import Allowed, misfit, shown
+
+__all__ = ["CHECKER", "require_types", "wrong_field"]
+
+
+def _is_checker(each: Any) -> bool:
+    texts, functions = (each.name, each.proves), (each.check, each.skip)
+    return (
+        all(isinstance(text, str) and text.strip() for text in texts)
+        and all(map(callable, functions))
+        and type(each.of_run) is bool
+    )
+
+
+CHECKER = Allowed(
+    "a Checker: name and proves are text that is not empty, check and skip are functions, of_run is True or False",
+    _is_checker,
+)
+
+
+def require_types(found: Protocol, name: str) -> None:
+    """`name`: `path.py:NAME`. Raises ScenarioError for a field of another type."""
+    wrong = misfit(found, Protocol)
+    if wrong is None and not found.name.strip():
+        wrong = "name", found.name, "text that is not empty"
+    if wrong is None:
+        each = ((f"checkers[{at}]", checker) for at, checker in enumerate(found.checkers))
+        wrong = next(((field, value, CHECKER.words) for field, value in each if not CHECKER.holds(value)), None)
+    if wrong is not None:
+        raise wrong_field(name, *wrong)
+
+
+def wrong_field(name: str, field: str, value: object, allowed: str) -> ScenarioError:
+    path, _, title = name.rpartition(":")
+    return ScenarioError(
+        "the protocol cannot have this", file=path, key=f"{title}.{field}", found=shown(value), allowed=allowed
+    )

@@ -1,0 +1,295 @@
+"""What code of the user's own returns or defines: a wrong value is an error of that code, in words, and never ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from testbed.cli import main
+from testbed.scenario import load_scenario
+from tests.support.guide import only_file, section
+from workloads.errors import ScenarioError
+
+VALUES = {
+    "nothing": "None", "number": "5", "text": "'text'", "list": "[]", "object": "object()",
+    "raises": "_raise(KeyError('mine'))", "internal": "_raise(InternalError('mine'))",
+}  # fmt: skip
+PREFACE = """
+
+from testbed.checkers import Checker
+from testbed.history.verdict import CheckResult, Verdict
+from workloads.errors import InternalError
+
+
+def _raise(error):
+    raise error
+
+
+def near(context):
+    return CheckResult("near", Verdict.PASS, "near")
+
+
+NEAR = replace(
+    BF16, order=None, checkers=(Checker("near", near, proves="sums are near"),),
+    traits=replace(BF16.traits, approximate=True),
+)
+
+
+class OwnConfig(SwitchMlConfig):
+    runs = f"{__name__}:made"
+
+
+def own_plan(scenario):
+    found = plan_as("switchml", scenario)
+    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+    return replace(found, workers=tuple(OwnConfig(**values) for values in workers))
+
+
+class Machine(SwitchMlWorker):
+    pass
+
+
+def made(config, start_ns):
+    return Machine(config, Cutting(source_of(config)), start_ns=start_ns)
+
+
+MADE = replace(BF16, plan=own_plan)
+"""
+RUN = ["run", "switchml-lossy", "--set", "job.size=20kB", "--set", "job.iterations=1", "--world", "simulated"]
+CALLABLES = {
+    "plan": "OWN = replace(BF16, plan=lambda scenario: {value})",
+    "workers": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), workers={value}))",
+    "switches": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), switches=({value},)))",
+    "servers": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), servers={value}))",
+    "workload": (
+        "OWN = replace(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
+        "replace(w, workload={value}) for w in p.workers)))"
+    ),
+    "elements": (
+        "OWN = replace(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
+        "replace(w, elements=[{value}]) for w in p.workers)))"
+    ),
+    "checks": "OWN = replace(BF16, checks=(lambda problems: {value},))",
+    "parameter": "OWN = replace(BF16, checks=(lambda nope: {value},))",
+    "check_fault": "OWN = replace(BF16, check_fault=lambda *given: {value})",
+    "order": "OWN = replace(BF16, order=lambda plan, workers, gradients: {value})",
+    "sum": "OWN = replace(BF16, order=lambda plan, workers, gradients: [{value}] * len(workers))",
+    "blocks": "OWN = replace(BF16, blocks=lambda worker, elements: [{value}][0] if {value} != 5 else -5)",
+    "part": "OWN = replace(BF16, part=lambda worker: {value})",
+    "bound": "OWN = replace(BF16, bound=lambda plan, link_bps: [{value}][0] if {value} != 5 else float('nan'))",
+    "check": "OWN = replace(NEAR, checkers=(Checker('near', lambda context: {value}, 'near'),))",
+    "skip": "OWN = replace(NEAR, checkers=(Checker('near', near, 'near', lambda context: {value}),))",
+    "create": "def made(config, start_ns):\n    return {value}\nOWN = MADE",
+    "runs": "OwnConfig.runs = {value}\nOWN = MADE",
+    "get_timer": "Machine.get_timer = lambda self: [{value}][0] if repr({value}) != 'None' else 1.5\nOWN = MADE",
+    "frames_to_send": "Machine.frames_to_send = lambda self, now: [{value}]\nOWN = MADE",
+    "frame": "Machine.frames_to_send = lambda self, now: [(0, {value})]\nOWN = MADE",
+    "port": "Machine.frames_to_send = lambda self, now: [({value}, bytes(100))]\nOWN = MADE",
+    "next_event": "Machine.next_event = lambda self: [{value}][0] if repr({value}) != 'None' else 1.5\nOWN = MADE",
+    "result": "Machine.result = property(lambda self: [{value}][0] if repr({value}) != 'None' else 1.5)\nOWN = MADE",
+    "state": "def spoil(self, now):\n    self._training = {value}\n    SwitchMlWorker.handle_timer(self, now)\n"
+    "Machine.handle_timer = spoil\nOWN = MADE",
+}  # fmt: skip
+GOOD = {
+    ("checks", "nothing"), ("check_fault", "nothing"), ("skip", "nothing"), ("servers", "nothing"),
+}  # fmt: skip
+"""values that are allowed there"""
+
+
+@pytest.fixture(scope="module")
+def bf16() -> str:
+    return only_file(section("A protocol of your own, without touching the project")) + PREFACE
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("name", CALLABLES)
+def test_a_protocol_that_gives_a_wrong_value_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    bf16: str,
+    name: str,
+    value: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = CALLABLES[name].replace("{value}", VALUES[value])
+    Path("mine.py").write_text(f"{bf16}\n{text}\n", encoding="utf-8")
+    code = main([*RUN, "--set", "job.collective=mine.py:OWN", "-q", "--json", "--out", "run"])
+    told, errors = capsys.readouterr()
+    assert "Traceback" not in told + errors
+    assert "internal error" not in told + errors
+    if (name, value) in GOOD:
+        return
+    assert code in (2, 64), told + errors
+    if code == 64:
+        assert "mine.py" in errors
+        assert len(errors.splitlines()) <= 2
+    else:
+        unknown = [check["detail"] for check in json.loads(told)["checks"] if check["verdict"] == "unknown"]
+        assert any("mine.py" in detail for detail in unknown), unknown
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ("name=7", "OWN.name: the protocol cannot have this; found 7; allowed: text"),
+        ("name=''", "OWN.name: the protocol cannot have this; found ''; allowed: text that is not empty"),
+        ("name=None", "OWN.name: the protocol cannot have this; found None; allowed: text"),
+        ("summary=7", "OWN.summary: the protocol cannot have this; found 7; allowed: text"),
+        ("plan=None", "OWN.plan: the protocol cannot have this; found None; allowed: a function"),
+        ("plan='text'", "OWN.plan: the protocol cannot have this; found 'text'; allowed: a function"),
+        ("programs='switchml'", "OWN.programs: the protocol cannot have this; found 'switchml'; allowed: a tuple"),
+        ("programs=()", "OWN.programs: the protocol cannot have this; found (); allowed: some of "),
+        ("programs=('nope',)", "OWN.programs: the protocol cannot have this; found ('nope',); allowed: some of "),
+        ("programs=(7,)", "OWN.programs[0]: the protocol cannot have this; found 7; allowed: text"),
+        ("traits=None", "OWN.traits: the protocol cannot have this; found None; allowed: a Traits"),
+        ("traits=Traits(largest_mtu='x')", ("OWN.traits.largest_mtu: the protocol cannot have this; found 'x'; "
+            "allowed: a whole number")),
+        ("traits=Traits(largest_mtu=-1)", "OWN.traits.largest_mtu: the protocol cannot have this; found -1; allowed"),
+        ("traits=Traits(several_jobs=1)", ("OWN.traits.several_jobs: the protocol cannot have this; found 1; allowed: "
+            "True or False")),
+        ("traits=Traits(recoveries=('nope',))", "OWN.traits.recoveries: the protocol cannot have this"),
+        ("traits=Traits(framings=())", "OWN.traits.framings: the protocol cannot have this"),
+        ("traits=Traits(told_share=float('nan'))", "OWN.traits.told_share: the protocol cannot have this; found nan"),
+        ("job_keys=7", "OWN.job_keys: the protocol cannot have this; found 7; allowed: a class or None"),
+        ("job_keys=dict", "OWN.job_keys: the protocol cannot have this; found <class 'dict'>; allowed: a Section"),
+        ("checks=7", "OWN.checks: the protocol cannot have this; found 7; allowed: a tuple"),
+        ("checks=(7,)", "OWN.checks[0]: the protocol cannot have this; found 7; allowed: a function"),
+        ("order='text'", "OWN.order: the protocol cannot have this; found 'text'; allowed: "),
+        ("blocks=5", "OWN.blocks: the protocol cannot have this; found 5; allowed: "),
+        ("worker=5", "OWN.worker: the protocol cannot have this; found 5; allowed: "),
+        ("checkers=5", "OWN.checkers: the protocol cannot have this; found 5; allowed: a tuple"),
+        ("checkers=(5,)", "OWN.checkers[0]: the protocol cannot have this; found 5; allowed: a Checker: name and"),
+        ("checkers=(Checker(7, near, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
+        ("checkers=(Checker('near', 7, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
+        ("hunt=7", "OWN.hunt: the protocol cannot have this; found 7; allowed: "),
+        ("hunt=Hunt({'float32': 'x'})", "OWN.hunt.dtypes: the protocol cannot have this; found 'x'; allowed: a"),
+        ("hunt=Hunt({'nope': 1})", "OWN.hunt.dtypes: the protocol cannot have this; found ('nope',); allowed: some of"),
+        ("hunt=Hunt({})", "OWN.hunt.dtypes: the protocol cannot have this; found {}; allowed: one weight"),
+        ("hunt=Hunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; allowed: a"),
+        ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:"
+            "nope'; allowed: module:function")),
+        ("hunt=Hunt({'int32': 1}, survival='testbed.hunt.protocols:PROTOCOLS')", "OWN.hunt.survival: the "),
+        ("bench=5", "OWN.bench: the protocol cannot have this; found 5; allowed: a tuple"),
+        ("bench=(Subject('x', 'switchml', knobs=7),)", "OWN.bench[0].knobs: the protocol cannot have this; found 7"),
+        ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
+        ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names in its place"),
+    ],
+)  # fmt: skip
+def test_a_protocol_that_defines_a_wrong_value_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str, fields: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(f"{bf16}\nOWN = replace(BF16, {fields})\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario("switchml", ["job.collective=mine.py:OWN"])
+    assert told in str(caught.value)
+    assert "mine.py" in str(caught.value) or "job.collective" in str(caught.value)
+
+
+CHECK = """
+from testbed.history.verdict import CheckResult, Verdict
+from workloads.errors import InternalError
+
+
+def _raise(error):
+    raise error
+
+
+def mine{parameters}:
+    return {value}
+"""
+RESULTS = {
+    "None": "returned None; allowed: a CheckResult",
+    "5": "returned 5; allowed: a CheckResult",
+    "'pass'": "returned 'pass'; allowed: a CheckResult",
+    "[]": "returned []; allowed: a CheckResult",
+    "object()": "returned <object object at",
+    "_raise(KeyError('mine'))": "failed in _raise: KeyError: 'mine'",
+    "_raise(InternalError('mine'))": "mine failed: InternalError: mine",
+    "CheckResult": "returned <class 'testbed.history.verdict.CheckResult'>; allowed: a CheckResult",
+    "CheckResult(None, Verdict.PASS, 'x')": "a CheckResult whose name is None; allowed: text",
+    "CheckResult('mine', Verdict.PASS, 5)": "a CheckResult whose detail is 5; allowed: text",
+    "CheckResult('mine', Verdict.FAIL, 'x', object())": "a CheckResult whose evidence is <object object at",
+    "CheckResult('mine', Verdict.PASS, 'x', (5,))": "a CheckResult whose evidence[0] is 5; allowed: text",
+    "CheckResult('mine', Verdict.PASS, 'x', 'line')": "a CheckResult whose evidence is 'line'; allowed: a tuple",
+    **{
+        f"CheckResult('mine', {verdict}, 'x')": (
+            f"a CheckResult whose verdict is {verdict}; allowed: Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN"
+        )
+        for verdict in ("'FAIL'", "'fail'", "'pass'", "False", "True", "None", "1", "0")
+    },
+}
+
+
+def judged(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, str]]:
+    """(exit code, the last check)"""
+    code = main([*RUN, "-q", "--json", *words])
+    told, errors = capsys.readouterr()
+    assert "Traceback" not in told + errors
+    last: dict[str, str] = json.loads(told)["checks"][-1]
+    return code, last
+
+
+@pytest.mark.parametrize("value", RESULTS)
+def test_a_checker_that_returns_a_wrong_value_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(CHECK.format(parameters="(context)", value=value), encoding="utf-8")
+    code, last = judged(capsys, "--check", "mine.py:mine")
+    assert (code, last["name"], last["verdict"]) == (2, "mine", "unknown")
+    assert "mine.py" in last["detail"]
+    assert RESULTS[value] in last["detail"]
+
+
+@pytest.mark.parametrize("parameters", ["()", "(a, b)", "(*, context)"])
+def test_a_checker_that_cannot_be_called_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], parameters: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(CHECK.format(parameters=parameters, value="None"), encoding="utf-8")
+    code, last = judged(capsys, "--check", "mine.py:mine")
+    assert (code, last["verdict"]) == (2, "unknown")
+    assert "mine.py:10: mine failed: TypeError: mine() " in last["detail"]
+
+
+def test_a_list_of_evidence_will_do_and_the_result_goes_by_the_name_of_the_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value = "CheckResult('bit_exact', Verdict.FAIL, 'x', ['a', 'b'])"
+    Path("mine.py").write_text(CHECK.format(parameters="(context)", value=value), encoding="utf-8")
+    code, last = judged(capsys, "--check", "mine.py:mine")
+    assert code == 1
+    assert last == {"name": "mine", "verdict": "fail", "detail": "x", "evidence": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        ("def liveness(context): pass", ("--check", "mine.py:liveness"),
+            "--check: there is a checker of this name already, of the testbed; found 'liveness' of mine.py:liveness"),
+        ("def f(context): pass", ("--check", "mine.py:f", "--check", "./mine.py:f"),
+            "--check: there is a checker of this name already, of mine.py:f; found 'f' of ./mine.py:f"),
+        ("def near(context): pass\nOWN = NEAR", ("--set", "job.collective=mine.py:OWN", "--check", "mine.py:near"),
+            "--check: there is a checker of this name already, of mine.py:OWN; found 'near' of mine.py:near"),
+        ("OWN = replace(BF16, checkers=(Checker('bit_exact', near, 'near'),))", ("--set", "job.collective=mine.py:OWN"),
+            "mine.py: there is a checker of this name already, of the testbed; found 'bit_exact' of mine.py:OWN"),
+        ("from testbed.checkers import register_checker\nregister_checker('bit_exact', near, proves='near')\nf = near",
+            ("--check", "mine.py:f"), "a checker named 'bit_exact' is registered already, by the testbed"),
+        ("from testbed.checkers import register_checker\nregister_checker('mine', 7, proves='near')\nf = near",
+            ("--check", "mine.py:f"), "the checker file cannot be loaded: TypeError: register_checker got what makes"),
+    ],
+)  # fmt: skip
+def test_no_checker_goes_by_the_name_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], bf16: str, text: str,
+    words: tuple[str, ...], told: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(f"{bf16}\n{text}\n", encoding="utf-8")
+    assert main([*RUN, "-q", "--out", "run", *words]) == 64
+    assert told in capsys.readouterr().err
+    assert not Path("run").exists()
