@@ -5,7 +5,6 @@ import time
 import pytest
 
 from testbed.plan import make_plan
-from testbed.plan import plan as planning
 from testbed.scenario import parse_scenario
 from workloads.errors import ScenarioError
 
@@ -74,15 +73,3 @@ def test_checks_of_faults_take_linear_time():
     cpu_s(50)
     few = min(cpu_s(200) for _ in range(2))
     assert cpu_s(1600) < 8 * few * 2.5
-
-
-def test_a_plan_without_workers_is_refused(monkeypatch):
-    scenario = parse_scenario(_RACK, "a.yaml")
-
-    class Nothing:
-        def plan(self, part):
-            return None
-
-    monkeypatch.setattr(planning, "protocol_of", lambda name: Nothing())
-    with pytest.raises(ScenarioError, match="has no workers"):
-        make_plan(scenario)

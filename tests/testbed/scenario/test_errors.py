@@ -41,7 +41,10 @@ def test_the_text_is_as_agreed(name, monkeypatch):
 @pytest.mark.parametrize(
     ("override", "text"),
     [
-        ("topology.hosts=1", "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 512"),
+        (
+            "topology.hosts=1",
+            "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 512 (one job: at most 64)",
+        ),
         (
             "topology.hots=4",
             "--set: topology.hots: unknown key; allowed: kind, hosts, link, links; did you mean 'hosts'?",
@@ -58,7 +61,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
                 "to 1, as 1% or 0.01"
             ),
         ),
-        ("name.x=1", "--set: name: has no keys; found 'good'; allowed: a mapping"),
+        ("name.x=1", "--set: name: is a value and has no keys; found 'x' below 'good'; allowed: name=VALUE"),
         (
             "seed",
             (
