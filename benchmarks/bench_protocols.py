@@ -37,11 +37,18 @@ print(json.dumps({"hops": simulation.packet_hops, "seconds": took, "records": le
 _RACK = ("topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128",
          "transport.rto=1ms", "time_limit=30s")  # fmt: skip
 _LOSS = "faults=[{kind: loss, name: loss, links: all, direction: both, rate: %s}]"
-_PROTOCOLS = {"SwitchML": ("switchml-lossy", "topology.hosts=8"), "ATP": ("atp-lossy", "topology.hosts=9")}
-"""eight workers; the last host of ATP is the server"""
+_TRIANGLE = ("topology.server_link.rate=30Gbps", "routing.capacity=30Gbps", "job.iterations=3")
+_PROTOCOLS = {
+    "SwitchML": ("switchml-lossy", ("topology.hosts=8",)),
+    "ATP": ("atp-lossy", ("topology.hosts=9",)),
+    "PS": ("ps-lossy", ("topology.hosts=9",)),
+    "GRID": ("grid", _TRIANGLE),
+    "GRID paced": ("grid-atp", _TRIANGLE),
+}
+"""eight workers; the last host of ATP and PS is the server; GRID has a triangle of switches"""
 CASES = {
-    f"{name}, {loss} loss": (scenario, (hosts, _LOSS % loss))
-    for name, (scenario, hosts) in _PROTOCOLS.items()
+    f"{name}, {loss} loss": (scenario, (*more, _LOSS % loss))
+    for name, (scenario, more) in _PROTOCOLS.items()
     for loss in ("0%", "1%")
 }
 

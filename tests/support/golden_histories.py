@@ -115,7 +115,73 @@ _ATP: Cases = {
     "grid-link-down": ("grid-link-down", ("job.size=100kB",), (1,)),
 }
 """ATP and ESA, and whose workers are made of theirs"""
-FAMILIES: Mapping[str, Cases] = {"switchml": _SWITCHML, "atp": _ATP}
+_GRID_SIZE = ("job.size=50kB",)
+_TRIANGLE = {
+    "kill": "kill, name: crash, node: w2, from: 40ms, until: 60ms",
+    "switch": "kill, name: crash, node: s1, from: 40ms, until: 60ms",
+    "server": "kill, name: crash, node: ps, from: 40ms, until: 60ms",
+    "pause": "pause, name: nap, node: s2, from: 40ms, until: 60ms",
+    "host": "pause, name: nap, node: w3, from: 40ms, until: 60ms",
+    "rate": "rate_change, name: jam, links: [w1-s1], direction: both, rate: 1Mbps, from: 20ms, until: 60ms",
+    "down": "link_down, name: cut, links: [s1-s2], direction: both, from: 20ms",
+    "attempt": "drop, name: first, links: [w1-s1], direction: both, match: {attempt: 1}, rate: 10%",
+}
+_AROUND = (
+    _FAULTS.replace("h1-s1, h2-s1", "w1-s1, s1-s3")
+    .replace("h2-s1", "s2-s3")
+    .replace("h3-s1", "ps-s3")
+    .replace("h4", "w4")
+)
+_CUT = (
+    "faults=[{kind: link_down, name: l1, links: [s1-s3], direction: both, from: 200ms},"
+    "{kind: loss, name: loss, links: all, direction: both, rate: 1%}]"
+)
+_PS_MORE = {name: more for name, more in _SERVER.items() if name in ("kill", "switch", "pause", "server", "attempt")}
+_GRID: Cases = {
+    "grid": ("grid", ("job.size=100kB",), (1,)),
+    "grid-lossy": ("grid-lossy", _GRID_SIZE, (3, 4)),
+    "grid-atp": ("grid-atp", _GRID_SIZE, (2,)),
+    "grid-goat": ("grid-goat", _GRID_SIZE, (1, 2)),
+    "grid-goat-lossy": ("grid-goat", (*_GRID_SIZE, _LOSS % "3%"), (1, 2)),
+    "grid-geryon": ("grid-geryon", _GRID_SIZE, (1,)),
+    "grid-geryon-lossy": ("grid-geryon", (*_GRID_SIZE, _LOSS % "3%"), (1,)),
+    "grid-openflow": ("grid-openflow", _GRID_SIZE, (1,)),
+    "grid-openflow-lossy": ("grid-openflow-lossy", _GRID_SIZE, (1, 2)),
+    "grid-link-down": ("grid-link-down", ("job.size=1MB",), (1,)),
+    "grid-link-down-lossy": ("grid-link-down", ("job.size=1MB", "trace=true", _CUT), (1, 2)),
+    "grid-atp-lossy": ("grid-atp", (*_GRID_SIZE, _LOSS % "2%"), (1, 2)),
+    "grid-few-slots": ("grid-lossy", (*_GRID_SIZE, "switch.memory=4"), (1, 2)),
+    "grid-to-ps": ("grid-lossy", (*_GRID_SIZE, "switch.memory=4", "routing.on_collision=to_ps"), (1, 2)),
+    "grid-little-capacity": ("grid-lossy", (*_GRID_SIZE, "routing.capacity=20Mbps"), (1, 2)),
+    "grid-traced": ("grid-lossy", (*_GRID_SIZE, "trace=true", "switch.memory=8"), (1, 2)),
+    "grid-int32sat": ("grid-lossy", (*_GRID_SIZE, "job.dtype=int32sat"), (1,)),
+    "grid-int32": ("grid-lossy", (*_GRID_SIZE, "job.dtype=int32"), (1,)),
+    "grid-clocks": ("grid-atp", (*_GRID_SIZE, "clocks={offset: 500ms, drift: 100ppm}", _LOSS % "1%"), (1,)),
+    "grid-marked": ("grid-lossy", (*_GRID_SIZE, "topology.link.ecn_threshold=2", "topology.link.queue=8"), (1, 2)),
+    "grid-short-queue": ("grid-lossy", (*_GRID_SIZE, "topology.link.queue=3"), (1,)),
+    "grid-delayed": ("grid-lossy", (*_GRID_SIZE, "topology.link.delay=300us", "topology.link.jitter=20us"), (1,)),
+    "grid-trimmed": ("grid-lossy", ("job.size=776B", "job.iterations=5"), (1, 2)),
+    "grid-one": ("grid-lossy", ("job.size=4B",), (1,)),
+    "grid-odd": ("grid-lossy", ("job.size=50004B", "transport.path_mtu=256"), (1,)),
+    "grid-heavy": ("grid-lossy", (_LOSS % "15%", "job.size=20kB"), (1, 2)),
+    "grid-sampled": ("grid-lossy", (*_GRID_SIZE, "routing.sample=3ms"), (1,)),
+    **{f"grid-faults-{name}": ("grid-lossy", (*_GRID_SIZE, _AROUND % more), (1,)) for name, more in _TRIANGLE.items()},
+    "ps": ("ps", _SMALL, (1,)),
+    "ps-plain": ("ps-plain", _SMALL, (1,)),
+    "ps-fat-tree": ("ps-fat-tree", (), (1,)),
+    "ps-switch-restarted": ("ps-switch-restarted", _SMALL, (1, 2)),
+    "ps-link-down": ("ps-link-down", _SMALL, (1,)),
+    "ps-traced": ("ps-lossy", (*_SMALL, "trace=true", "switch.memory=8"), (1,)),
+    "ps-tree-traced": ("ps-fat-tree-lossy", ("job.size=20kB", "trace=true", "switch.memory=8"), (1, 2)),
+    "ps-int32sat": ("ps-lossy", (*_SMALL, "job.dtype=int32sat"), (1,)),
+    "ps-no-multicast": ("ps-lossy", (*_SMALL, "job.multicast=false"), (1,)),
+    "ps-no-aggregation": ("ps-lossy", (*_SMALL, "job.aggregation=false"), (1,)),
+    "ps-trimmed": ("ps-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "ps-heavy": ("ps-lossy", (_LOSS % "15%", "job.size=40kB"), (1,)),
+    **{f"ps-faults-{name}": ("ps-lossy", (*_SMALL, _FAULTS % more), (1,)) for name, more in _PS_MORE.items()},
+}
+"""GRID, whose workers and switches are its own, and PS"""
+FAMILIES: Mapping[str, Cases] = {"switchml": _SWITCHML, "atp": _ATP, "grid": _GRID}
 """by file"""
 
 

@@ -11,8 +11,11 @@ QUICK = ("switchml 1", "lossy", "two-jobs 1", "uc-lossy 1", "uc 1", "traced 1", 
          "short-queue 1", "delayed 1", "trimmed", "one", "hosts-32", "heavy-loss 1", "uc-faults", "faults",
          "atp-lossy 1", "atp-restarted 1", "atp-two-lossy 1", "esa-lossy 1", "esa-scarce-lossy 1", "jobs", "atp-traced",
          "esa-traced", "atp-int32 1", "esa-int32sat", "atp-fixed", "atp-marked 1", "atp-trimmed", "atp-one", "esa-odd",
-         "atp-faults-kill", "esa-faults-server", "ps-lossy 1", "grid-lossy 1", "grid-link")  # fmt: skip
-INTERPRETED = ("lossy 1", "uc-lossy 1", "trimmed 1", "atp-lossy 1", "esa-scarce-lossy 1", "atp-trimmed 1")
+         "atp-faults-kill", "esa-faults-server", "ps-lossy 1", "grid-lossy", "grid-link-down 1", "grid-traced 1",
+         "grid-goat 1", "grid-little", "grid-to-ps 1", "grid-trimmed 1", "grid-clocks", "ps-tree-traced 1")  # fmt: skip
+INTERPRETED = ("lossy 1", "uc-lossy 1", "trimmed 1", "atp-lossy 1", "esa-scarce-lossy 1", "atp-trimmed 1",
+               "grid-lossy 3", "grid-to-ps 1", "grid-goat-lossy 1", "grid-little-capacity 1",
+               "ps-tree-traced 1")  # fmt: skip
 
 
 @pytest.mark.parametrize(
