@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.grid.node_shares import NodeShare
+from workloads.grid.config import NodeShare
 
 __all__ = ["COLLISIONS", "GridOrders", "GridRoute", "GridSwitch"]
 

@@ -26,7 +26,7 @@ from topologies.routing.gradients import Plan as RoutingPlan
 from workloads import grid
 from workloads.config import JobShare
 from workloads.errors import InternalError, ScenarioError
-from workloads.grid.node_shares import SERVER
+from workloads.grid.config import SERVER
 from workloads.server import Reset, ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT

@@ -15,8 +15,10 @@ from switch_nodes.registry import create_program
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
+from workloads.atp.config import AtpConfig
 from workloads.gradients import source_of
-from workloads.grid import GridConfig, GridWorker
+from workloads.grid import GridConfig, GridOrders, GridWorker, ShareTable
+from workloads.grid.window import GridWindow
 from workloads.server import ServerConfig
 from workloads.server.job import JobServer
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
@@ -261,22 +263,31 @@ class TakesResultsOfAnyPacket(GridWorker):
         super().take_result(found, self._window.base, now)
 
 
-def takes_no_refusal(worker: GridWorker) -> None:
+class _Forgetful(GridWindow):
+    def refuse(self, packet: int) -> None:
+        self._refusals.clear()
+        super().refuse(packet)
+
+
+class TakesNoRefusal(GridWorker):
     """What is turned away is sent the same way for ever."""
-    window: Any = worker._window
-    refuse = window.refuse
 
-    def refused(packet: int) -> None:
-        window._refusals.clear()
-        refuse(packet)
-
-    window.refuse = refused
+    def make_window(self, config: AtpConfig) -> GridWindow:
+        first = None if self._plan.orders[0].rate_bps > 0 else self._plan.first_window
+        return _Forgetful(config.window, config.rto_ns, first=first, seed=config.collective.rank)
 
 
-def follows_another_lane(worker: GridWorker) -> None:
+class _LaneBefore(ShareTable):
+    def node_of(self, rank: int, packet: int) -> int:
+        return super().node_of(max(rank - 1, 0), packet)
+
+
+class FollowsAnotherLane(GridWorker):
     """Its packets go to the nodes of the worker before it."""
-    node_of = worker._shares.node_of
-    worker._shares.node_of = lambda rank, packet: node_of(rank - 1, packet)  # type: ignore[method-assign]
+
+    def obey(self, orders: GridOrders, now: int) -> None:
+        super().obey(orders, now)
+        self._shares = _LaneBefore(orders.shares)
 
 
 def keeps_no_sums(worker: GridWorker) -> None:
@@ -322,8 +333,8 @@ _SWITCHES = (
     ReclaimsWithinTheWindow, TokensForEachPacket, DetoursDoNotEnd, WaitsForAll, KeepsWhatWasBegun, LastOverflow,
     LastExponents, RoutesTheOldWay,
 )  # fmt: skip
-_WORKERS = (takes_no_refusal, follows_another_lane, keeps_no_sums)
-_KINDS_OF_WORKERS = (AsksAsAtFirst, TakesResultsOfAnyPacket)
+_WORKERS = (keeps_no_sums,)
+_KINDS_OF_WORKERS = (AsksAsAtFirst, TakesResultsOfAnyPacket, TakesNoRefusal, FollowsAnotherLane)
 _SERVERS = (ForgetsWhatIsComplete, ForgetsValuesOnly)
 _OF_ATP = (
     "partial merged twice", "overlapping partial added", "whole sum added", "results not kept", "blocks mixed",

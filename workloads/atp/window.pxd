@@ -14,6 +14,7 @@ cdef class SendWindow(PacketWindow):
     cdef BackoffTimer _timer
 
     cpdef long long next_leaving(self) except? -1
+    cpdef bint has_more(self, bint is_ready) except -1
     cpdef bint may_repeat(self, long long packet, str cause) except -1
     cpdef ask_again(self, long long packet, str cause)
     cpdef mark(self)

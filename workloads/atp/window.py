@@ -77,9 +77,9 @@ class SendWindow(PacketWindow):
         self.cause = ""
         return self.next if self._has_room() else _NOTHING
 
-    def has_more(self, may_leave: Callable[[int], bool]) -> bool:
-        """Whether `take` would give a packet."""
-        return self._wish() >= 0 or (self._has_room() and may_leave(self.next))
+    def has_more(self, is_ready: bool) -> bool:
+        """Whether `take` would give a packet. `is_ready`: the data of the first one that never left is there."""
+        return self._wish() >= 0 or (is_ready and self._has_room())
 
     def _has_room(self) -> bool:
         return self.next < self.end and self.next < self.base + self.size

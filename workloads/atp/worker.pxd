@@ -7,7 +7,7 @@ from workloads.datagrams.quantisation cimport Tensor
 from workloads.datagrams.quick_worker cimport QuickWorker
 from workloads.kernels cimport bit_of, copy_bytes, finished, new_draft, put8, put16, put32
 from workloads.wire.inspected cimport (
-    AT_EXPONENT0, AT_EXPONENT1, AT_FLAGS, AT_KIND, AT_NELEM, AT_PAYLOAD, AT_PRIORITY, AT_SEQUENCE, AT_SLOT, AT_TENSOR,
+    AT_EXPONENT0, AT_EXPONENT1, AT_FAN_IN0, AT_FLAGS, AT_KIND, AT_NELEM, AT_PAYLOAD, AT_PRIORITY, AT_SEQUENCE, AT_SLOT, AT_TENSOR,
     address_of, is_sound, nearest_packet, seal,
 )
 
@@ -19,7 +19,7 @@ cdef class AtpWorker(QuickWorker):
     cdef public set _groups
     cdef public SlotTable _slots
     cdef public long long _everybody, _understood
-    cdef long long _policy, _memory, _address
+    cdef long long _policy, _memory, _address, _fan_in
     cdef bint _has_priorities
     cdef bytes _template
     cdef Arrival _found
@@ -35,5 +35,6 @@ cdef class AtpWorker(QuickWorker):
     cpdef charge(self, long long frame_bytes, long long now)
     cpdef collided(self, long long packet, long long now)
     cpdef bytes encode(self, long long packet, str cause)
+    cdef bytes _written(self, bytes template, long long packet, long long flags, long long fan_in)
     cdef long long _priority_of(self, long long own) except -1
     cdef long long _slot_of(self, long long packet) except -1

@@ -26,6 +26,7 @@ from workloads.datagrams.quick_worker import QuickWorker
 from workloads.datagrams.training import Training
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
+from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     SEQUENCES,
@@ -43,6 +44,7 @@ if not cython.compiled:
     from workloads.wire.inspected import (
         AT_EXPONENT0,
         AT_EXPONENT1,
+        AT_FAN_IN0,
         AT_FLAGS,
         AT_KIND,
         AT_NELEM,
@@ -90,8 +92,8 @@ class AtpWorker(QuickWorker):
         self._answers: deque[bytes] = deque()
         """to NACKs: frames that leave before anything else"""
         self._found = Arrival()
-        header = self._header(0, _DATA, 0, 1 << share.rank, (0, 0), b"", 0)
-        self._template = encode_datagram(config.envelope, AGGREGATION_PORT, header, b"")
+        self._fan_in = config.fan_in[0] or share.size
+        self._template = self.template_to(config.envelope)
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         found, window = self._found, self._window
@@ -214,17 +216,26 @@ class AtpWorker(QuickWorker):
     def collided(self, packet: int, now: int) -> None:
         """A switch says that it had no slot for the packet."""
 
+    def template_to(self, envelope: Envelope, node: int = 0) -> bytes:
+        """A frame of no elements, of which all that leaves that way is made."""
+        header = self._header(0, _DATA, 0, 1 << self._rank, (0, 0), b"", 0)._replace(node=node)
+        return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
+
     def encode(self, packet: int, cause: str) -> bytes:
         """`cause`: why it leaves again; empty: for the first time."""
+        return self._written(self._template, packet, _RESEND if cause else 0, self._fan_in)
+
+    def _written(self, template: bytes, packet: int, flags: int, fan_in: int) -> bytes:
         tensor, own = self._tensor, packet - self._window.first
         assert tensor is not None, "a packet is outstanding"
         count = tensor.elements_in(own)
         draft = new_draft(AT_PAYLOAD + 4 * count)
-        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
+        copy_bytes(draft, 0, template, 0, AT_PAYLOAD)
         put8(draft, AT_KIND, _DATA if count else _EXPONENTS)
-        put16(draft, AT_FLAGS, _RESEND if cause else 0)
+        put16(draft, AT_FLAGS, flags)
         put32(draft, AT_SEQUENCE, (packet + 1) % _SEQUENCES)
         put16(draft, AT_SLOT, self._slot_of(packet))
+        put8(draft, AT_FAN_IN0, fan_in)
         put8(draft, AT_EXPONENT0, tensor.exponent(own, 0))
         put8(draft, AT_EXPONENT1, tensor.exponent(own, 1))
         put16(draft, AT_NELEM, count)
@@ -234,19 +245,10 @@ class AtpWorker(QuickWorker):
         seal(draft, AT_PAYLOAD + 4 * count)
         return finished(draft)
 
-    def _contents(self, packet: int) -> tuple[AggregationHeader, bytes]:
-        """Of an outstanding packet, as it leaves for the first time."""
-        assert self._tensor is not None, "a packet is outstanding"
-        exponents, payload = self._tensor.payload(packet - self._window.first)
-        kind = _DATA if payload else _EXPONENTS
-        slot, tensor = self._slot_of(packet), self._iteration
-        return self._header(packet, kind, slot, bit_of(self._rank), exponents, payload, tensor), payload
-
     def _header(
         self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes, tensor: int
     ) -> AggregationHeader:
         config = self._config
-        fan_in0, fan_in1 = config.fan_in
         return AggregationHeader(
             policy=self._policy,
             kind=kind,
@@ -254,8 +256,8 @@ class AtpWorker(QuickWorker):
             sequence=(packet + 1) % SEQUENCES,
             slot=slot,
             bitmap0=workers,
-            fan_in0=fan_in0 or config.collective.size,
-            fan_in1=fan_in1,
+            fan_in0=self._fan_in,
+            fan_in1=config.fan_in[1],
             nelem=len(payload) // 4,
             exponent0=exponents[0],
             exponent1=exponents[1],

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from workloads.lazily import lazily
 
 if TYPE_CHECKING:
-    from workloads.grid.config import Destination, GridConfig, GridOrders
-    from workloads.grid.node_shares import NodeShare, ShareTable
+    from workloads.grid.config import Destination, GridConfig, GridOrders, NodeShare
+    from workloads.grid.node_shares import ShareTable
     from workloads.grid.worker import GridWorker
 
 __all__ = ["Destination", "GridConfig", "GridOrders", "GridWorker", "NodeShare", "ShareTable"]
@@ -20,7 +20,7 @@ __getattr__ = lazily(
         "GridConfig": ".config",
         "GridOrders": ".config",
         "GridWorker": ".worker",
-        "NodeShare": ".node_shares",
+        "NodeShare": ".config",
         "ShareTable": ".node_shares",
     },
 )

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from workloads.atp.checks import problems_in_worker
 from workloads.datagrams.problems import ConfigProblem
-from workloads.grid.config import GridConfig, GridOrders
-from workloads.grid.node_shares import SERVER
+from workloads.grid.config import SERVER, GridConfig, GridOrders
 
 __all__ = ["problems_in_grid_worker", "problems_in_plan"]
 

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloads.atp.config import AtpConfig
-from workloads.grid.node_shares import NodeShare
 
-__all__ = ["Destination", "GridConfig", "GridOrders"]
+__all__ = ["SERVER", "Destination", "GridConfig", "GridOrders", "NodeShare"]
+
+SERVER = 0
+"""node id of the parameter server; switches count from 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShare:
+    node: int
+    """id of the switch that aggregates, or SERVER"""
+    share: float
+    """of the worker's packets; those of a worker are taken relative to their sum"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,49 +9,67 @@ others.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
-__all__ = ["SERVER", "NodeShare", "ShareTable"]
+import cython
 
-SERVER = 0
-"""node id of the parameter server; switches count from 1"""
+from workloads.grid.config import NodeShare
+
+if not cython.compiled:
+    from workloads.kernels import bit_of
+
+__all__ = ["ShareTable"]
+
 _POINTS = 1 << 32
+_POINT_BITS = _POINTS - 1
 _GOLDEN = 0x9E3779B1
 """odd, next to 2^32 over the golden ratio: consecutive multiples are spread evenly (Knuth, TAOCP 3, 6.4)"""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeShare:
-    node: int
-    """id of the switch that aggregates, or SERVER"""
-    share: float
-    """of the worker's packets; those of a worker are taken relative to their sum"""
+_NUMBERS = "q"
+"""of an array: 64 bits"""
 
 
 class ShareTable:
     """`shares`: by rank, each rank's nodes in one order that is the same for all. Raises ValueError for a rank without
-    any, and for shares that are not above zero."""
+    any, and for shares that are not above zero. A subclass may override what has no underscore."""
 
     def __init__(self, shares: Sequence[Sequence[NodeShare]]) -> None:
-        self._bounds = [_bounds(each) for each in shares]
-        self._whole = all(len(each) == 1 for each in shares)
+        bounds = [_bounds(each) for each in shares]
+        self._ranks = len(bounds)
+        self._first: Any = array(_NUMBERS, accumulate((len(each) for each in bounds), initial=0))
+        """where the parts of each rank begin, in these two"""
+        self._ends: Any = array(_NUMBERS, [end for each in bounds for end, _ in each])
+        self._nodes: Any = array(_NUMBERS, [node for each in bounds for _, node in each])
+        self._whole = all(len(each) == 1 for each in bounds)
         self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
         """by node; of packet 0, and so of all where nobody is split"""
 
     def node_of(self, rank: int, packet: int) -> int:
-        bounds = self._bounds[rank]
-        if len(bounds) == 1:
-            return bounds[0][1]
-        point = packet * _GOLDEN % _POINTS
-        return next(node for bound, node in bounds if point < bound)
+        at, point = self._first[rank], packet * _GOLDEN & _POINT_BITS
+        while point >= self._ends[at]:
+            at += 1
+        node: int = self._nodes[at]
+        return node
 
     def expected(self, node: int, packet: int) -> int:
         """Bit r for each rank whose packet that node gets."""
         return self._masks.get(node, 0) if self._whole else self._mask(node, packet)
 
+    def together(self, node: int, packet: int) -> int:
+        """How many ranks that are."""
+        mask, count = self.expected(node, packet), 0
+        while mask:
+            mask, count = mask & mask - 1, count + 1
+        return count
+
     def _mask(self, node: int, packet: int) -> int:
-        return sum(1 << rank for rank in range(len(self._bounds)) if self.node_of(rank, packet) == node)
+        mask = 0
+        for rank in range(self._ranks):
+            if self.node_of(rank, packet) == node:
+                mask |= bit_of(rank)
+        return mask
 
 
 def _bounds(shares: Sequence[NodeShare]) -> tuple[tuple[int, int], ...]:
@@ -59,8 +77,7 @@ def _bounds(shares: Sequence[NodeShare]) -> tuple[tuple[int, int], ...]:
     if not shares or any(not part.share > 0 for part in shares):
         raise ValueError("every worker has a part, and every part a share above zero")
     whole, before, found = sum(part.share for part in shares), 0.0, []
-    for part in shares:
+    for part in shares[:-1]:
         before += part.share
         found.append((round(before / whole * _POINTS), part.node))
-    found[-1] = (_POINTS, found[-1][1])
-    return tuple(found)
+    return *found, (_POINTS, shares[len(shares) - 1].node)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import cython
 
-__all__ = ["Pace"]
+if not cython.compiled:
+    from math import ceil
+
+__all__ = ["AT_ONCE", "Pace"]
 
 _SECOND_BITS = 8 * 10**9
+_AT_ONCE = AT_ONCE = -(1 << 62)
+"""before all times, also those that a slow clock shows"""
 
 
 class Pace:
@@ -16,24 +21,31 @@ class Pace:
 
     def __init__(self, rate_bps: float, catch_up_ns: int) -> None:
         self.rate_bps, self._catch_up_ns = rate_bps, catch_up_ns
-        self._due: float | None = None
+        self._begun = False
+        self._due = 0.0
 
     def set_rate(self, rate_bps: float, now: int) -> None:
         """From now on; what was not used before is lost."""
         self.rate_bps = rate_bps
         self.start(now)
 
-    @property
-    def due(self) -> int | None:
-        """When the next frame may leave. None: at once; times may be negative, so that no number says that."""
-        return math.ceil(self._due) if self.rate_bps and self._due is not None else None
+    def due(self) -> int:
+        """When the next frame may leave."""
+        return ceil(self._due) if self.rate_bps and self._begun else _AT_ONCE
 
     def start(self, now: int) -> None:
         """Nothing was to be sent until now."""
-        self._due = float(now) if self._due is None else max(self._due, float(now))
+        self._since(float(now), float(now))
 
     def charge(self, frame_bytes: int, now: int) -> None:
         """A frame leaves."""
         if self.rate_bps:
-            since = float(now) if self._due is None else max(self._due, float(now - self._catch_up_ns))
-            self._due = since + frame_bytes * _SECOND_BITS / self.rate_bps
+            self._since(float(now), float(now - self._catch_up_ns))
+            self._due += frame_bytes * _SECOND_BITS / self.rate_bps
+
+    def _since(self, first: float, least: float) -> None:
+        """What is due is due `least` or later; if there was nothing before, then `first`."""
+        if not self._begun:
+            self._due, self._begun = first, True
+        elif self._due < least:
+            self._due = least

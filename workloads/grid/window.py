@@ -23,10 +23,10 @@ _AT_ONCE = ("nack", "rate")
 
 class GridWindow(SendWindow):
     """`window` is the largest. `first`: packets that may be outstanding at first; with None always the largest (paced
-    senders)."""
+    senders). A subclass may override what has no underscore."""
 
     def __init__(self, window: int, rto_ns: int, *, first: int | None, seed: int = 0) -> None:
-        super().__init__(window, rto_ns, aimd=False, seed=seed)
+        SendWindow.__init__(self, window, rto_ns, aimd=False, seed=seed)
         self._probes = False
         self._controlled = first is not None
         self.threshold = window
@@ -40,8 +40,9 @@ class GridWindow(SendWindow):
 
     def refuse(self, packet: int) -> None:
         """A switch had no slot for an outstanding packet: it leaves again."""
-        self._refusals[packet] = self._refusals.get(packet, 0) + 1
-        self.ask_again(packet, "timeout" if self._refusals[packet] >= _MOST_REFUSALS else "rate")
+        times = self._refusals.get(packet, 0) + 1
+        self._refusals[packet] = times
+        self.ask_again(packet, "timeout" if times >= _MOST_REFUSALS else "rate")
         if packet >= self._halved_before:
             self._halve()
 
@@ -53,12 +54,13 @@ class GridWindow(SendWindow):
 
     def _halve(self) -> None:
         if self._controlled:
-            self.size = self.threshold = max(1, self.size // 2)
+            self.size = self.threshold = self.size // 2 if self.size > 1 else 1
             self._halved_before = self.next
 
     def settle(self, packet: int, now: int) -> None:
-        self._refusals.pop(packet, None)
-        super().settle(packet, now)
+        if self._refusals:
+            self._refusals.pop(packet, None)
+        SendWindow.settle(self, packet, now)
         if not self._controlled or self.size >= self.window:
             return
         self._grown += 1

@@ -12,64 +12,73 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 
+import cython
+
 from workloads.atp.config import AtpConfig
 from workloads.atp.window import SendWindow
 from workloads.atp.worker import AtpWorker
 from workloads.datagrams.problems import refuse
 from workloads.gradients import GradientSource, source_of
 from workloads.grid.checks import problems_in_plan
-from workloads.grid.config import GridConfig, GridOrders
-from workloads.grid.node_shares import SERVER, ShareTable
+from workloads.grid.config import SERVER, GridConfig, GridOrders
+from workloads.grid.node_shares import ShareTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
-from workloads.kernels import NEVER
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, DatagramKind, encode_datagram
+from workloads.wire.aggregation import DatagramFlag, DatagramKind
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
 __all__ = ["GridWorker", "create_worker"]
 
-_AS_AT_FIRST = ("rate", "replanned")
-"""causes to send again what no switch and no server has"""
+_AS_AT_FIRST = ("", "rate", "replanned")
+"""causes to send what no switch and no server has"""
+_RESEND, _SERVER = int(DatagramFlag.RESEND), SERVER
 
 
 class GridWorker(AtpWorker):
-    """Raises ScenarioError for a configuration that cannot be served."""
+    """Raises ScenarioError for a configuration that cannot be served. A subclass may override what has no
+    underscore."""
 
     kinds = AtpWorker.kinds | {DatagramKind.RATE}
 
     def __init__(self, config: GridConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(problems_in_plan(config), owner=f"worker {config.name}")
         self._plan = config
-        super().__init__(config, source, start_ns=start_ns)
+        AtpWorker.__init__(self, config, source, start_ns=start_ns)
         self._groups.add(int.from_bytes(config.group_ip, "big"))
-        self._envelopes = {
-            goal.node: replace(config.envelope, dst_ip=goal.ip, dst_mac=goal.mac) for goal in config.destinations
-        } | {SERVER: config.envelope}
+        self._templates = {SERVER: self._template}
+        for goal in config.destinations:
+            envelope = replace(config.envelope, dst_ip=goal.ip, dst_mac=goal.mac)
+            self._templates[goal.node] = self.template_to(envelope, goal.node)
         self._start_ns = self._seen = start_ns
         self._to_come = deque(config.orders[1:])
         self._pace = Pace(0.0, config.catch_up_ns)
-        self._obey(config.orders[0], start_ns)
+        self.obey(config.orders[0], start_ns)
 
     def due(self) -> int:
-        due = super().due()
-        if self.failed:
+        due, window = AtpWorker.due(self), self._window
+        if self._failed:
             return NEVER
         if self._to_come and not self.finished:
             due = min(due, self._start_ns + self._to_come[0].at_ns)
-        paced = self._pace.due
-        if paced is not None and paced > self._seen and self._window.has_more(self.may_leave):
-            due = min(due, paced)
+        paced = self._pace.due()
+        if self._seen < paced < due and window.has_more(self.may_leave(window.next)):
+            return paced
         return due
 
     def wake(self, now: int) -> None:
+        window = self._window
         self._seen = now
-        super().wake(now)
+        AtpWorker.wake(self, now)
         while self._to_come and self._start_ns + self._to_come[0].at_ns <= now:
-            self._obey(self._to_come.popleft(), now)
-            for packet in range(self._window.base, self._window.next):
-                if self._window.is_outstanding(packet):
-                    self._window.ask_again(packet, "replanned")
+            self.obey(self._to_come.popleft(), now)
+            for packet in range(window.base, window.next):
+                if window.is_outstanding(packet):
+                    window.ask_again(packet, "replanned")
 
-    def _obey(self, orders: GridOrders, now: int) -> None:
+    def obey(self, orders: GridOrders, now: int) -> None:
+        """They hold from now on."""
         self._shares = ShareTable(orders.shares)
         self._pace.set_rate(orders.rate_bps, now)
 
@@ -79,29 +88,24 @@ class GridWorker(AtpWorker):
 
     def in_pace(self, now: int) -> bool:
         self._seen = now
-        due = self._pace.due
-        return due is None or now >= due
+        return now >= self._pace.due()
 
     def charge(self, frame_bytes: int, now: int) -> None:
         self._pace.charge(frame_bytes, now)
 
     def begin(self, now: int) -> None:
         self._pace.start(now)
-        super().begin(now)
+        AtpWorker.begin(self, now)
 
     def collided(self, packet: int, now: int) -> None:
-        window = self._window
+        window: GridWindow = self._window
         if window.is_outstanding(packet):
-            assert isinstance(window, GridWindow), "made by make_window"
             window.refuse(packet)
 
     def encode(self, packet: int, cause: str) -> bytes:
-        header, payload = self._contents(packet)
         node = self._shares.node_of(self._rank, packet)
-        together = self._shares.expected(node, packet).bit_count() if node != SERVER else 1
-        asks = bool(cause) and cause not in _AS_AT_FIRST
-        header = header._replace(flags=DatagramFlag.RESEND if asks else 0, node=node, fan_in0=together)
-        return encode_datagram(self._envelopes[node], AGGREGATION_PORT, header, payload)
+        together = self._shares.together(node, packet) if node != _SERVER else 1
+        return self._written(self._templates[node], packet, 0 if cause in _AS_AT_FIRST else _RESEND, together)
 
 
 def create_worker(config: GridConfig, start_ns: int) -> GridWorker:

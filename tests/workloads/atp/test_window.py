@@ -187,21 +187,21 @@ def test_it_knows_whether_more_would_leave() -> None:
     """What is asked for again counts while it is outstanding; what is new, while the window and the tensor go on and it
     is ready."""
     window = started(4, 5)
-    assert not window.has_more(lambda packet: packet > 0)
-    assert window.has_more(lambda packet: packet < 1)
+    assert not window.has_more(is_ready=False)
+    assert window.has_more(is_ready=True)
     take_all(window)
-    assert not window.has_more(ready), "the window is full"
+    assert not window.has_more(is_ready=True), "the window is full"
     settle(window, [1])
-    assert window.has_more(ready), "packet 0 is asked for"
+    assert window.has_more(is_ready=True), "packet 0 is asked for"
     settle(window, [2, 0])
     assert take_all(window) == [(4, "")]
-    assert not window.has_more(ready), "there is no packet 5"
+    assert not window.has_more(is_ready=True), "there is no packet 5"
     window.ask_again(3, "nack")
     window.ask_again(4, "nack")
     settle(window, [3])
-    assert window.has_more(ready), "packet 4 is, if not packet 3"
+    assert window.has_more(is_ready=True), "packet 4 is, if not packet 3"
     settle(window, [4])
-    assert not window.has_more(ready)
+    assert not window.has_more(is_ready=True)
 
 
 def test_what_has_not_left_is_not_outstanding() -> None:

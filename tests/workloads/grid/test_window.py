@@ -93,7 +93,7 @@ def test_what_timed_out_leaves_again_as_far_as_the_window_goes() -> None:
     assert take_all(window, 1_000) == [(packet, "timeout") for packet in range(8)]
     window.settle(0, 1_010)
     assert take_all(window, 1_010) == [(8, "timeout")]
-    assert not window.has_more(lambda packet: True)
+    assert not window.has_more(is_ready=True)
 
 
 def test_what_a_node_asks_for_leaves_from_outside_the_window() -> None:
@@ -103,7 +103,7 @@ def test_what_a_node_asks_for_leaves_from_outside_the_window() -> None:
     window.ask_again(14, "nack")
     window.ask_again(13, "gap")
     assert take_all(window) == [(15, "rate"), (14, "nack")]
-    assert window.has_more(lambda packet: False) is False
+    assert window.has_more(is_ready=False) is False
 
 
 def test_what_was_turned_away_goes_the_same_way_again_but_not_for_ever() -> None:
