@@ -42,8 +42,8 @@ class AggregatorProgram(ServingProgram[ServedJob], AggregatorService):
         check_knobs(config.name, knobs)
         check_aggregator_jobs(config)
         ServingProgram.__init__(self, config)
-        queues = self.counters, self._events, self._frames, self.macs
-        AggregatorService.__init__(self, knobs, config.memory, *queues, traced=config.trace)
+        queues = self.counters, self._events, self._frames
+        AggregatorService.__init__(self, knobs, config.memory, *queues, macs=self.macs, traced=config.trace)
         self.judge = self.judge_class(self.memory, knobs)
         self.served = {job.job: self.job_class(job) for job in config.jobs}
         self._entrance = self.entrance_class(self.served, self.policy)

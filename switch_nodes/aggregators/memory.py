@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.tables import SlotState
-from workloads.wire.aggregation import AggregationHeader, Datagram, decode_datagram
+from workloads.wire.aggregation import AggregationHeader, decode_datagram
 
 if not cython.compiled:
     from workloads.kernels import add_words, read_words
 
-__all__ = ["Aggregator", "Elements", "Memory", "add_elements", "elements_of"]
+__all__ = ["Aggregator", "Memory"]
 
-Elements = NDArray[Any]
+_Elements = NDArray[Any]
 """int32, shape (nelem,), in any byte order"""
 _SATURATING = 1
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
@@ -26,12 +26,7 @@ _STATES = tuple(SlotState)
 _EMPTY, _FILLING, _DONE = range(3)
 
 
-def elements_of(found: Datagram) -> Elements:
-    """A copy: the frame's bytes are its receiver's only while it looks at them."""
-    return np.frombuffer(bytes(found.payload), _WIRE)
-
-
-def add_elements(one: Elements, other: Elements, op: int) -> tuple[Elements, bool]:
+def _add_elements(one: _Elements, other: _Elements, op: int) -> tuple[_Elements, bool]:
     """The sum, and whether an element of it saturated. `op` as in the header: 0 wraps, 1 saturates."""
     if op != _SATURATING:
         return one + other, False
@@ -74,7 +69,7 @@ class Aggregator:
             self.exponent0, self.exponent1 = a.exponent0, a.exponent1
         else:
             if a.op == _SATURATING:
-                total, overflow = add_elements(np.asarray(self.values), np.frombuffer(a.found.payload, _WIRE), a.op)
+                total, overflow = _add_elements(np.asarray(self.values), np.frombuffer(a.found.payload, _WIRE), a.op)
                 self.values = total
                 self.overflow = self.overflow or overflow
             else:

@@ -11,4 +11,5 @@ cdef long long _IDENT, _FRAGMENT, _OWN_TTL, _RESULT, _FROM_PORT
 
 cpdef bytes with_flags(Arrival a, long long flags)
 cpdef bytes with_sum(Arrival a, Aggregator slot, long long flags, bint is_result)
+cpdef put_sum(bytes draft, Aggregator slot, long long flags)
 cpdef bytes of_service(bytes frame, bytes mac, bytes ip)

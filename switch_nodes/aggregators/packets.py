@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cython
 
 from switch_nodes.aggregators.arrival import Arrival
@@ -32,8 +34,7 @@ if not cython.compiled:
         seal,
     )
 
-__all__ = ["answer_empty", "from_slot", "of_service", "redirected", "with_flags",
-           "with_sum"]  # fmt: skip
+__all__ = ["answer_empty", "from_slot", "of_service", "put_sum", "redirected", "with_flags", "with_sum"]
 
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
@@ -64,6 +65,15 @@ def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes
     copy_bytes(draft, 0, a.frame, 0, AT_PAYLOAD)
     put16(draft, _IDENT_AT, _IDENT)
     put16(draft, _FRAGMENT_AT, _FRAGMENT)
+    if is_result:
+        put8(draft, AT_KIND, _RESULT)
+        put16(draft, AT_NEW_SLOT, a.slot)
+    put_sum(draft, slot, flags)
+    return finished(draft)
+
+
+def put_sum(draft: Any, slot: Aggregator, flags: int) -> None:
+    """What is in the slot, and what tells of it; nothing is missing then."""
     put16(draft, AT_FLAGS, flags)
     put32(draft, AT_BITMAP0, slot.bitmap)
     put32(draft, AT_BITMAP1, slot.served.racks_in(slot.bitmap))
@@ -71,12 +81,8 @@ def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes
     put8(draft, AT_EXPONENT0, slot.exponent0)
     put8(draft, AT_EXPONENT1, slot.exponent1)
     put16(draft, AT_NELEM, slot.size)
-    if is_result:
-        put8(draft, AT_KIND, _RESULT)
-        put16(draft, AT_NEW_SLOT, a.slot)
     write_words(draft, AT_PAYLOAD, slot.values, 0, slot.size)
-    seal(draft, size)
-    return finished(draft)
+    seal(draft, AT_PAYLOAD + 4 * slot.size)
 
 
 def of_service(frame: bytes, mac: bytes, ip: bytes) -> bytes:

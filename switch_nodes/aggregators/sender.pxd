@@ -1,23 +1,18 @@
 cimport cython
 
 from switch_nodes.aggregators.arrival cimport Arrival
-from switch_nodes.aggregators.memory cimport Aggregator, Memory
+from switch_nodes.aggregators.memory cimport Aggregator
 from switch_nodes.aggregators.packets cimport of_service, with_flags, with_sum
 from switch_nodes.aggregators.served cimport ServedJob
-from workloads.quick cimport Quick
+from switch_nodes.aggregators.steps cimport SlotService
 from workloads.wire.inspected cimport addressed
 
 cdef long long _ECN, _OVERFLOW, _EDGE
 
 
-cdef class AggregatorSender(Quick):
+cdef class AggregatorSender(SlotService):
     cdef public object knobs, _macs
-    cdef public Memory memory
-    cdef public dict _counters
-    cdef public long long _now
 
-    cdef _count(self, str name)
-    cpdef Aggregator _occupant(self, long long index)
     @cython.locals(served=ServedJob)
     cpdef _send_slot(self, Arrival a, Aggregator slot, str reason)
     cpdef _send_occupant(self, Arrival a, str reason)
@@ -33,4 +28,3 @@ cdef class AggregatorSender(Quick):
     cpdef _emit_to(self, object member, bytes frame)
     @cython.locals(served=ServedJob)
     cpdef _tell_sum(self, Arrival a, Aggregator slot)
-    cpdef _tell_partial(self, Aggregator slot, long long index, str reason)

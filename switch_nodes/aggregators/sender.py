@@ -3,19 +3,18 @@ of them."""
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import cython
 
 from switch_nodes.aggregators.arrival import Arrival
-from switch_nodes.aggregators.memory import Aggregator, Memory
+from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import from_slot, redirected
 from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.steps import SlotService
+from switch_nodes.aggregators.tables import SlotAction, SlotEvent, SlotState, aggregator_table
 from switch_nodes.jobs import AggregatorKnobs, JobMember
-from workloads.datagrams.blocks import BlockSummed, PartialSent
-from workloads.machine import Event
-from workloads.quick import Quick
+from workloads.datagrams.blocks import BlockSummed
 from workloads.wire.aggregation import DatagramFlag
 
 if not cython.compiled:
@@ -27,31 +26,14 @@ __all__ = ["AggregatorSender"]
 _ECN, _OVERFLOW, _EDGE = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW), int(DatagramFlag.EDGE)
 
 
-class AggregatorSender(Quick):
-    """The memory, and the ways out of it. `counters`, `events` and `outbox` are those of the program, and `macs` its
-    table of ports."""
+class AggregatorSender(SlotService):
+    """The ways out of the memory. `queues`: counters, events and frames of the program, and `macs` its table of
+    ports."""
 
-    def __init__(
-        self,
-        knobs: AggregatorKnobs,
-        slots: int,
-        counters: dict[str, int],
-        events: deque[Event],
-        outbox: deque[tuple[int, Any]],
-        macs: Any,
-    ) -> None:
-        Quick.__init__(self, events, outbox)
-        self.knobs, self.memory = knobs, Memory(slots)
-        self._counters, self._macs = counters, macs
-        self._now = 0
-
-    def _count(self, name: str) -> None:
-        self._counters[name] = self._counters.get(name, 0) + 1
-
-    def _occupant(self, index: int) -> Aggregator:
-        slot = self.memory.occupant(index)
-        assert slot is not None, "the table asks for this action only of an occupied slot"
-        return slot
+    def __init__(self, knobs: AggregatorKnobs, slots: int, *queues: Any, macs: Any, traced: bool) -> None:
+        kinds = SlotState, SlotEvent, SlotAction
+        SlotService.__init__(self, slots, aggregator_table(knobs), kinds, *queues, traced=traced)
+        self.knobs, self._macs = knobs, macs
 
     def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
         """The packet goes on with what is in the slot instead of what it brought."""
@@ -131,7 +113,3 @@ class AggregatorSender(Quick):
             self.events.append(BlockSummed(served.job, a.block, a.slot, tuple(slot.entered)))
         if self.knobs.ps_copy:
             self._tell_partial(slot, a.slot, "repeated" if repeated else "complete")
-
-    def _tell_partial(self, slot: Aggregator, index: int, reason: str) -> None:
-        entered = tuple(slot.entered)
-        self.events.append(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))

@@ -9,27 +9,18 @@ from switch_nodes.aggregators.sender cimport AggregatorSender
 from switch_nodes.aggregators.served cimport ServedJob
 from workloads.wire.inspected cimport is_sound
 
-cdef long long _DATA, _EXPONENTS, _RESULT, _COLLISION, _CAUSES
+cdef long long _DATA, _EXPONENTS, _RESULT, _COLLISION
 
 
 cdef class AggregatorService(AggregatorSender):
     cdef public SlotJudge judge
     cdef public Entrance _entrance
     cdef public object _age
-    cdef bint _traced
-    cdef long long[::1] _after, _actions
-    cdef list _handlers
-    cdef Arrival _arrival
 
     @cython.locals(a=Arrival, entrance=Entrance, problem=str)
     cpdef take(self, Py_ssize_t port, bytes frame, long long now)
     @cython.locals(served=ServedJob)
     cdef _handle(self, Arrival a)
-    @cython.locals(before=cython.longlong, step=cython.longlong)
-    cpdef _step(self, Arrival a, object event)
-    @cython.locals(slot=Aggregator)
-    cpdef Aggregator add(self, Arrival a)
-    cpdef _enter(self, Aggregator slot, Arrival a)
     @cython.locals(slot=Aggregator)
     cpdef send_sum(self, Arrival a)
     @cython.locals(slot=Aggregator, served=ServedJob)
@@ -48,11 +39,6 @@ cdef class AggregatorService(AggregatorSender):
     cpdef deliver(self, Arrival a)
     cpdef send_reminded(self, Arrival a)
     cpdef answer_empty(self, Arrival a)
-    cpdef drop_duplicate(self, Arrival a)
-    cpdef drop_mismatch(self, Arrival a)
-    cpdef drop_unforeseen(self, Arrival a)
     @cython.locals(slot=Aggregator)
     cpdef Aggregator _note(self, Arrival a)
     cdef _complete(self, Aggregator slot)
-    cpdef _drop(self, Arrival a, str reason)
-    cdef _ignore(self, object event)

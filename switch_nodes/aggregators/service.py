@@ -7,7 +7,6 @@ packet is by `judge`, which ones are for it by `entrance`; here are the actions,
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +18,9 @@ from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import answer_empty
 from switch_nodes.aggregators.sender import AggregatorSender
-from switch_nodes.aggregators.tables import SlotAction, SlotEvent, SlotState, aggregator_table
+from switch_nodes.aggregators.tables import SlotAction
 from switch_nodes.jobs import AggregatorKnobs
-from workloads.automaton import UNFORESEEN, words
-from workloads.datagrams.blocks import Collided, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import Collided, ContributionIgnored
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, decode_datagram
 
 if not cython.compiled:
@@ -33,7 +31,6 @@ __all__ = ["AggregatorService"]
 
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _COLLISION = int(DatagramFlag.COLLISION)
-_STATES, _EVENTS, _CAUSES = tuple(SlotState), tuple(SlotEvent), len(SlotEvent)
 _AGES: dict[str, Callable[[int], int]] = {
     "none": lambda priority: priority,
     "minus1": lambda priority: max(0, priority - 1),
@@ -45,19 +42,12 @@ class AggregatorService(AggregatorSender):
     """The greater part of a program, which says by its `entrance_class` and `judge_class` who decides. A subclass may
     override its methods."""
 
-    def __init__(self, knobs: AggregatorKnobs, slots: int, *queues: Any, traced: bool) -> None:
-        AggregatorSender.__init__(self, knobs, slots, *queues)
-        self._traced = traced
+    def __init__(self, knobs: AggregatorKnobs, slots: int, *queues: Any, macs: Any, traced: bool) -> None:
+        AggregatorSender.__init__(self, knobs, slots, *queues, macs=macs, traced=traced)
         self.judge: SlotJudge = SlotJudge(self.memory, knobs)
         self._entrance: Entrance | None = None
         """what a program serves it sets, with who decides about it"""
-        after, actions = aggregator_table(knobs).numbered(SlotState, SlotEvent)
-        self._after: Any = array("q", after)
-        self._actions: Any = array("q", actions)
         self._age = _AGES[knobs.age]
-        handlers = self.handlers()
-        self._handlers: list[Callable[[Arrival], object]] = [handlers[action] for action in SlotAction]
-        self._arrival = Arrival()
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         self._now = now
@@ -103,18 +93,10 @@ class AggregatorService(AggregatorSender):
         else:
             self._drop(a, "unexpected")
 
-    def _step(self, a: Arrival, event: SlotEvent) -> None:
-        before = self.memory.state_of(a.slot)
-        step = before * _CAUSES + event.number
-        if self._traced:
-            names = words(_STATES[before], event, _STATES[self._after[step]])
-            self.events.append(SlotChanged(a.job, a.slot, 0, a.block, a.rank, *names))
-        self._handlers[self._actions[step]](a)
-
     def handlers(self) -> dict[SlotAction, Callable[[Arrival], object]]:
         """What is done for each action of the table."""
         return {
-            SlotAction.ADD: self.add,
+            **self.shared_handlers(SlotAction),
             SlotAction.SEND_SUM: self.send_sum,
             SlotAction.RELEASE: self.release,
             SlotAction.REPEAT_SUM: self.repeat_sum,
@@ -127,24 +109,7 @@ class AggregatorService(AggregatorSender):
             SlotAction.DELIVER: self.deliver,
             SlotAction.REMIND: self.send_reminded,
             SlotAction.ANSWER_EMPTY: self.answer_empty,
-            SlotAction.DROP_DUPLICATE: self.drop_duplicate,
-            SlotAction.DROP_MISMATCH: self.drop_mismatch,
-            SlotAction.UNFORESEEN: self.drop_unforeseen,
         }
-
-    def add(self, a: Arrival) -> Aggregator:
-        """Into its slot, which is empty or its own."""
-        slot = self.memory.occupant(a.slot)
-        if slot is None:
-            slot = self.memory.take(a, self._now)
-        self._enter(slot, a)
-        return slot
-
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
-        """By what the elements are, not by what the judge took them for: the checker is there to find a wrong judge."""
-        if not slot.is_of(a):
-            self.events.append(SlotMixed(a.job, a.block, a.rank, a.slot, slot.served.job, slot.block))
-        slot.add(a)
 
     def send_sum(self, a: Arrival) -> None:
         """The last packet goes on with the sum; the slot keeps it until the server's result comes."""
@@ -233,13 +198,7 @@ class AggregatorService(AggregatorSender):
 
     def drop_duplicate(self, a: Arrival) -> None:
         self._note(a)
-        self._drop(a, "duplicate")
-
-    def drop_mismatch(self, a: Arrival) -> None:
-        self._drop(a, "mismatch")
-
-    def drop_unforeseen(self, a: Arrival) -> None:
-        self._drop(a, UNFORESEEN)
+        AggregatorSender.drop_duplicate(self, a)
 
     def _note(self, a: Arrival) -> Aggregator:
         """A copy counts nowhere, but its mark and its priority are news."""
@@ -253,10 +212,3 @@ class AggregatorService(AggregatorSender):
         self._count("completed")
         if slot.block not in slot.served.delivered:
             slot.served.useful_ns += self._now - slot.opened
-
-    def _drop(self, a: Arrival, reason: str) -> None:
-        self._ignore(ContributionIgnored(a.job, a.rank, a.block, a.slot, reason))
-
-    def _ignore(self, event: ContributionIgnored) -> None:
-        self._count(event.reason)
-        self.events.append(event)

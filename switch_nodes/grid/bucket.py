@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from math import inf
 
 __all__ = ["TokenBucket"]
 
@@ -15,14 +15,15 @@ class TokenBucket:
 
     def __init__(self, rate_bps: float, depth_ns: int) -> None:
         self._rate_bps, self._depth_ns = rate_bps, depth_ns
-        self._busy_until = -math.inf
+        self._busy_until = -inf
         """when all that was taken will have been worked off"""
 
     def take(self, size: int, now: int) -> bool:
         """Whether there are tokens for so many bytes, which are then gone."""
         if not self._rate_bps:
             return False
-        until = max(self._busy_until, float(now)) + size * _SECOND_BITS / self._rate_bps
+        begin = self._busy_until if self._busy_until > now else float(now)
+        until = begin + size * _SECOND_BITS / self._rate_bps
         if until - now > self._depth_ns:
             return False
         self._busy_until = until

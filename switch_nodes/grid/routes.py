@@ -4,34 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import cython
+
 from switch_nodes.grid.layout import GridRoute
 from switch_nodes.steering.rules import FlowMatch, FlowRule
-from workloads.machine import Buffer
 from workloads.wire.aggregation import AGGREGATION_PORT
+
+if not cython.compiled:
+    from workloads.kernels import get8, get16
+    from workloads.wire.inspected import address_of
 
 __all__ = ["RouteTable", "flow_rules"]
 
-_LEAST, _UDP = 42, 17
+_LEAST, _IPV4, _NO_OPTIONS, _UDP, _PORT = 42, 0x0800, 0x45, 17, AGGREGATION_PORT
 """Ethernet, IPv4 without options, UDP"""
 _FROM_SOURCE, _FROM_ANYWHERE = 160, 150
 """priorities: between hosts and steered data (`switch_nodes.steering.steer.Priority`)"""
+
+_ANY = -1
+"""in the place of a source"""
 
 
 class RouteTable:
     """Source and destination first, then the destination alone."""
 
     def __init__(self, routes: Iterable[GridRoute]) -> None:
-        self._ports = {(route.src_ip, route.dst_ip): route.ports for route in routes}
+        self._ways: dict[int, dict[int, tuple[int, ...]]] = {}
+        """ports by source, by destination; addresses as numbers"""
+        for route in routes:
+            source = _ANY if route.src_ip is None else int.from_bytes(route.src_ip, "big")
+            self._ways.setdefault(int.from_bytes(route.dst_ip, "big"), {})[source] = route.ports
 
-    def find(self, frame: Buffer) -> tuple[int, ...] | None:
+    def find(self, frame: bytes) -> tuple[int, ...] | None:
         """None: not one of the plan's datagrams."""
-        if len(frame) < _LEAST or frame[12] != 8 or frame[13] or frame[14] != 0x45 or frame[23] != _UDP:
+        if (
+            len(frame) < _LEAST
+            or get16(frame, 12) != _IPV4
+            or get8(frame, 14) != _NO_OPTIONS
+            or get8(frame, 23) != _UDP
+            or get16(frame, 36) != _PORT
+        ):
             return None
-        if int.from_bytes(frame[36:38], "big") != AGGREGATION_PORT:
+        ways = self._ways.get(address_of(frame, True))
+        if ways is None:
             return None
-        src, dst = bytes(frame[26:30]), bytes(frame[30:34])
-        ports = self._ports.get((src, dst))
-        return self._ports.get((None, dst)) if ports is None else ports
+        ports = ways.get(address_of(frame, False))
+        return ways.get(_ANY) if ports is None else ports
 
 
 def flow_rules(routes: Iterable[GridRoute]) -> tuple[FlowRule, ...]:

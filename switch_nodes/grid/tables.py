@@ -27,6 +27,9 @@ class SlotState(Enum):
 class SlotEvent(Enum):
     """What a packet is to the slot that its block's hash names. Its own slot: one that serves its block."""
 
+    number: int
+    """its place here, from 0: as compiled code knows it"""
+
     NEW = "contribution to its own slot, or to an empty one while there are tokens; others are missing"
     COMPLETING = "as NEW, and nothing is missing any more"
     REPEAT = "contribution that is inside its own slot"
@@ -41,8 +44,8 @@ class SlotEvent(Enum):
 
 
 class SlotAction(Enum):
-    """What the program does with the packet. `GridProgram` has a handler for each but FREE and STAY: a result goes on,
-    whatever it frees."""
+    """What the program does with the packet; `GridProgram` has a handler for each. A result goes on, whatever it
+    frees."""
 
     ADD = "add it to the slot"
     SEND_SUM = "add it, send the sum to the server, and free the slot"
@@ -58,6 +61,9 @@ class SlotAction(Enum):
     FREE = "free the slot"
     STAY = "leave the slot as it is"
 
+
+for _number, _event in enumerate(SlotEvent):
+    _event.number = _number
 
 Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
 _S, _E, _A = SlotState, SlotEvent, SlotAction

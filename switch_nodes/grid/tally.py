@@ -1,24 +1,23 @@
-"""How much of a `grid` switch's memory is in use, and whose contributions nobody needs any more: told at the end,
-decides nothing."""
+"""The job of a `grid` switch, how much of the memory is in use, and whose contributions nobody needs any more: told at
+the end, decides nothing."""
 
 from __future__ import annotations
 
-from switch_nodes.occupancy import Occupancy
+from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.jobs import JobConfig
 
 __all__ = ["Tally"]
 
 
-class Tally(Occupancy):
+class Tally(ServedJob):
     """Times in ns; slot times are sums over slots."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, config: JobConfig) -> None:
+        ServedJob.__init__(self, config)
         self._left: dict[int, int] = {}
         """by block, whose contributions have left, alone or in a sum, under the plan that holds"""
         self._before: dict[int, int] = {}
         """the same under plans before, with those that the switch forgot"""
-        self._delivered: set[int] = set()
-        """blocks whose results have passed"""
 
     def arrive(self, block: int, bitmap: int, now: int) -> None:
         """A packet with contributions of these workers."""
@@ -29,20 +28,20 @@ class Tally(Occupancy):
         """These contributions went on."""
         self._left[block] = self._left.get(block, 0) | bitmap
 
-    def deliver(self, block: int) -> None:
+    def deliver(self, block: int, now: int) -> None:
         """Everybody gets its sum."""
-        self._delivered.add(block)
+        self.delivered.setdefault(block, now)
 
     def is_copy(self, block: int, bitmap: int) -> bool:
         """Whether nobody needs these contributions: they have left before, or the sum is there."""
-        return block in self._delivered or not bitmap & ~self._left.get(block, 0)
+        return block in self.delivered or not bitmap & ~self._left.get(block, 0)
 
     def is_ghost(self, block: int, bitmap: int) -> bool:
         """Whether nobody needs these contributions when the run is over. A switch that no result passes cannot know
         which blocks had theirs under a plan before; what is left of those is a copy, or the job's workers still wait,
         which they tell."""
         left = self._left.get(block, 0) | self._before.get(block, 0)
-        return block in self._delivered or not bitmap & ~left
+        return block in self.delivered or not bitmap & ~left
 
     def forget(self) -> None:
         """What has no result yet is sent again, and meant to be summed here once more."""

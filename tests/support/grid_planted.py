@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.memory import GridSlot
+from switch_nodes.grid.layout import GridOrders as SwitchOrders
+from switch_nodes.grid.memory import Refused
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.grid.tables import SlotEvent
 from switch_nodes.registry import create_program
@@ -21,7 +24,7 @@ from workloads.grid import GridConfig, GridOrders, GridWorker, ShareTable
 from workloads.grid.window import GridWindow
 from workloads.server import ServerConfig
 from workloads.server.job import JobServer
-from workloads.wire.aggregation import DatagramFlag, DatagramKind
+from workloads.wire.aggregation import DatagramFlag
 
 __all__ = ["GRID_NOT_HUNTED", "GRID_PLANTED"]
 
@@ -29,101 +32,80 @@ __all__ = ["GRID_NOT_HUNTED", "GRID_PLANTED"]
 class AnyResultFrees(GridProgram):
     """Any block's result frees the slot that it hashes to."""
 
-    def _hear_result(self, frame):  # type: ignore[no-untyped-def]
-        slots = self.slots
-        from switch_nodes.grid.memory import slot_index
-
-        job, sequence = int.from_bytes(frame[46:48], "big"), int.from_bytes(frame[50:54], "big")
-        index = slot_index(job, sequence, len(slots))
-        slot = slots[index]
-        if slot is None or frame[43] != DatagramKind.RESULT or slot.owner == (job, sequence):
-            super()._hear_result(frame)
-            return
-        self._refused.forget((job, sequence))
-        self._tally.deliver(sequence - 1)
-        self._act(job, sequence - 1, -1, index, SlotEvent.RESULT_OWN)
-        self.count("freed")
-        self._free(index)
+    def frees(self, a: Arrival) -> bool:
+        return self.memory.occupant(a.slot) is not None
 
 
 class ResultsFreeNothing(GridProgram):
     """What late copies opened stays when the sum passes."""
 
-    def _free(self, index):  # type: ignore[no-untyped-def]
-        if not getattr(self, "_hearing", False):
-            super()._free(index)
-
-    def _hear_result(self, frame):  # type: ignore[no-untyped-def]
-        self._hearing = True
-        super()._hear_result(frame)
-        self._hearing = False
+    def free(self, a: Arrival) -> None:
+        self.count("freed")
 
 
 class AskerIsNotGone(GridProgram):
     """The packet that asked for a flush is not told as gone around."""
 
-    def _go_around(self, a, bitmap):  # type: ignore[no-untyped-def]
-        slot = self.slots[self._index(a)]
-        flushed = slot is None and bitmap != a.found.header.bitmap0
-        super()._go_around(a, bitmap & ~a.found.header.bitmap0 if flushed else bitmap)
+    def go_around(self, a: Arrival, bitmap: int) -> None:
+        flushed = self.memory.occupant(a.slot) is None and bitmap != a.bitmap
+        super().go_around(a, bitmap & ~a.bitmap if flushed else bitmap)
 
 
 class FlushWithoutAsker(GridProgram):
     """What is flushed lacks what the worker that asked brought."""
 
-    def flush(self, a, index):  # type: ignore[no-untyped-def]
-        slot = self.slots[index]
-        bitmap = slot.bitmap
+    def flush(self, a: Arrival) -> None:
+        slot = self._occupant(a.slot)
         self.count("flushed")
-        self._send_slot(index, slot, "flushed", int(DatagramFlag.RESEND))
-        self._go_around(a, bitmap | a.found.header.bitmap0)
+        self._send_slot(a, slot, "flushed", int(DatagramFlag.RESEND))
+        self.go_around(a, slot.bitmap | a.bitmap)
 
 
 class FlushKeepsTheSlot(GridProgram):
     """A copy is flushed, and the sum stays."""
 
-    def flush(self, a, index):  # type: ignore[no-untyped-def]
-        slot = self.slots[index]
-        super().flush(a, index)
-        self.slots[index] = slot
-        self._tally.occupy(1, self._now)
+    def flush(self, a: Arrival) -> None:
+        slot = self._occupant(a.slot)
+        super().flush(a)
+        self.memory.slots[a.slot] = slot
+        self.tally.occupy(1, self._now)
 
 
 class FlushEndsNothing(GridProgram):
     """After a flush the rest of the block is summed here, and waits for what has left."""
 
-    def _go_around(self, a, bitmap):  # type: ignore[no-untyped-def]
-        self._tally.leave(a.block, bitmap)
-        self._refused.pass_by(a.key, bitmap, a.expected)
+    def go_around(self, a: Arrival, bitmap: int) -> None:
+        self.tally.leave(a.block, bitmap)
+        self.refused.pass_by(a.block, bitmap, a.wanted)
 
 
 class ResendOpens(GridProgram):
     """A packet that is sent again opens a slot like any other."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        found = a.found
-        event = super()._judge(a)
-        if event is SlotEvent.RESEND_OTHER and self.slots[self._index(a)] is None:
-            plain = found._replace(header=found.header._replace(flags=found.header.flags & ~int(DatagramFlag.RESEND)))
-            return super()._judge(a._replace(found=plain))
+    def judge(self, a: Arrival) -> SlotEvent:
+        event, flags = super().judge(a), a.flags
+        if event is SlotEvent.RESEND_OTHER and self.memory.occupant(a.slot) is None:
+            a.flags &= ~int(DatagramFlag.RESEND)
+            event = super().judge(a)
+            a.flags = flags
         return event
 
 
 class CopiesAreAdded(GridProgram):
     """What is inside already is added once more."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        event = super()._judge(a)
+    def judge(self, a: Arrival) -> SlotEvent:
+        event = super().judge(a)
         return SlotEvent.NEW if event is SlotEvent.REPEAT else event
 
 
 class CountsPackets(GridProgram):
     """A sum is complete after as many packets as workers."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        event, slot = super()._judge(a), self.slots[self._index(a)]
+    def judge(self, a: Arrival) -> SlotEvent:
+        event, slot = super().judge(a), self.memory.occupant(a.slot)
         if event is SlotEvent.REPEAT and slot is not None:
-            full = sum(slot.entered) + 1 >= a.expected.bit_count()
+            full = sum(slot.entered) + 1 >= a.wanted.bit_count()
             return SlotEvent.COMPLETING if full else SlotEvent.NEW
         return event
 
@@ -131,31 +113,31 @@ class CountsPackets(GridProgram):
 class AddsToAnyOwner(GridProgram):
     """A slot that serves another block takes the packet."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        event = super()._judge(a)
+    def judge(self, a: Arrival) -> SlotEvent:
+        event = super().judge(a)
         return SlotEvent.NEW if event is SlotEvent.OTHER else event
 
 
 class ReclaimKeepsTheGhost(GridProgram):
     """A block a window later is added to what a late copy left."""
 
-    def reclaim(self, a, index):  # type: ignore[no-untyped-def]
-        self.add(a, index)
+    def reclaim(self, a: Arrival) -> None:
+        self.add(a)
 
 
 class ReclaimsNothing(GridProgram):
     """A block a window later is turned away by what a late copy left."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        event = super()._judge(a)
+    def judge(self, a: Arrival) -> SlotEvent:
+        event = super().judge(a)
         return SlotEvent.OTHER if event is SlotEvent.SUCCESSOR else event
 
 
 class ReclaimsWithinTheWindow(GridProgram):
     """Any younger block takes the slot."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        event, slot = super()._judge(a), self.slots[self._index(a)]
+    def judge(self, a: Arrival) -> SlotEvent:
+        event, slot = super().judge(a), self.memory.occupant(a.slot)
         if event is SlotEvent.OTHER and slot is not None and a.block > slot.block:
             return SlotEvent.SUCCESSOR
         return event
@@ -165,61 +147,68 @@ class TokensForEachPacket(GridProgram):
     """A block that found no tokens is summed from the packet on that finds some: it waits for those that went
     around."""
 
-    def _judge(self, a):  # type: ignore[no-untyped-def]
-        self._refused.forget(a.key)
-        return super()._judge(a)
+    def judge(self, a: Arrival) -> SlotEvent:
+        self.refused.forget(a.block)
+        return super().judge(a)
+
+
+class _ForEver(Refused):
+    def forget(self, block: int) -> None:
+        pass
+
+    def pass_by(self, block: int, bitmap: int, expected: int) -> None:
+        pass
 
 
 class DetoursDoNotEnd(GridProgram):
     """A block that goes around does so for ever, also when all parts and the sum have passed."""
 
-    def __init__(self, config):  # type: ignore[no-untyped-def]
+    def __init__(self, config: SwitchConfig) -> None:
         super().__init__(config)
-        self._refused.forget = lambda block: None  # type: ignore[method-assign]
-        self._refused.pass_by = lambda block, bitmap, expected: None  # type: ignore[method-assign]
+        self.refused = _ForEver()
 
 
 class WaitsForAll(GridProgram):
     """A switch waits for all workers, also for those whose packets go elsewhere."""
 
-    def _admit(self, port, frame, found):  # type: ignore[no-untyped-def]
-        arrival = super()._admit(port, frame, found)
-        return arrival and arrival._replace(expected=(1 << len(self._ranks)) - 1)
+    def admit(self, a: Arrival) -> bool:
+        admitted = super().admit(a)
+        a.wanted = self.tally.everyone
+        return admitted
 
 
 class KeepsWhatWasBegun(GridProgram):
     """A new plan leaves slots as they are."""
 
-    def _forget(self):  # type: ignore[no-untyped-def]
-        self._tally.forget()
+    def forget(self) -> None:
+        self.tally.forget()
 
 
 class LastOverflow(GridProgram):
     """Whether the last addition left int32 counts, and not whether an earlier one did."""
 
-    def add(self, a, index):  # type: ignore[no-untyped-def]
-        slot = self.slots[index]
+    def add(self, a: Arrival) -> Aggregator:
+        slot = self.memory.occupant(a.slot)
         if slot is not None:
             slot.overflow = False
-        super().add(a, index)
+        return super().add(a)
 
 
 class LastExponents(GridProgram):
     """A sum names the exponents of its last part, and not the largest."""
 
-    def add(self, a, index):  # type: ignore[no-untyped-def]
-        super().add(a, index)
-        header, slot = a.found.header, self.slots[index]
-        assert isinstance(slot, GridSlot)
-        slot.exponents = header.exponent0, header.exponent1
+    def add(self, a: Arrival) -> Aggregator:
+        slot = super().add(a)
+        slot.exponent0, slot.exponent1 = a.exponent0, a.exponent1
+        return slot
 
 
 class RoutesTheOldWay(GridProgram):
     """A new plan leaves its routes as they are."""
 
-    def _obey(self, orders):  # type: ignore[no-untyped-def]
+    def obey(self, orders: SwitchOrders) -> None:
         before = getattr(self, "_routes", None)
-        super()._obey(orders)
+        super().obey(orders)
         self._routes = before or self._routes
 
 

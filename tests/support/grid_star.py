@@ -119,9 +119,10 @@ class GridBench:
         self.events: list[Event] = []
 
     def frame(
-        self, rank: int, block: int, *, to: bytes = AGGREGATOR_IP, ce: bool = False, elements: int = 8, **header: int
-    ) -> bytes:
-        values = np.arange(elements) + 100 * rank + block
+        self, rank: int, block: int, *, to: bytes = AGGREGATOR_IP, ce: bool = False, elements: int = 8,
+        value: int | None = None, **header: int,
+    ) -> bytes:  # fmt: skip
+        values = np.arange(elements) + 100 * rank + block if value is None else np.full(elements, value)
         fields = AggregationHeader(
             Policy.GRID, DatagramKind.DATA, 7, block + 1, 0, 1 << rank, self.workers, elements, node=NODE
         )._replace(**header)

@@ -1,3 +1,8 @@
+cdef unsigned long long _MASK, _GOLDEN, _FIRST, _SECOND
+
+cpdef unsigned long long mix(unsigned long long word) except? 0
+
+
 cdef class SlotTable:
     cdef public object _memory, _salt, _uses
     cdef public long long _most

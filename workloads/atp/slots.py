@@ -13,17 +13,17 @@ from collections import Counter
 from itertools import chain
 from typing import Any
 
-__all__ = ["SlotTable"]
+__all__ = ["SlotTable", "mix"]
 
 _MASK = (1 << 64) - 1
-_GOLDEN = 0x9E3779B97F4A7C15
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 class SlotTable:
     """Indices 0 .. `memory` - 1 for `window` entries."""
 
     def __init__(self, job: int, window: int, memory: int, salt: int) -> None:
-        self._memory, self._salt = memory, _mix(salt ^ job << 32)
+        self._memory, self._salt = memory, mix((salt ^ job << 32) & _MASK)
         self._most = -(-window // memory)
         """entries that may share an index"""
         self._slots: Any = array("q")
@@ -54,16 +54,16 @@ class SlotTable:
 
     def _draw(self, entry: int, current: int) -> int:
         """The first index, from a hash on, that has room and is not `current`."""
-        start = _mix(self._salt ^ entry << 20 ^ self._moves[entry]) % self._memory
+        start = mix(self._salt ^ entry << 20 ^ self._moves[entry]) % self._memory
         for slot in chain(range(start, self._memory), range(start)):
             if slot != current and self._uses[slot] < self._most:
                 return slot
         return current
 
 
-def _mix(word: int) -> int:
+def mix(word: int) -> int:
     """The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014)."""
     word = (word + _GOLDEN) & _MASK
-    word = ((word ^ word >> 30) * 0xBF58476D1CE4E5B9) & _MASK
-    word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _MASK
+    word = ((word ^ word >> 30) * _FIRST) & _MASK
+    word = ((word ^ word >> 27) * _SECOND) & _MASK
     return word ^ word >> 31

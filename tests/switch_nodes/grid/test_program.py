@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import LoadSampled, PlanInstalled, SwitchStatistics
 from switch_nodes.grid.layout import GridOrders
-from switch_nodes.grid.packets import Arrival
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.grid.tables import SlotEvent
 from tests.support.atp_star import SERVER_IP, SERVER_MAC
@@ -37,7 +37,7 @@ def test_the_last_part_sends_the_sum_to_the_server_and_frees_the_slot() -> None:
     assert (found.header.kind, found.header.bitmap0, found.header.sequence) == (DatagramKind.DATA, 7, 6)
     assert elements(found) == bench.values((0, 1, 2), 5)
     assert bench.told(PartialSent) == [PartialSent(7, 5, bench.told(PartialSent)[0].slot, (1, 1, 1), 7, "complete")]
-    assert not any(bench.program.slots)
+    assert not any(bench.program.memory.slots)
 
 
 def test_a_duplicate_is_added_once() -> None:
@@ -130,10 +130,10 @@ def test_a_result_frees_what_a_late_copy_opened_and_goes_to_all() -> None:
     bench = GridBench()
     bench.send(0, 5)
     assert sorted(port for port, _ in bench.result(5)) == [0, 1, 2]
-    assert not any(bench.program.slots)
+    assert not any(bench.program.memory.slots)
     bench.send(0, 6)
     bench.result(7)
-    assert sum(slot is not None for slot in bench.program.slots) == 1
+    assert sum(slot is not None for slot in bench.program.memory.slots) == 1
 
 
 def test_a_result_of_another_block_frees_nothing() -> None:
@@ -158,7 +158,7 @@ def test_a_result_ends_the_detour_of_its_block() -> None:
     bench.send(0, 5, flags=RESEND)
     assert [found.header.bitmap0 for _, found in bench.send(1, 5)] == [2]
     bench.result(5)
-    assert (7, 6) not in bench.program._refused
+    assert not bench.program.refused.has(5)
 
 
 def test_a_block_a_window_later_takes_the_slot() -> None:
@@ -183,7 +183,7 @@ def test_nonsense_is_not_added(header: dict[str, int]) -> None:
     bench = GridBench()
     assert bench.send(0, 5, **header) == []
     assert [event.reason for event in bench.told(ContributionIgnored)] == ["malformed"]
-    assert not any(bench.program.slots)
+    assert not any(bench.program.memory.slots)
 
 
 def test_a_damaged_packet_is_not_added() -> None:
@@ -201,6 +201,16 @@ def test_a_mark_travels_with_the_sum() -> None:
     bench.send(1, 5)
     ((_, found),) = bench.send(2, 5)
     assert found.header.flags == DatagramFlag.ECN
+
+
+def test_exponents_are_the_largest_and_what_was_too_much_or_congested_stays_so() -> None:
+    bench, most = GridBench(dtype="int32sat"), (1 << 31) - 1
+    bench.send(0, 5, op=1, value=most, exponent0=5, exponent1=-3, ce=True)
+    bench.send(1, 5, op=1, value=1, exponent0=-7, exponent1=9)
+    ((_, found),) = bench.send(2, 5, op=1, value=-1, exponent0=4, exponent1=8)
+    assert elements(found) == [most - 1] * 8
+    assert (found.header.exponent0, found.header.exponent1) == (5, 9)
+    assert found.header.flags == DatagramFlag.ECN | DatagramFlag.OVERFLOW
 
 
 def test_of_split_workers_each_block_waits_for_those_that_send_it_here() -> None:
@@ -231,10 +241,10 @@ def test_under_a_new_plan_what_is_not_complete_is_forgotten() -> None:
     bench.send(0, 5)
     assert bench.program.get_timer() == 5_000
     bench.program.handle_timer(4_999)
-    assert any(bench.program.slots)
+    assert any(bench.program.memory.slots)
     bench.program.handle_timer(5_000)
     bench.hear()
-    assert not any(bench.program.slots)
+    assert not any(bench.program.memory.slots)
     assert [(event.planner, event.rate_bps) for event in bench.told(PlanInstalled)] == [("test", 0.0), ("later", 1e6)]
     assert bench.program.get_timer() is None
     assert bench.send(0, 5, to=FOREIGN_IP) == [], "that route is gone"
@@ -338,14 +348,14 @@ def test_orders_that_do_not_fit_are_refused() -> None:
 
 
 def test_what_is_added_to_another_block_is_told_whatever_the_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = GridProgram._judge
+    judge = GridProgram.judge
 
     def blind(self: GridProgram, a: Arrival) -> SlotEvent:
         event = judge(self, a)
         return SlotEvent.NEW if event is SlotEvent.OTHER else event
 
     for now, mixed in ((judge, []), (blind, [(1, 1, 0)])):
-        monkeypatch.setattr(GridProgram, "_judge", now)
+        monkeypatch.setattr(GridProgram, "judge", now)
         bench = GridBench(slots=1)
         bench.send(0, 0)
         bench.send(1, 1)

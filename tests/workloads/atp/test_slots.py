@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from workloads.atp.slots import _GOLDEN, SlotTable, _mix
+from workloads.atp.slots import SlotTable, mix
 
 
 def slots(table: SlotTable, window: int) -> list[int]:
@@ -85,6 +85,6 @@ def test_entries_are_spread_over_the_memory() -> None:
 
 def test_the_hash_is_that_of_splitmix64() -> None:
     """Whose first outputs for seed 0 are known."""
-    assert [_mix(step * _GOLDEN % 2**64) for step in range(3)] == [
+    assert [mix(step * 0x9E3779B97F4A7C15 % 2**64) for step in range(3)] == [
         0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F,
     ]  # fmt: skip
