@@ -34,7 +34,7 @@ class TreeJob(ServedJob):
     alone."""
 
     def __init__(self, config: JobConfig) -> None:
-        super().__init__(config)
+        ServedJob.__init__(self, config)
         self._places = [None if links is None else Place(links) for links in config.trees]
 
     def place_of(self, sequence: int) -> Place | None:
@@ -61,7 +61,7 @@ class TreeJob(ServedJob):
         child = self._child(port, sequence)
         if child is None or bitmap & ~child.ranks:
             return False
-        return not edge or all(bitmap & rack in (0, rack) for rack in self.rack_masks)
+        return not edge or not [rack for rack in self.rack_masks if bitmap & rack not in (0, rack)]
 
     def joins(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
         """All of a child, where there are others."""

@@ -81,6 +81,8 @@ MODULES = (
     "switch_nodes.aggregators.packets",
     "switch_nodes.aggregators.sender",
     "switch_nodes.aggregators.service",
+    "switch_nodes.ps.trees",
+    "switch_nodes.ps.service",
     "switch_nodes.grid.bucket",
     "switch_nodes.grid.memory",
     "switch_nodes.grid.packets",

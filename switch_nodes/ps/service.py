@@ -1,0 +1,53 @@
+"""Where packets of a plain parameter server go, on the compiled path: up and down the tree of their block."""
+
+from __future__ import annotations
+
+import cython
+
+from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.served import ServedJob
+from switch_nodes.aggregators.service import AggregatorService
+from switch_nodes.jobs import TreeChild
+from switch_nodes.ps.trees import Place, TreeJob
+
+if not cython.compiled:
+    from workloads.wire.inspected import addressed
+
+__all__ = ["PsService"]
+
+
+class PsService(AggregatorService):
+    """What differs from ATP's. A subclass may override its methods."""
+
+    def deliver(self, a: Arrival) -> None:
+        """Also what is for one worker stays in the tree: it frees the slots there."""
+        assert a.served is not None
+        place, rank = self.place(a.served, a.sequence), a.served.ranks.get(a.destination)
+        child = None if rank is None else place.child_of(rank)
+        if rank is None:
+            AggregatorService.deliver(self, a)
+        elif child is not None:
+            self.outbox.append((child.port, a.frame))
+
+    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+        """A copy by each port of the tree: to a worker, or to a switch on the way to the first worker behind it."""
+        assert a.served is not None
+        for child in self.place(a.served, a.sequence).children:
+            self._count("results_out")
+            self.outbox.append((child.port, self._copy(a, child, frame)))
+
+    def _copy(self, a: Arrival, child: TreeChild, frame: bytes) -> bytes:
+        assert a.served is not None
+        config = a.served.config
+        first = config.members[(child.ranks & -child.ranks).bit_length() - 1]
+        return addressed(frame, first.mac, config.service_ip if child.host < 0 else first.ip)
+
+    def _emit_up(self, served: ServedJob, sequence: int, frame: bytes) -> None:
+        self.outbox.append((self.place(served, sequence).up, frame))
+
+    def place(self, served: ServedJob, sequence: int) -> Place:
+        """Of this switch in the tree of an admitted packet's block."""
+        assert isinstance(served, TreeJob)
+        place = served.place_of(sequence)
+        assert place is not None, "it would have passed"
+        return place

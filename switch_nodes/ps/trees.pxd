@@ -1,0 +1,17 @@
+cimport cython
+
+from switch_nodes.aggregators.served cimport ServedJob
+
+
+cdef class Place:
+    cdef public object children
+    cdef public dict by_port
+    cdef public long long up, below
+    cdef public bint meets
+
+
+cdef class TreeJob(ServedJob):
+    cdef public list _places
+
+    cpdef Place place_of(self, long long sequence)
+    cdef object _child(self, long long port, long long sequence)
