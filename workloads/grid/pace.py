@@ -7,10 +7,10 @@ import cython
 if not cython.compiled:
     from math import ceil
 
-__all__ = ["AT_ONCE", "Pace"]
+__all__ = ["Pace"]
 
 _SECOND_BITS = 8 * 10**9
-_AT_ONCE = AT_ONCE = -(1 << 62)
+_AT_ONCE = -(1 << 62)
 """before all times, also those that a slow clock shows"""
 
 
