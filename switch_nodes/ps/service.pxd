@@ -8,5 +8,9 @@ from workloads.wire.inspected cimport addressed
 
 
 cdef class PsService(AggregatorService):
+    # A program may have several bases. CPython lets the base with most fields make its instances: were there none here,
+    # it could be AggregatorService, whose table of methods lacks those below.
+    cdef bint _in_trees
+
     cpdef bytes _copy(self, Arrival a, object child, bytes frame)
     cpdef object place(self, ServedJob served, long long sequence)

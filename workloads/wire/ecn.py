@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from workloads.machine import Buffer
 
-__all__ = ["is_ce", "mark_ce"]
+__all__ = ["mark_ce"]
 
 _ECT, _CE = (1, 2), 3
 _IP_AT, _ETHERTYPE_AT = 14, 12
 _IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
 _IP_LEAST = {_IPV4: 20, _IPV6: 40}
 """bytes of the shortest header"""
-
-
-def is_ce(frame: Buffer) -> bool:
-    """Whether a frame that holds an IPv4 packet came with Congestion Experienced."""
-    return frame[_IP_AT + 1] & _CE == _CE
 
 
 def mark_ce(frame: Buffer) -> bytes | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.ps import PsProgram
 from switch_nodes.ps.trees import TreeJob
@@ -28,6 +29,21 @@ def test_a_job_without_aggregation_passes_packets_on(adds):
     arrival.meet(LEFT, frame)
     told = Entrance({7: TreeJob(job)}, PsProgram.policy).admit(arrival)
     assert told == ("" if adds else None)
+
+
+class Passes(AggregatorProgram):
+    """A subclass of what PsProgram is made of."""
+
+    def collide(self, a):
+        self.pass_on(a)
+
+
+def test_a_program_of_two_bases_follows_trees():
+    bench = TreeBench()
+    bench.program = type("Both", (Passes, PsProgram), {})(bench.program.config)
+    bench.sums(LEFT, (0, 1), ONE, flags=EDGE)
+    assert [each.port for each in bench.result(UP, ONE)] == [LEFT, RIGHT]
+    assert [each.port for each in bench.result(UP, ONE, to=3)] == [RIGHT]
 
 
 def test_sums_of_the_switches_below_are_added_and_leave_along_the_tree():
