@@ -218,7 +218,7 @@ class AtpWorker(QuickWorker):
 
     def template_to(self, envelope: Envelope, node: int = 0) -> bytes:
         """A frame of no elements, of which all that leaves that way is made."""
-        header = self._header(0, _DATA, 0, 1 << self._rank, (0, 0), b"", 0)._replace(node=node)
+        header = self._header(0, _DATA, 0, bit_of(self._rank), (0, 0), b"", 0)._replace(node=node)
         return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
 
     def encode(self, packet: int, cause: str) -> bytes:
