@@ -74,8 +74,8 @@ REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
     "Queues of eight packets cut most packets on uplinks that take a third: those leave again and again, and the "
     "answer that asks for one is lost as well": (0.8, ("spine-leaf-trimmed",)),
 }
-"""Built-ins that cannot meet the aim: why, the bound that they keep, their names. The first three were seen in histories;
-the others follow from the scenarios."""
+"""Built-ins that cannot meet the aim: why, the bound that they keep, their names. The first three were seen
+in histories; the others follow from the scenarios."""
 BOUNDS = {name: most for most, members in REASONS.values() for name in members}
 
 
