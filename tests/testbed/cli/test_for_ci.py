@@ -27,7 +27,7 @@ def test_an_expected_failure_ends_with_0(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*words, "--expect", "--out", str(tmp_path / "expected")]) == 0
     assert failures(tmp_path / "expected") == []
     told = capsys.readouterr()
-    progress = r"^ *[\d.]+ s  .*\n"
+    progress = r"^ *[\d.]+ (?:[num]?s)  .*\n"
     assert re.sub(progress, "", told.err, flags=re.MULTILINE) == ""
     *_, report, folder, _captures = told.out.splitlines()
     assert report == f"Report:        {tmp_path}/expected/report.html"
