@@ -105,3 +105,13 @@ def test_switched_off_the_source_runs(python: Python, tree: Path) -> None:
     account, file = python("-c", _SAYS, INA_NATIVE="0")
     assert account == "python (switched off by INA_NATIVE=0)"
     assert file == str(tree / "workloads/switchml/worker.py")
+
+
+@needs_compiled
+@pytest.mark.parametrize("package", sorted({name.rpartition(".")[0] for name in compiled.MODULES}))
+def test_what_a_process_imports_first_is_compiled(package: str) -> None:
+    """Else it would be the source of a module whose neighbours are compiled."""
+    first = next(name for name in reversed(compiled.MODULES) if name.rpartition(".")[0] == package)
+    words = f"import {first} as found; print(found.__file__)"
+    done = subprocess.run([sys.executable, "-P", "-c", words], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout.strip().endswith(compiled.SUFFIX)
