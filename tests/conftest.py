@@ -53,10 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
 
 
-def pytest_collection_finish() -> None:
-    """Modules and items are no garbage: without this, each full collection looks at a million of them."""
-    gc.collect()
-    gc.freeze()
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Modules and items are no garbage: without this, each full collection looks at a million of them. Emulated runs
+    freeze and thaw by themselves."""
+    if not any(item.get_closest_marker("root") for item in session.items):
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

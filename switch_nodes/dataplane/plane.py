@@ -137,7 +137,6 @@ class DataPlane:
         """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control`
         returns False or `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way
         through a filter are then lost. The statistics of this run are the last event and the result."""
-        thaw = gc.get_freeze_count() == 0  # else a caller has frozen what it knows to be no garbage
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         clock = self._clock
         began, cpu, waits = clock.read(), time.process_time_ns(), read_waits()
@@ -174,8 +173,7 @@ class DataPlane:
                 if timeout and self._handled >= _DENSE_FRAMES:
                     timeout = self._moderate(origin_ns, now, timeout)
         finally:
-            if thaw:
-                gc.unfreeze()
+            gc.unfreeze()
         if self._filtered:
             self._finish_filters(clock.since(origin_ns))
         waited_ns, turns = (after - before for after, before in zip(read_waits(), waits, strict=True))

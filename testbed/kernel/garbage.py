@@ -12,12 +12,13 @@ __all__ = ["spared"]
 @contextmanager
 def spared() -> Iterator[None]:
     """What there is now (modules, above all) is no garbage meanwhile: the collector passes it over, also in processes
-    that are forked inside. What the caller has frozen stays frozen."""
-    thaw = gc.get_freeze_count() == 0
+    that are forked inside. A caller that has frozen something has seen to it."""
+    if gc.get_freeze_count():
+        yield
+        return
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        if thaw:
-            gc.unfreeze()
+        gc.unfreeze()
