@@ -63,7 +63,8 @@ def test_sums_over_all_intervals_are_those_of_the_run(lossy: tb.Run) -> None:
 def test_packets_sent_again_are_those_of_the_summary(
     tmp_path: Path, scenario: str, changes: tuple[str, ...], world: str
 ) -> None:
-    """And no interval has more than the host's link carries in it."""
+    """And in virtual time no interval has more than the host's link carries in it. Between namespaces a node may
+    record late."""
     loaded = load_scenario(scenario, ["job.size=200kB", "dilation=2", *changes], 1, world)
     result = run_scenario(loaded, tmp_path / "run", twin=False)
     found = over_time_of(result.history, loaded)
@@ -73,7 +74,7 @@ def test_packets_sent_again_are_those_of_the_summary(
     assert total
     assert sum(map(sum, again.values())) == total
     shortest = packet_times(loaded)
-    for host, line in again.items():
+    for host, line in again.items() if world == "simulated" else ():
         assert max(line) <= found.interval_ns / shortest[host] + 1, host
     struck = found.of("strikes of faults")
     assert sum(map(sum, struck.values())) == sum(fault["strikes"] for fault in result.document["faults"])
