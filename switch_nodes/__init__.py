@@ -1,1 +1,1 @@
-import workloads  # noqa: F401  # its finder, before a module of ours that may be compiled
+import workloads  # noqa: F401  # installs the finder of compiled modules
