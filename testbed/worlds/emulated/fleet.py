@@ -210,9 +210,11 @@ class Fleet:
 
     def stop(self, role: Role) -> None:
         """Ask the nodes of one role to stop, and wait until they are gone. Raises InternalError when one does not."""
+        # Only a node that runs reports its memory at the end: one that a fault restarted a moment ago starts first.
+        if self._origin_ns is not None:
+            self.await_all(Phase.RUNNING, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
         for node in self._nodes.values():
             if node.task.node.role is role and node.phase is not Phase.GONE:
-                # One that a fault restarted a moment ago may not have started yet: it ends without a last word.
                 node.doomed = node.doomed or node.phase is not Phase.RUNNING
                 node.phase = Phase.STOPPING
                 # A node that a fault paused cannot hear.

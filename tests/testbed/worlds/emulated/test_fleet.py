@@ -17,6 +17,7 @@ from testbed.worlds.emulated.fleet import Fleet, Phase
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from tests.support.emulated import make_rack_plan, needs_root
 from topologies import Role
+from workloads.datagrams.blocks import MemoryAtEnd
 from workloads.errors import ScenarioError
 from workloads.machine import Event
 
@@ -64,20 +65,39 @@ class Idle:
         return iter(())
 
 
-def test_a_node_that_is_stopped_before_it_started_ended_as_it_should(ledger: Ledger, tmp_path: Path) -> None:
-    """A switch that a fault restarts just when the job ends."""
+class Reporting:
+    """A NodeLoop that runs until its channel stops it, and then reports."""
+
+    backend = "python"
+
+    def __init__(self, channel: NodeChannel) -> None:
+        self._channel = channel
+
+    def run(self, origin_ns: int) -> None:
+        while self._channel.on_control():
+            select.select([self._channel.socket], [], [])
+
+    def finish(self) -> Iterator[tuple[int, Event]]:
+        return iter([(1, MemoryAtEnd(1, 0, 4, 0, 4, 2, 9))])
+
+
+def test_a_node_that_a_fault_restarts_as_the_job_ends_reports_before_it_stops(ledger: Ledger, tmp_path: Path) -> None:
     told: list[Event] = []
+    records: list[Record] = []
     plan = make_rack_plan(2)
     task = NodeTask(plan, plan.scenario.topology.node("s1"), (), tmp_path)
     with Interruption() as interruption:
-        fleet = Fleet(ledger, lambda *_: Idle(), interruption, tell=told.append, on_record=lambda record: None)
+        fleet = Fleet(
+            ledger, lambda _, channel: Reporting(channel), interruption, tell=told.append, on_record=records.append
+        )
         try:
-            fleet.start(0)  # the job runs already
+            fleet.start(1)  # the job runs already
             fleet.launch(task, os.getpid())
             fleet.stop(Role.SWITCH)
         finally:
             fleet.close()
     assert [(event.status, event.expected) for event in told if isinstance(event, NodeExited)] == [(0, True)]
+    assert [record.event for record in records] == [MemoryAtEnd(1, 0, 4, 0, 4, 2, 9)]
 
 
 def test_the_end_of_a_node_may_be_heard_before_its_last_words_of_the_same_turn(
