@@ -95,7 +95,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "rnr_naks": len(context.events(RnrNakSent)),
         "rejected_frames": _counts(record.event.reason for record in context.events(FrameRejected)),
         "lost": _lost(context),
-        "recovered_packets": _recovered(context),
+        **_lost_data(context),
         "replayed_results": len(context.events(ResultReplayed, BlockReplayed)),
         "inferred_messages": len(context.events(MessageInferred)),
         "ignored_packets": _counts(
@@ -281,8 +281,9 @@ def _class_of(opcode: int) -> str:
     return "answers" if opcode in (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER) else "other"
 
 
-def _recovered(context: CheckContext) -> int:
-    """Distinct data packets that were lost at least once and whose receiver finished: it has what they carried."""
+def _lost_data(context: CheckContext) -> dict[str, int]:
+    """Distinct data packets that were lost at least once, and those of them whose receiver finished: it has what they
+    carried."""
     done = context.finished
     receivers = {
         f"{format_ip(part.from_predecessor.envelope.dst_ip)}>{format_ip(part.from_predecessor.envelope.src_ip)}:"
@@ -293,7 +294,8 @@ def _recovered(context: CheckContext) -> int:
     lost = {
         (record.event.flow, record.event.psn) for record in _losses(context) if _class_of(record.event.opcode) == "data"
     }
-    return sum(receivers.get(flow) in done for flow, _ in lost)
+    recovered = sum(receivers.get(flow) in done for flow, _ in lost)
+    return {"lost_data_packets": len(lost), "recovered_packets": recovered}
 
 
 def _training(context: CheckContext) -> dict[str, float | int] | None:

@@ -138,18 +138,21 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
-        good = metrics["recovered_packets"]
-        text = f"what {amount(good, 'distinct lost data packet')} carried reached its receiver after all"
+        good, distinct = metrics["recovered_packets"], metrics["lost_data_packets"]
         if datagrams:
             done = [check["verdict"] for check in result["checks"] if check["name"] == "liveness"] == ["pass"]
             approximate = any(item["name"] == "bit_exact" for item in result["skipped"])
-            came = (
-                "what receivers still wanted of it came" if approximate else "what they carried reached its receivers"
-            )
-            text = f"{came} after all" if done else "not all that they carried reached its receiver"
+            part = "what they still wanted of the lost packets" if approximate else "what the lost packets carried"
+            text = f"the receivers got {'' if done else 'not all of '}{part}"
             lines.append(Line(text, "", 2))
-        elif good or lost["data"]:
-            lines.append(Line(text if good else "the lost data did not reach its receiver", "", 2))
+        elif distinct:
+            verb = "was" if distinct == 1 else "were"
+            text = f"{good:,} of {amount(distinct, 'lost data packet')} {verb} retransmitted and delivered"
+            twice = lost["data"] - distinct
+            text += (
+                f"; {twice:,} of the retransmitted packets {'was' if twice == 1 else 'were'} lost too" if twice else ""
+            )
+            lines.append(Line(text, "", 2))
     queues = metrics.get("queues") or {"dropped": 0, "trimmed": 0}
     if queues["dropped"] or queues["trimmed"]:
         lines.append(Line(_of_queues(queues), "", 2))
