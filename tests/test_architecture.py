@@ -9,6 +9,7 @@ from functools import cache
 import networkx as nx
 import pytest
 
+from testbed.protocols import names
 from tests.support.floors import (
     PAGE,
     ROOMS,
@@ -65,6 +66,25 @@ def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
         if (upwards := sorted(below for below in rooms_below(room) if floor_of[below] >= own))
     }
     assert not wrong, wrong
+
+
+OF_ONE_PROTOCOL = {
+    "testbed/bench/evolution/cells.py": "ps",
+    "testbed/bench/gridfabrics.py": "grid",
+}
+"""benches of one protocol, outside its folder"""
+
+
+def test_no_room_imports_the_folder_of_a_protocol() -> None:
+    """Of the folder of a protocol only `PROTOCOL` is asked for, by name. So the folder can be deleted."""
+    found = {
+        path.relative_to(ROOT).as_posix(): name
+        for path in python_files("testbed")
+        for module in imported_modules(path)
+        for name in names()
+        if f"{module}.".startswith(f"testbed.protocols.{name}.") and path.parent.name != name
+    }
+    assert found == OF_ONE_PROTOCOL
 
 
 def test_the_page_on_architecture_shows_the_floors_of_today() -> None:

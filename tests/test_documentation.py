@@ -26,8 +26,8 @@ from testbed.cli.parsing import make_parser
 from testbed.faults.base import Match
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.opcodes import OPCODE_GROUPS
-from testbed.hunt import draw_grid
 from testbed.plan.nodeconfig import parse_node_config
+from testbed.protocols.grid import hunt as grid_hunt
 from testbed.reading.sections import keys_of, names_of
 from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.job import JobEntry
@@ -225,7 +225,7 @@ def test_every_check_and_figure_is_explained():
 
 
 def test_the_planners_that_are_not_hunted_are_named():
-    left_out = set(names.PLANNERS) - set(draw_grid._PLANNERS)
+    left_out = set(names.PLANNERS) - set(grid_hunt._PLANNERS)
     told = re.search(r"all planners but (.*?) \(", _page("hunting")).group(1)
     assert set(re.findall(r"`([\w-]+)`", told)) == left_out
 

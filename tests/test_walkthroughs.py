@@ -35,8 +35,8 @@ def test_a_new_collective(copy: Path) -> None:
     text = section("A collective")
     files = named_files(text)
     folders = {Path(name).parent.as_posix() for name in files}
-    assert folders == {"workloads/bf16", "switch_nodes/bf16", "testbed/protocols", "docs"}
-    assert [name for name in files if name.startswith("testbed/")] == ["testbed/protocols/bf16.py"]
+    assert folders == {"workloads/bf16", "switch_nodes/bf16", "testbed/protocols/bf16", "docs"}
+    assert [name for name in files if name.startswith("testbed/")] == ["testbed/protocols/bf16/__init__.py"]
     before = tb(copy, "validate", "switchml", "--set", "job.collective=bf16")
     assert before.returncode == 64
     assert before.stderr.startswith("tb: --set: job.collective: unknown value; found 'bf16'; allowed: atp,")
@@ -63,7 +63,7 @@ def test_a_new_collective(copy: Path) -> None:
 def test_a_new_schedule(copy: Path, recovery: str) -> None:
     text = section("A collective that is a schedule")
     files = named_files(text)
-    assert list(files) == ["workloads/collectives/star.py", "testbed/protocols/star.py", "docs/star.md"]
+    assert list(files) == ["workloads/collectives/star.py", "testbed/protocols/star/__init__.py", "docs/star.md"]
     for name, content in files.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(content, encoding="utf-8")

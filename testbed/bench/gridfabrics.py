@@ -17,7 +17,7 @@ from testbed.checkers import CheckContext, run_checks
 from testbed.history import Record
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
-from testbed.plan.grid_routes import GROUP_IP
+from testbed.protocols.grid.plan_routes import GROUP_IP
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
 from testbed.terminal.numbers import bits_per_second
 from testbed.worlds.simulated.world import simulate

@@ -1,5 +1,5 @@
-"""One module for each collective: it binds the parts of the protocol, which live with their layers, into one value,
-`PROTOCOL`. The module's name is the collective's; nobody keeps a list of them."""
+"""One folder for each collective: `PROTOCOL`, its keys, checks, plan and hunt. The folder's name is the collective's;
+no list of them exists."""
 
 from functools import cache
 from pathlib import Path
@@ -10,14 +10,17 @@ from workloads.lazily import lazily
 if TYPE_CHECKING:
     from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
 
+_SHARED = "parts"
+"""The folder of what several protocols bind alike"""
 __all__ = ["Hunt", "Protocol", "Subject", "Traits", "names"]
 
 
 @cache
 def names() -> tuple[str, ...]:
     """As in `job.collective`, in the order of `tb list collectives`: that of the alphabet."""
-    found = (path.stem for path in Path(__file__).parent.glob("*.py"))
-    return tuple(sorted(name for name in found if name != "__init__"))
+    return tuple(
+        sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py") if path.parent.name != _SHARED)
+    )
 
 
 __getattr__ = lazily(__name__, dict.fromkeys(("Hunt", "Protocol", "Subject", "Traits"), "testbed.scenario.protocol"))

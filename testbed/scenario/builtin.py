@@ -1,9 +1,11 @@
-"""Where scenarios are: built-ins by name (`playbooks/scenarios/NAME.yaml`), all others by path."""
+"""Where scenarios are: built-ins by name (`NAME.yaml` in `playbooks/scenarios/` or a folder of it), all others by
+path."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,13 +20,20 @@ _FOLDER = Path("playbooks") / "scenarios"
 
 def builtin_names() -> tuple[str, ...]:
     """In alphabetical order."""
-    return tuple(sorted(path.stem for path in (_TOP / _FOLDER).glob("*.yaml")))
+    return tuple(_places())
+
+
+@cache
+def _places() -> dict[str, Path]:
+    """By name: the file, below the folder that holds `playbooks`."""
+    found = {path.stem: path.relative_to(_TOP) for path in (_TOP / _FOLDER).rglob("*.yaml")}
+    return dict(sorted(found.items()))
 
 
 def builtin_summaries() -> Iterator[tuple[str, str, str]]:
     """(name, description, expected verdict) of each. Nothing of the files is checked: tests load them all."""
-    for name in builtin_names():
-        keys = top_keys(_TOP / _FOLDER / f"{name}.yaml")
+    for name, place in _places().items():
+        keys = top_keys(_TOP / place)
         yield name, keys.get("description", ""), keys.get("expect", "pass")
 
 
@@ -39,8 +48,7 @@ def top_keys(path: Path) -> dict[str, str]:
 
 def find_scenario(name_or_path: str) -> tuple[Path, str]:
     """(file, how messages call it). Raises ScenarioError when it is neither a built-in's name nor a path."""
-    if name_or_path in builtin_names():
-        relative = _FOLDER / f"{name_or_path}.yaml"
+    if relative := _places().get(name_or_path):
         return _TOP / relative, relative.as_posix()
     looks_like_path = "/" in name_or_path or name_or_path.endswith((".yaml", ".yml"))
     if looks_like_path or os.path.exists(name_or_path):

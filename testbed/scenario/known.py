@@ -1,5 +1,5 @@
-"""Protocols by name, or by `path.py:NAME`. Those of ours are the modules of `testbed/protocols/`, each the
-one of its name, which is imported when somebody asks for it: it binds parts of higher floors."""
+"""Protocols by name, or by `path.py:NAME`. Ours are the folders of `testbed/protocols/`. Each is
+imported when it is first asked for: it binds parts of higher floors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A collective as one value, which every other part asks: nobody else compares the name of a collective, of a program
 or of a class.
 
-The values are in `testbed/protocols/`, one module each; `testbed.scenario.known` finds them by name. What a higher
+The values are in `testbed/protocols/`, one folder each; `testbed.scenario.known` finds them by name. What a higher
 floor gives or takes (plans, gradients, schedules of hunts) has no type here: the accessor of that floor says it.
 """
 

@@ -31,6 +31,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("kernel", "terminal"),
 )
 """from the top floor down: a room imports only rooms below it"""
+_PLACES = {"keys": "scenario", "checks": "scenario", "plan": "plan", "hunt": "hunt"}
+"""the room in which modules of a protocol's folder stand, by the first word of their names; all others: `protocols`"""
 _BEGIN, _END = "<!-- floors: made by tests/support/floors.py -->", "<!-- end of floors -->"
 
 
@@ -56,17 +58,29 @@ def imported_modules(path: Path) -> Iterator[str]:
 
 
 def room_of(path: Path) -> str:
-    """Of a file of `testbed/`."""
-    return path.relative_to(ROOT / "testbed").parts[0].removesuffix(".py")
+    """Of a file of `testbed/`. Keys, checks, plan and hunt of a protocol stand where those of all do."""
+    return _room(path.relative_to(ROOT / "testbed").with_suffix("").parts)
+
+
+def _room(parts: tuple[str, ...]) -> str:
+    if parts[0] == "protocols" and len(parts) > 2:
+        return _PLACES.get(parts[2].partition("_")[0], "protocols")
+    return parts[0]
+
+
+@cache
+def files_of(room: str) -> tuple[Path, ...]:
+    return tuple(path for path in python_files("testbed") if room_of(path) == room)
 
 
 def rooms_below(room: str) -> set[str]:
     """What a room of `testbed/` imports of the other rooms."""
-    modules = (module for path in python_files(f"testbed/{room}") for module in imported_modules(path))
+    modules = (module for path in files_of(room) for module in imported_modules(path))
     placed = {name for floor in ROOMS for name in floor}
-    return {parts[1] for module in modules if (parts := module.split("."))[0] == "testbed" and parts[1:]} & placed - {
-        room
+    found = {
+        _room(parts[1:]) for module in modules if (parts := tuple(module.split(".")))[0] == "testbed" and parts[1:]
     }
+    return found & placed - {room}
 
 
 def picture() -> str:

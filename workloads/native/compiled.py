@@ -1,9 +1,9 @@
 """Modules that are compiled with Cython 3 from their Python source, and how imports find them.
 
-A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name. What is compiled is a
-unit: all modules, or none, since they share types. `workloads.native.compiling` makes them; nothing is made by an
-import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a file has a digest of
-all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
+A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name, by which it is found.
+What is compiled is a unit: all modules, or none, since they share types. `workloads.native.compiling` makes them;
+nothing is made by an import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a
+file has a digest of all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
 
 `INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
 further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
@@ -19,7 +19,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -46,56 +46,23 @@ __all__ = [
 ]
 
 _ROOT = Path(__file__).resolve().parents[2]
-MODULES = (
-    "workloads.quick",
-    "workloads.wire.inspected",
-    "workloads.datagrams.quantisation",
-    "workloads.datagrams.retransmission",
-    "workloads.datagrams.arrival",
-    "workloads.datagrams.packet_window",
-    "workloads.datagrams.slot_window",
-    "workloads.datagrams.quick_worker",
-    "workloads.switchml.framing",
-    "workloads.switchml.worker",
-    "workloads.atp.slots",
-    "workloads.atp.window",
-    "workloads.atp.worker",
-    "workloads.grid.node_shares",
-    "workloads.grid.pace",
-    "workloads.grid.window",
-    "workloads.grid.worker",
-    "workloads.server.block",
-    "workloads.server.sender",
-    "workloads.server.job",
-    "workloads.server.machine",
-    "switch_nodes.occupancy",
-    "switch_nodes.switchml.pool",
-    "switch_nodes.switchml.framing",
-    "switch_nodes.switchml.service",
-    "switch_nodes.aggregators.served",
-    "switch_nodes.aggregators.arrival",
-    "switch_nodes.aggregators.memory",
-    "switch_nodes.aggregators.steps",
-    "switch_nodes.aggregators.entrance",
-    "switch_nodes.aggregators.judge",
-    "switch_nodes.aggregators.packets",
-    "switch_nodes.aggregators.sender",
-    "switch_nodes.aggregators.service",
-    "switch_nodes.ps.trees",
-    "switch_nodes.ps.service",
-    "switch_nodes.grid.bucket",
-    "switch_nodes.grid.memory",
-    "switch_nodes.grid.packets",
-    "switch_nodes.grid.routes",
-    "switch_nodes.grid.tally",
-    "switch_nodes.grid.service",
-    "testbed.faults.gate",
-    "testbed.worlds.simulated.agenda",
-    "testbed.worlds.simulated.wire",
-    "testbed.worlds.simulated.node",
-    "testbed.worlds.simulated.nodes",
+_IN_C = {"workloads.heap", "workloads.kernels"}
+"""whose `.pxd` declares C functions: their source is what runs interpreted, and is not compiled"""
+
+
+def _found(folder: str) -> Iterator[str]:
+    """The modules of a folder, and of those in it, that have a `.pxd`."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".pxd"):
+                yield os.path.relpath(entry.path, _ROOT).removesuffix(".pxd").replace(os.sep, ".")
+            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                yield from _found(entry.path)
+
+
+MODULES = tuple(
+    sorted({name for top in ("workloads", "switch_nodes", "testbed") for name in _found(str(_ROOT / top))} - _IN_C)
 )
-"""Data only: nothing is imported from above."""
 SHARED = "workloads.native.shared_utility"
 """what Cython needs for arrays in memory, once for all of them; it has no source"""
 _HEADERS = (

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from testbed.protocols.ps.keys import PsKeys
 from testbed.scenario.job import Straggler
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.ps_keys import PsKeys
 from topologies import LinkShape, Topology, fat_tree, rack, spine_leaf
 
 __all__ = [

@@ -1,1 +1,1 @@
-"""What several protocols bind alike. A folder, since every module of `testbed/protocols/` is a collective."""
+"""What several protocols bind alike."""

@@ -72,7 +72,7 @@ def test_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--svg: cannot be written; found No such file or directory" in capsys.readouterr().err
 
 
-_GRID = "tb: playbooks/scenarios/grid.yaml: routing: no plan: "
+_GRID = "tb: playbooks/scenarios/grid/grid.yaml: routing: no plan: "
 _PARTS = """
 name: parts
 topology:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -13,11 +12,11 @@ from testbed.cli.main import main
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.reading.sections import names_of
 from testbed.scenario import builtin_names, dump_scenario, load_scenario
+from testbed.scenario.builtin import find_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.schema import scenario_schema
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 
-_TOP = Path(__file__).resolve().parents[3]
 _SCHEMA = scenario_schema()
 _VALIDATOR = jsonschema.Draft202012Validator(_SCHEMA)
 
@@ -31,7 +30,7 @@ def test_the_command_prints_the_schema(capsys):
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_built_ins_hold_to_it_as_written_and_resolved(name):
-    text = (_TOP / "playbooks" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+    text = find_scenario(name)[0].read_text(encoding="utf-8")
     for each in (text, dump_scenario(load_scenario(name))):
         _VALIDATOR.validate(yaml.safe_load(each))
 

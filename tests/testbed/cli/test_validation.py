@@ -49,4 +49,4 @@ def test_programs_get_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert timers["each"] == {"rto": {"ns": 1_000_000_000, "shown": "1.00 s", "auto": False}}
     assert timers["worst_round_trip_ns"] == timers["round_trip_ns"] + timers["queueing_ns"]
     (warning,) = timers["warnings"]
-    assert document["warnings"] == [f"playbooks/scenarios/switchml.yaml: {warning}"]
+    assert document["warnings"] == [f"playbooks/scenarios/switchml/switchml.yaml: {warning}"]

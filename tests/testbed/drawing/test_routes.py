@@ -58,7 +58,7 @@ def _said(scenario: Scenario, planner: str | None = None, capacities: float | No
 
 
 def test_what_binds_is_said(scenario: Scenario) -> None:
-    place = "playbooks/scenarios/grid-triangle.yaml: routing"
+    place = "playbooks/scenarios/grid/grid-triangle.yaml: routing"
     assert _said(scenario, capacities=0.0) == (
         f"{place}: no plan: no switch can aggregate anything, all have capacity 0: s1, s2, s3; found binding: s1, s2, "
         "s3"
@@ -84,7 +84,7 @@ def test_mistakes_of_a_caller(scenario: Scenario) -> None:
     )
     assert scenario.routing is not None
     two = replace(scenario, routing=replace(scenario.routing, servers=("ps", "w8")))
-    assert _said(two) == "playbooks/scenarios/grid-triangle.yaml: routing.planner: planner grid knows one server"
+    assert _said(two) == "playbooks/scenarios/grid/grid-triangle.yaml: routing.planner: planner grid knows one server"
     with pytest.raises(ScenarioError, match="--switch-capacity: no such switch; found 's9'; allowed: s1, s2, s3"):
         problem_of(scenario, {"s9": 1.0})
 

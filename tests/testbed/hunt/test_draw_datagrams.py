@@ -18,7 +18,7 @@ from tests.support.drawn import Drawn
 from topologies import DIRECTIONS
 
 KINDS = [kind for kind, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_datagrams:")]
-"""the others have tests of their own: `test_draw_dlcp`, `test_draw_grid`, `test_draw_pairs`, `test_draw_repair`"""
+"""the others have tests of their own: `test_draw_pairs`, and `test_hunt` in the folder of a protocol"""
 MANY = {
     kind: Drawn(400, lambda number, kind=kind: draw_schedule(5, number, None, kind, kind).scenario) for kind in KINDS
 }

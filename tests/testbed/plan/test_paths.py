@@ -6,9 +6,9 @@ import pytest
 
 from testbed.plan import Plan, make_plan
 from testbed.plan.paths import data_flows, data_volumes, flow_paths, overbooked
+from testbed.protocols.ps.keys import PsKeys
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from testbed.scenario.ps_keys import PsKeys
 from tests.support.flow_path import flow_path
 from topologies import Direction, LinkShape, Topology, fat_tree, machines, rack, spine_leaf
 

@@ -17,21 +17,22 @@ from testbed.worlds.simulated import simulate
 from workloads.errors import ScenarioError
 
 _FOLDER = Path(__file__).parent / "errors"
-_NAMES = sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+_NAMES = sorted(path.relative_to(_FOLDER).with_suffix("").as_posix() for path in _FOLDER.rglob("*.txt"))
+"""`PROTOCOL/NAME`: of one protocol alone"""
 _GOOD = "name: good\ntopology: {kind: rack, hosts: 4}\nfaults:\n  - {kind: loss, name: rain, rate: 1%}\n"
 
 
 def test_there_are_enough_of_them():
     assert len(_NAMES) >= 30
-    assert {path.stem for path in _FOLDER.glob("*.txt")} == set(_NAMES)
+    assert {path.stem for path in _FOLDER.glob("*.yaml")} == {path.stem for path in _FOLDER.glob("*.txt")}
 
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_the_text_is_as_agreed(name, monkeypatch):
-    monkeypatch.chdir(_FOLDER)
-    with pytest.raises(ScenarioError) as caught:
-        load_scenario(f"{name}.yaml")
     golden = _FOLDER / f"{name}.txt"
+    monkeypatch.chdir(golden.parent)
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(f"{golden.stem}.yaml")
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(f"{caught.value}\n", encoding="utf-8")
     assert f"{caught.value}\n" == golden.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testbed.history.training_events import PieceExpected
-from testbed.protocols.parts.bounded_training import BoundedPieces
+from testbed.protocols.dlcp.bounded_training import BoundedPieces
 from testbed.train.expected import RunningReference, piece_judge
 from testbed.train.planning import TrainingSource, training_plan
 

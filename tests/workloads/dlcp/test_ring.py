@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.checkers.folds import ring_fold
-from testbed.protocols.parts.bounded_ring import RingJob
-from testbed.protocols.parts.bounded_told import Findings, Told
+from testbed.protocols.dlcp.bounded_ring import RingJob
+from testbed.protocols.dlcp.bounded_told import Findings, Told
 from tests.support.dlcp_star import events, gradients, host_config, run
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import BlockSummed

@@ -27,9 +27,9 @@ import pytest
 from testbed.history.events import ShapingMeasured
 from testbed.history.files import read_history
 from testbed.plan import make_plan
+from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
 from testbed.runs.run import run_scenario
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import simulate
 from tests.support.passing import assert_passes
 from tests.support.selection import in_both_worlds

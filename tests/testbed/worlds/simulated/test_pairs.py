@@ -15,9 +15,9 @@ from testbed.figures.metrics import bound_bps
 from testbed.history import Record
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
+from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.rabenseifner_keys import RabenseifnerKeys
 from testbed.worlds.simulated import Simulation, simulate
 from tests.support.schedules import SCHEDULES
 from tests.support.selection import some_at_once

@@ -1,0 +1,64 @@
+"""A copy of the tree without one protocol: `python -m tests.support.without NAME --out FOLDER`.
+
+It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. Then the remaining tests pass in
+the copy: `./tb test` there, or the commands of `tests/test_without.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+from pathlib import Path
+
+from testbed.protocols import names
+from tests.support.floors import ROOT
+
+__all__ = ["copy_without", "parts_of"]
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Folders (with a slash at the end), files and begins of file names that belong to the protocol alone."""
+    folders = ("switch_nodes", "workloads", "testbed/protocols", "playbooks/scenarios")
+    tests = ("tests/switch_nodes", "tests/workloads", "tests/testbed/protocols", "tests/testbed/scenario/errors")
+    return (
+        *(f"{folder}/{name}/" for folder in (*folders, *tests)),
+        f"docs/{name}.md",
+        f"tests/support/{name}_",
+        f"tests/data/histories/{name}.json",
+    )
+
+
+def copy_without(name: str, out: Path) -> list[str]:
+    """Files that were left out. Raises ValueError for an unknown name, FileExistsError where `out` is not empty."""
+    if name not in names():
+        raise ValueError(f"no such protocol: {name!r}; there are {', '.join(names())}")
+    if out.exists() and any(out.iterdir()):
+        raise FileExistsError(f"{out} is not empty")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    left_out = []
+    for file in filter(None, listed.split("\0")):
+        if not (ROOT / file).is_file():
+            continue
+        if file.startswith(parts_of(name)):
+            left_out.append(file)
+            continue
+        (out / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / file, out / file)
+    return left_out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.without")
+    parser.add_argument("name", choices=names())
+    parser.add_argument("--out", type=Path, required=True, help="a folder that does not exist yet")
+    args = parser.parse_args()
+    left_out = copy_without(args.name, args.out)
+    print(f"{args.out}: the tree without {len(left_out)} files of {args.name}")
+
+
+if __name__ == "__main__":
+    main()
