@@ -56,3 +56,8 @@ def _joined(pid, place):
         return place.encode() in Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
+
+
+def complaints(training: Training) -> str:
+    """What it wrote on standard error, without its signs of life."""
+    return re.sub(r"^tb train: .* (?:so far|joined;).*\n", "", training.err, flags=re.MULTILINE)

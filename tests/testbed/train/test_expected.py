@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import pytest
 
 from testbed.history.training_events import PieceExpected
-from testbed.protocols.dlcp.bounded_training import BoundedPieces
 from testbed.train.expected import RunningReference, piece_judge
 from testbed.train.planning import TrainingSource, training_plan
 
 
-@pytest.mark.parametrize(("scenario", "kind"), [("rack", RunningReference), ("dlcp", BoundedPieces)])
-def test_the_protocol_says_who_judges(scenario: str, kind: type) -> None:
-    assert type(piece_judge(training_plan(TrainingSource(scenario).sized(8192)))) is kind
+def test_a_reference_judges_where_the_protocol_names_no_other_judge() -> None:
+    assert type(piece_judge(training_plan(TrainingSource("rack").sized(8192)))) is RunningReference
 
 
 def test_the_reference_knows_each_sum_when_its_gradients_are_posted() -> None:

@@ -6,18 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from testbed.checkers import CheckContext, run_checks
-from testbed.history import sort_history
 from testbed.history.verdict import Verdict
-from testbed.train.planning import TrainingSource, judged_plan, training_plan
-from testbed.train.simulated import SimulatedNetwork
-from tests.support.dlcp_mutants import EndsEarly, KeepsItsOwn, KeepsOldResults
+from testbed.train.planning import TrainingSource
+from tests.support.trained import Trained
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 
-PIECE = 12_000
-SIZES = (3000, 17, 7001, 1)
-"""elements: a whole piece, a fraction of one, several, and fewer than there are ranks"""
 NETWORKS = {
     "netreduce": ("rack-lossy", ()),
     "ring": ("ring", ()),
@@ -34,28 +28,6 @@ NETWORKS = {
 }
 
 
-class Trained:
-    """Some all-reduces, one behind the other, and what is judged of them."""
-
-    def __init__(self, name, overrides=(), sizes=SIZES, spoil=lambda record: record):
-        self.source = TrainingSource(name, overrides)
-        records = []
-        plan = training_plan(self.source.sized(PIECE))
-        self.network = SimulatedNetwork(plan, lambda record: records.append(spoil(record)))
-        draw = np.random.default_rng(5)
-        self.before = [[draw.standard_normal(size).astype(np.float32) for _ in plan.workers] for size in sizes]
-        self.after = [[gradient.copy() for gradient in gradients] for gradients in self.before]
-        self.arrived = []
-        for number, gradients in enumerate(self.after):
-            self.network.carry(number, gradients, gradients)
-            self.arrived += self.network.work()
-        self.network.close()
-        self.plan = judged_plan(self.source, PIECE, self.network.iterations)
-        self.history = sort_history(records)
-        checked = run_checks(CheckContext(self.plan, self.history)).results
-        self.verdicts = {result.name: result for result in checked if result.name != "training"}  # no ranks here
-
-
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_collective_carries_gradients_of_changing_size(name):
     scenario, overrides = NETWORKS[name]
@@ -70,63 +42,6 @@ def test_every_collective_carries_gradients_of_changing_size(name):
     for before, after in zip(trained.before, trained.after, strict=True):
         assert len({hashlib.sha256(total.tobytes()).hexdigest() for total in after}) == 1
         np.testing.assert_allclose(after[0], np.sum(before, axis=0), rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("name", "bound"), [("dlcp", "10%"), ("dlcp-lossy", "10%"), ("dlcp-ina-lossy", "10%"), ("dlcp-ring-lossy", "40%")]
-)
-def test_sums_of_what_came_are_judged_piece_by_piece(name, bound):
-    """One element of 5,001 is alone in its piece, which the network's own size fills up. Flows of the ring have three
-    packets."""
-    trained = Trained(name, (f"job.loss_bound={bound}",), (3000, 5001, 3000, 1))
-    assert trained.network.problem is None
-    assert [arrived.number for arrived in trained.arrived] == [0, 1, 2, 3]
-    assert {
-        name: result.detail for name, result in trained.verdicts.items() if result.verdict is not Verdict.PASS
-    } == {}
-    assert {"bit_exact", "exactly_once"}.isdisjoint(trained.verdicts)
-    detail = trained.verdicts["bounded_loss"].detail
-    assert detail.startswith("all 20 results are the sums of what came: without ")
-    assert "ranks got different sums of " in detail
-    assert "2 pieces ended in zeros, 3,998 in all" in detail
-    whole = 0
-    for before, after in zip(trained.before, trained.after, strict=True):
-        sums = np.array(
-            [
-                sum((row for rank, row in enumerate(before) if inside >> rank & 1), start=np.zeros(len(before[0])))
-                for inside in range(1 << len(before))
-            ]
-        )
-        for total in after:
-            near = np.isclose(total, sums, rtol=1e-4, atol=1e-5)
-            assert near.any(axis=0).all(), "each element is the sum of some ranks'"
-            whole += bool(near[-1].all())
-    assert whole < 16
-
-
-def test_without_a_bound_dlcp_trains_as_others_do():
-    trained = Trained("dlcp-lossy", ("job.loss_bound=0",))
-    assert "all ranks got the same sum of each of 6 pieces" in trained.verdicts["bounded_loss"].detail
-    for before, after in zip(trained.before, trained.after, strict=True):
-        total = before[0].copy()
-        for gradient in before[1:]:
-            total += gradient
-        assert {each.tobytes() for each in after} == {total.tobytes()}
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "planted", "told"),
-    [
-        ("dlcp-lossy", "workloads.dlcp.hosts.DlcpWorker", KeepsOldResults, "sha256"),
-        ("dlcp-lossy", "workloads.dlcp.worker.ReceivedFlow", EndsEarly, "it ends with "),
-        ("dlcp-ring", "workloads.dlcp.hosts.DlcpRing", KeepsItsOwn, "sha256"),
-    ],
-)
-def test_hosts_of_dlcp_that_are_wrong_are_seen(monkeypatch, name, place, planted, told):
-    monkeypatch.setattr(place, planted)
-    result = Trained(name, ("job.loss_bound=40%",), (3000,) * 4).verdicts["bounded_loss"]
-    assert result.verdict is Verdict.FAIL
-    assert told in result.detail
 
 
 def test_netreduce_folds_in_rank_order():
