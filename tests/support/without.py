@@ -1,7 +1,7 @@
 """A copy of the tree without one protocol: `python -m tests.support.without NAME --out FOLDER`.
 
-It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. Then the remaining tests pass in
-the copy: `./tb test` there, or the commands of `tests/test_without.py`.
+It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. Tests elsewhere that list the
+protocol by name still fail there.
 """
 
 from __future__ import annotations

@@ -1,0 +1,45 @@
+"""A tree without one protocol's folders still works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed.protocols import names
+from tests.support.without import copy_without
+
+
+def tb(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "testbed", *words], cwd=tree, env={**os.environ, "PYTHONPATH": str(tree)},
+        check=False, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["dlcp", "repair"])
+def test_the_product_runs_without_a_protocol(name: str, tmp_path: Path) -> None:
+    left_out = copy_without(name, tmp_path / "tree")
+    assert {f"testbed/protocols/{name}/__init__.py", f"docs/{name}.md", f"playbooks/scenarios/{name}/{name}.yaml"} <= {
+        *left_out
+    }
+    listed = tb(tmp_path / "tree", "list", "collectives")
+    assert [line.split()[0] for line in listed.stdout.splitlines() if not line.startswith(" ")] == [
+        each for each in names() if each != name
+    ]
+    run = tb(tmp_path / "tree", "run", "rack-lossy", "--world", "simulated", "-q", "--out", "run")
+    assert (run.returncode, run.stderr) == (0, "")
+    refused = tb(tmp_path / "tree", "validate", "rack", "--set", f"job.collective={name}")
+    assert refused.returncode == 64
+    assert f"job.collective: unknown value; found '{name}'" in refused.stderr
+
+
+def test_what_is_no_protocol_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such protocol: 'rings'; there are atp, "):
+        copy_without("rings", tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError, match="is not empty"):
+        copy_without("ring", tmp_path)
