@@ -14,7 +14,7 @@ from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.occupancy import Occupancy
 from switch_nodes.switchml.tables import SlotState
 from workloads.automaton import number_of
-from workloads.switchml.uc_mapping import MOST_UC_PACKETS
+from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,

@@ -24,7 +24,7 @@ from testbed.scenario import names
 from testbed.scenario.owned_keys import only
 from workloads.config import IRN_RECOVERIES
 from workloads.errors import InternalError
-from workloads.switchml.uc_mapping import MOST_UC_PACKETS
+from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import PSN_MASK
 
 __all__ = ["DcqcnOptions", "Transport"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workloads.config import Framing, JobShare, WorkloadConfig
-from workloads.switchml.uc_mapping import MOST_UC_PACKETS
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
+from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 

@@ -19,10 +19,8 @@ from __future__ import annotations
 from workloads.uc import UcWrite
 from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag
 
-__all__ = ["MOST_UC_PACKETS", "from_write", "key_version", "to_write"]
+__all__ = ["from_write", "key_version", "to_write"]
 
-MOST_UC_PACKETS = 16
-"""of one message"""
 _SEQUENCES = 1 << 32
 _TAG = 0xFFFF
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from workloads.wire import Envelope
 
-__all__ = ["UC_FRAME_BYTES", "UC_MESSAGE_BYTES", "UcQpConfig"]
+__all__ = ["MOST_UC_PACKETS", "UC_FRAME_BYTES", "UC_MESSAGE_BYTES", "UcQpConfig"]
 
+MOST_UC_PACKETS = 16
+"""Packets of one message, at most"""
 UC_FRAME_BYTES = 58
 """beside the payload, of each packet: Ethernet, IPv4, UDP, BTH and iCRC"""
 UC_MESSAGE_BYTES = 20
