@@ -21,6 +21,7 @@ from tests.watchdog import pytest_runtest_protocol  # noqa: F401
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
+from tests.support.left_out import NEEDS, lacking  # noqa: E402
 from tests.support.native import MARKER, require_native  # noqa: E402
 
 # Where the environment forbids bytecode, each process that a test starts would compile hundreds of files.
@@ -51,6 +52,7 @@ def _programs_are_declared() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     watchdog.pytest_configure(config)
     config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
+    config.addinivalue_line("markers", f"{NEEDS}(name, ...): skipped in a tree without one of these protocols")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -62,6 +64,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if lacks := lacking(item):
+        pytest.skip(f"this tree was made without {', '.join(sorted(lacks))}")
     for mark in item.iter_markers(MARKER):
         require_native(mark.args[0])
 

@@ -45,6 +45,8 @@ from workloads.datagrams import blocks
 from workloads.server import ServerConfig
 from workloads.wire.aggregation import DatagramKind
 
+pytestmark = pytest.mark.protocols("all")
+
 _TOP = Path(__file__).resolve().parents[1]
 _SCENARIO = (_TOP / "docs" / "scenario.md").read_text(encoding="utf-8")
 _JOBS = (_TOP / "docs" / "jobs.md").read_text(encoding="utf-8")

@@ -38,6 +38,8 @@ from workloads.datagrams.problems import MAX_INDICES, MAX_WORKERS
 from workloads.server import tables as server
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
 
+pytestmark = pytest.mark.protocols("all")
+
 _TOP = Path(__file__).resolve().parents[1]
 _PAGES = (
     "netreduce", "workloads", "roce", "dataplane", "congestion", "steering", "accelerator", "hierarchical", "switchml",

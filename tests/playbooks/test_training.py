@@ -59,6 +59,7 @@ def test_the_drawing_is_to_scale():
 
 
 @pytest.mark.minutes
+@pytest.mark.protocols("dlcp")
 def test_over_dlcp_models_drift_apart_and_the_verdict_says_so(tmp_path):
     """A gradient of 100 packets, of which 95 must come each way."""
     words = ("--hidden", "341", "--steps", "20", "--every", "10", "--all-ranks")

@@ -1,18 +1,20 @@
 """A copy of the tree without one protocol: `python -m tests.support.without NAME --out FOLDER`.
 
-It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. Tests elsewhere that list the
-protocol by name still fail there.
+It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. One file lists what is missing
+(`tests/left_out.json`), so that tests skip what they would do with it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 from testbed.protocols import names
 from tests.support.floors import ROOT
+from tests.support.left_out import PLACE
 
 __all__ = ["copy_without", "parts_of"]
 
@@ -48,6 +50,8 @@ def copy_without(name: str, out: Path) -> list[str]:
             continue
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / file, out / file)
+    scenarios = [Path(file).stem for file in left_out if file.startswith(f"playbooks/scenarios/{name}/")]
+    (out / PLACE).write_text(json.dumps(sorted({name, *scenarios})), encoding="utf-8")
     return left_out
 
 

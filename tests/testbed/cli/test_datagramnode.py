@@ -92,7 +92,7 @@ def test_the_files_of_the_documentation_reduce_a_job(tmp_path: Path) -> None:
         ({"collective": {"kind": "atp", "job": 0, "rank": 0, "size": 2}},
             "collective.job: cannot be; found 0; allowed: 1 .. 65535"),
         ({"collective": {"kind": "foo"}},
-            "collective.kind: unknown value; found 'foo'; allowed: atp, binomial_tree, dlcp, esa, "),
+            "collective.kind: unknown value; found 'foo'; allowed: atp, binomial_tree, "),
         ({"memory": 0}, "memory: cannot be; found 0; allowed: 1 .. 65536 aggregators"),
         ({"priority": "first"}, "priority: unknown value; found 'first'; allowed: "),
         ({"windows": 1}, "windows: unknown key; allowed: name, collective, workload, envelope"),

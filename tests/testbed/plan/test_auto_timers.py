@@ -84,10 +84,6 @@ def test_a_sum_waits_for_the_slowest_worker() -> None:
     # Answers on a ring come from the next host's endpoint, whatever its worker computes.
     ring = _planned("straggler", "transport.timeout=auto", "job.collective=ring", "switch.program=forward")
     assert ring.timers.trip.slower_ns == 0
-    # Hosts of DLCP acknowledge at once, too.
-    late = _planned("dlcp-ina")
-    assert {worker.workload.straggle_ns for worker in late.workers} == {0, 20_000_000}
-    assert late.timers.trip.slower_ns == 0
 
 
 def test_jitter_of_computing_is_waiting_too() -> None:
@@ -177,12 +173,6 @@ def test_each_collective_has_its_timers_and_counts_the_others() -> None:
     ]  # fmt: skip
     for entry in plan.scenario.beside:
         assert (entry.transport.rto_ns, entry.transport.timeout_code) != (None, None)
-
-
-def test_a_slot_of_dlcp_waits_a_part_of_the_timer() -> None:
-    plan = _planned("dlcp-ina")
-    jobs = [job for switch in plan.switches for job in switch.jobs]
-    assert {job.partial_after_ns for job in jobs} == {_ns(plan, "rto") // 8}
 
 
 def _warned(*timers: Timer) -> list[str]:

@@ -8,6 +8,7 @@ from testbed.reading.problems import Place, Problems
 from testbed.scenario import InvalidScenario, Scenario, dump_scenario, load_scenario, parse_scenario
 from testbed.scenario.beside import PLAIN
 
+pytestmark = pytest.mark.protocols("dlcp", "ring")
 _FILE = """\
 name: three
 world: simulated

@@ -13,7 +13,7 @@ from testbed.faults.model import Kill, Window
 from testbed.history import Record
 from testbed.history.verdict import Verdict
 from testbed.protocols.dlcp.bounded_loss import bounded_loss
-from tests.support.bounded_runs import RING, SWITCHES, context_of, edited, swapped
+from tests.support.dlcp_runs import RING, SWITCHES, context_of, edited, swapped
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp.events import FlowClosed, SumParts
 from workloads.events import CollectiveCompleted

@@ -16,7 +16,7 @@ from testbed.history.records import make_record
 from testbed.history.training_events import AllReducePosted, PieceBounded
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.protocols.dlcp.bounded_training import BoundedPieces, bounded_training
-from tests.support.bounded_runs import RING, SERVER, SWITCHES, context_of, edited, swapped
+from tests.support.dlcp_runs import RING, SERVER, SWITCHES, context_of, edited, swapped
 from tests.support.references import contributions
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp.events import FlowClosed, SumParts

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.plan import Plan, make_plan
 from testbed.protocols.dlcp import PROTOCOL
-from testbed.scenario import parse_scenario
+from testbed.scenario import load_scenario, parse_scenario
 from workloads.dlcp import DlcpConfig
 
 RUN = """
@@ -84,3 +84,17 @@ def test_a_rank_of_a_ring_knows_its_neighbours() -> None:
         assert [peer.dst_ip for peer in rank.peers] == [addresses[(number + 1) % 6], addresses[number - 1]]
         assert rank.sends == rank.peers[:1]
         assert not rank.is_server
+
+
+def test_a_slot_waits_a_part_of_the_timer() -> None:
+    plan = make_plan(load_scenario("dlcp-ina", world="simulated"))
+    jobs = [job for switch in plan.switches for job in switch.jobs]
+    (rto_ns,) = (timer.ns for timer in plan.timers.each if timer.key == "rto")
+    assert {job.partial_after_ns for job in jobs} == {rto_ns // 8}
+
+
+def test_a_late_worker_lengthens_no_timer() -> None:
+    """Hosts acknowledge at once."""
+    plan = make_plan(load_scenario("dlcp-ina", world="simulated"))
+    assert {worker.workload.straggle_ns for worker in plan.workers} == {0, 20_000_000}
+    assert plan.timers.trip.slower_ns == 0

@@ -160,6 +160,6 @@ def test_frames_that_circle_between_switches_end_the_run() -> None:
 
 def test_a_run_that_comes_to_an_end_is_left_alone() -> None:
     """Low limits, and yet: nothing of ours comes near them."""
-    for name in ("ring", "dlcp", "grid"):
+    for name in ("rack", "atp", "recursive-doubling-lossy"):
         plan = plan_of(name, "job.size=40kB")
         Simulation(plan, lambda record: None, create=create_program).run()
