@@ -46,6 +46,8 @@ DIFFERENTIAL = (
 )
 """tests that hold the C core and the Python reference to the same bytes"""
 _PLANTED = {"overrun": "heap-buffer-overflow", "overflow": "signed integer overflow", "slots": "use-after-poison"}
+_LIMIT = "timeout=1500"
+"""of one test, in s: a sanitizer slows it down several times"""
 _PYTHON = (sys.executable, "-P", "-m")
 
 
@@ -77,7 +79,19 @@ def _find_planted() -> int:
 def _run_tests() -> int:
     """A part on each processor, in one process each: the code of a sanitizer is that of the process."""
     command, parts = (
-        [*_PYTHON, "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "-p", "tests.sanitized.watched"],
+        [
+            *_PYTHON,
+            "pytest",
+            "-q",
+            "-x",
+            "-n0",
+            "-o",
+            _LIMIT,
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "tests.sanitized.watched",
+        ],
         2,
     )
     runs = [
