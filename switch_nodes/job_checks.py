@@ -19,7 +19,13 @@ def job_refused(switch: SwitchConfig, job: JobConfig, problem: str, found: objec
     return ScenarioError(problem, key=f"jobs[{number}]", found=str(found), allowed=allowed)
 
 
-def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_elements: int = MAX_ELEMENTS) -> None:
+def check_job(
+    switch: SwitchConfig,
+    number: int,
+    dtypes: Sequence[str],
+    most_elements: int = MAX_ELEMENTS,
+    most_workers: int = MAX_WORKERS,
+) -> None:
     """Job `number` of the switch, but for its part of the memory. Raises ScenarioError when it cannot be served."""
     config = switch.jobs[number]
     members = config.members
@@ -31,8 +37,8 @@ def check_job(switch: SwitchConfig, number: int, dtypes: Sequence[str], most_ele
         raise refuse("job id", config.job, "1 .. 65535")
     if config.job in {other.job for other in switch.jobs[:number]}:
         raise refuse("two jobs with one id", config.job, "an id of its own")
-    if not 1 <= len(members) <= MAX_WORKERS:
-        raise refuse("number of workers", len(members), f"1 .. {MAX_WORKERS}, the width of the bitmap")
+    if not 1 <= len(members) <= most_workers:
+        raise refuse("number of workers", len(members), f"1 .. {most_workers}, the width of the bitmap")
     if [member.rank for member in members] != list(range(len(members))):
         raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
     if len({member.ip for member in members}) != len(members):

@@ -33,7 +33,7 @@ from topologies.routing.gradients.pathwise import MOST_ARC_FLOWS
 from topologies.routing.gradients.planners import PLANNERS, make_plan
 from workloads.atp.priority import PRIORITIES
 from workloads.automaton import UNFORESEEN
-from workloads.collectives.ina_header import MAX_GROUP, MIN_GROUP
+from workloads.collectives.ina_header import MAX_GROUP, MAX_MEMBERS, MIN_GROUP
 from workloads.datagrams.problems import MAX_INDICES, MAX_WORKERS
 from workloads.server import tables as server
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS
@@ -207,7 +207,13 @@ def test_every_rule_of_priority_is_in_the_table():
     [
         ("switchml", f"{MAX_WORKERS} workers (the bitmap), {MAX_ELEMENTS} elements per packet"),
         ("switchml", f"up to {MAX_ELEMENTS} elements ([GRID](routing.md#in-the-network): {MAX_GRID_ELEMENTS})"),
-        ("atp", f"{MAX_WORKERS} workers of a job, {MAX_INDICES} slots, {MAX_ELEMENTS} elements per packet"),
+        (
+            "atp",
+            (
+                f"{MAX_WORKERS} workers of a job at one switch, more in racks ([limits](commands.md#limits)), "
+                f"{MAX_INDICES} slots, {MAX_ELEMENTS} elements per packet"
+            ),
+        ),
         ("routing", f"up to {MAX_GRID_ELEMENTS} elements"),
         ("routing", f"Up to {goat._EXACT_CHOICES:,} choices"),
         ("routing", f"up to {goat._MOST_CHOICES:,}"),
@@ -217,7 +223,7 @@ def test_every_rule_of_priority_is_in_the_table():
         ("bring-your-own-fpga", f"{CONFIGURATION.stop:#x} bytes at least"),
         (
             "bring-your-own-fpga",
-            f"{MAX_PORTS} ports, {MAX_RINGS} rings, {MAX_GROUP} members each, {MAX_MACS} static entries",
+            f"{MAX_PORTS} ports, {MAX_RINGS} rings, {MAX_MEMBERS} members each, {MAX_MACS} static entries",
         ),
     ],
 )

@@ -17,14 +17,14 @@ __all__ = [
 
 MAX_HOSTS = 32
 """of a rack with an accelerator"""
-MAX_RACK_HOSTS = 512
-"""what a rack holds when they work on several"""
-MAX_RANKS = 64
-"""hosts of one job, and of a fabric: a slot of NetReduce has a bit for each of 64 ranks"""
+MAX_RACK_HOSTS = 1024
+"""of a rack in virtual time"""
+MAX_RANKS = 1024
+"""hosts of one job, and of a fabric, in virtual time"""
 MAX_PORTS = 64
-"""of one switch"""
-MAX_SWITCHES = 64
-"""of a fabric"""
+"""of one switch of this machine, and of a switch of a custom topology"""
+MAX_SWITCHES = 512
+"""of a custom topology"""
 PREFIX_LENGTH = 16
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 __all__ = ["DIRECTIONS", "RESERVE", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
@@ -101,33 +101,52 @@ class Topology:
     links: tuple[Link, ...]
     multipath: str = "flow"
     """which of several shortest paths a frame takes: flow, that of its flow; spray, one of its own"""
+    _found: list[_Index] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def _index(self) -> _Index:
+        if not self._found:
+            self._found.append(_Index(self))
+        return self._found[0]
 
     def node(self, name: str) -> Node:
         """Raises KeyError when there is none."""
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        raise KeyError(name)
+        return self._index.nodes[name]
 
     def link(self, name: str) -> Link:
         """Raises KeyError when there is none."""
-        for link in self.links:
-            if link.name == name:
-                return link
-        raise KeyError(name)
+        return self._index.links[name]
+
+    @property
+    def trims(self) -> bool:
+        """Whether a queue of any link does."""
+        return self._index.trims
 
     @property
     def hosts(self) -> tuple[Node, ...]:
-        return tuple(node for node in self.nodes if node.role is Role.HOST)
+        return self._index.hosts
 
     @property
     def switches(self) -> tuple[Node, ...]:
-        return tuple(node for node in self.nodes if node.role is Role.SWITCH)
+        return self._index.switches
 
     def ports(self, node: str) -> Iterator[tuple[int, Link, Direction]]:
         """(port, link, direction of a frame that ENTERS `node` by it)."""
-        for link in self.links:
-            if link.a == node:
-                yield link.a_port, link, Direction.DOWN
-            elif link.b == node:
-                yield link.b_port, link, Direction.UP
+        return iter(self._index.ports.get(node, ()))
+
+
+class _Index:
+    """What is found by name in a graph of thousands of nodes, whose set-up would else take quadratic time. The first
+    of two equal names counts."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.nodes = {node.name: node for node in reversed(topology.nodes)}
+        self.links = {link.name: link for link in reversed(topology.links)}
+        self.trims = any(link.shape.trims for link in topology.links)
+        self.hosts = tuple(node for node in topology.nodes if node.role is Role.HOST)
+        self.switches = tuple(node for node in topology.nodes if node.role is Role.SWITCH)
+        self.ports: dict[str, list[tuple[int, Link, Direction]]] = {}
+        for link in topology.links:
+            self.ports.setdefault(link.a, []).append((link.a_port, link, Direction.DOWN))
+            if link.b != link.a:
+                self.ports.setdefault(link.b, []).append((link.b_port, link, Direction.UP))

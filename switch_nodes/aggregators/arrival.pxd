@@ -6,7 +6,8 @@ cdef long long _ECN
 
 cdef class Arrival(Packet):
     cdef public ServedJob served
-    cdef public long long rank, port, block, wanted
+    cdef public long long rank, port, block
+    cdef public object wanted
     cdef object _found
 
     cpdef meet(self, long long port, bytes frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
-from workloads.datagrams.problems import MAX_INDICES
+from workloads.datagrams.problems import MAX_INDICES, MAX_WORKERS, MAX_WORKERS_IN_RACKS, problems_in_racks
 from workloads.errors import ScenarioError
 
 __all__ = ["AGES", "FREES", "check_aggregator_jobs", "check_knobs"]
@@ -28,7 +28,7 @@ def check_aggregator_jobs(switch: SwitchConfig) -> None:
         problem = f"switch {switch.name}: values of memory"
         raise ScenarioError(problem, found=str(switch.memory), allowed=f"1 .. {MAX_INDICES}, one for each slot index")
     for number, config in enumerate(switch.jobs):
-        check_job(switch, number, _DTYPES)
+        check_job(switch, number, _DTYPES, most_workers=MAX_WORKERS_IN_RACKS)
         last = config.first_slot + config.slots - 1
         if config.slots < 1 or config.first_slot < 0 or last >= switch.memory:
             found, allowed = f"{config.first_slot} .. {last}", f"1 or more, within 0 .. {switch.memory - 1}"
@@ -38,6 +38,10 @@ def check_aggregator_jobs(switch: SwitchConfig) -> None:
         _check_server(switch, config)
         if config.levels is not None:
             _check_levels(switch, config)
+        if len(config.members) > MAX_WORKERS:
+            racks = () if config.levels is None else config.levels.racks
+            for problem in problems_in_racks(racks, len(config.members)):
+                raise job_refused(switch, config, "ranks by rack", f"{len(racks)} racks", problem)
 
 
 def _check_server(switch: SwitchConfig, config: JobConfig) -> None:

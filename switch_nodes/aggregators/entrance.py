@@ -55,8 +55,10 @@ class Entrance:
         if not served.first_slot <= a.slot <= served.last_slot:
             return "bad_slot"
         edge = a.flags & _EDGE != 0
+        if served.is_wide:
+            a.bitmap = served.sets.meant(a.bitmap, a.bitmap1, a.node)
         if (
-            not a.bitmap
+            a.bitmap <= 0
             or a.bitmap & ~served.everyone
             or a.count > served.elements
             or a.op != served.op

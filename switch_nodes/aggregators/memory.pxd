@@ -10,14 +10,16 @@ cdef long long _SATURATING, _EMPTY, _FILLING, _DONE
 
 cdef class Aggregator:
     cdef public ServedJob served
-    cdef public long long job, sequence, tensor, target, size, bitmap, exponent0, exponent1, priority, opened
+    cdef public long long job, sequence, tensor, size, exponent0, exponent1, priority, opened
+    cdef public object target, bitmap
     cdef public bytes frame
     cdef public list entered
     cdef public int32_t[::1] values
     cdef public bint congested, overflow
 
     cpdef bint is_of(self, Arrival a)
-    @cython.locals(bitmap=cython.longlong, rank=cython.longlong, entered=list)
+    cpdef tuple names(self)
+    @cython.locals(rank=cython.longlong, entered=list)
     cpdef add(self, Arrival a)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.tables import SlotState
+from workloads.datagrams.worker_sets import ranks_in
 from workloads.wire.aggregation import AggregationHeader, decode_datagram
 
 if not cython.compiled:
@@ -76,12 +77,12 @@ class Aggregator:
                 add_words(self.values, 0, a.frame, a.at, a.count)
             self.exponent0 = a.exponent0 if a.exponent0 > self.exponent0 else self.exponent0
             self.exponent1 = a.exponent1 if a.exponent1 > self.exponent1 else self.exponent1
-        bitmap, rank, entered = a.bitmap, 0, self.entered
-        while bitmap and rank < len(entered):
-            if bitmap & 1:
-                entered[rank] += 1
-            bitmap >>= 1
-            rank += 1
+        rank, entered = a.rank, self.entered
+        if rank >= 0 and a.bitmap == self.served.bits[rank]:
+            entered[rank] += 1
+        else:
+            for inside in ranks_in(a.bitmap & self.served.everyone):
+                entered[inside] += 1
         self.bitmap |= a.bitmap
         self.priority = a.priority if a.priority > self.priority else self.priority
         self.congested = self.congested or a.congested
@@ -95,10 +96,21 @@ class Aggregator:
         """Of the packet that opened it, made that of what is inside."""
         opened = decode_datagram(self.frame)
         assert opened is not None, "it was sound"
+        bitmap0, bitmap1, node = self.names()
         return opened.header._replace(
-            bitmap0=self.bitmap, bitmap1=self.served.racks_in(self.bitmap), priority=self.priority,
+            bitmap0=bitmap0, bitmap1=bitmap1, node=node or opened.header.node * (not self.served.is_wide),
+            priority=self.priority,
             exponent0=self.exponent0, exponent1=self.exponent1, nelem=self.size,
         )  # fmt: skip
+
+    def names(self) -> tuple[int, int, int]:
+        """What `bitmap0`, `bitmap1` and `node` of a header say of who is inside."""
+        served = self.served
+        if not served.is_wide:
+            return self.bitmap, served.racks_in(self.bitmap), 0
+        names: tuple[int, int, int] | None = served.sets.named(self.bitmap)
+        assert names is not None, "nothing was added that no header can name"
+        return names
 
     @property
     def payload(self) -> bytes:

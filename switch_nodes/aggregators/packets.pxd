@@ -2,7 +2,8 @@ from switch_nodes.aggregators.arrival cimport Arrival
 from switch_nodes.aggregators.memory cimport Aggregator
 from workloads.kernels cimport copy_bytes, finished, new_draft, put8, put16, put32, write_words
 from workloads.wire.inspected cimport (
-    AT_BITMAP0, AT_BITMAP1, AT_EXPONENT0, AT_EXPONENT1, AT_FLAGS, AT_KIND, AT_NELEM, AT_NEW_SLOT, AT_PAYLOAD,
+    AT_BITMAP0, AT_BITMAP1, AT_EXPONENT0, AT_EXPONENT1, AT_FLAGS, AT_KIND, AT_NELEM, AT_NEW_SLOT, AT_NODE,
+    AT_PAYLOAD,
     AT_PRIORITY, seal,
 )
 

@@ -29,6 +29,7 @@ if not cython.compiled:
         AT_KIND,
         AT_NELEM,
         AT_NEW_SLOT,
+        AT_NODE,
         AT_PAYLOAD,
         AT_PRIORITY,
         seal,
@@ -75,8 +76,11 @@ def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes
 def put_sum(draft: Any, slot: Aggregator, flags: int) -> None:
     """What is in the slot, and what tells of it; nothing is missing then."""
     put16(draft, AT_FLAGS, flags)
-    put32(draft, AT_BITMAP0, slot.bitmap)
-    put32(draft, AT_BITMAP1, slot.served.racks_in(slot.bitmap))
+    bitmap0, bitmap1, node = slot.names()
+    put32(draft, AT_BITMAP0, bitmap0)
+    put32(draft, AT_BITMAP1, bitmap1)
+    if slot.served.is_wide:
+        put16(draft, AT_NODE, node)
     put8(draft, AT_PRIORITY, slot.priority)
     put8(draft, AT_EXPONENT0, slot.exponent0)
     put8(draft, AT_EXPONENT1, slot.exponent1)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import cython
-
 from switch_nodes.jobs import JobConfig
 from switch_nodes.occupancy import Occupancy
+from workloads.datagrams.worker_sets import WorkerSets
 from workloads.errors import InternalError
-
-if not cython.compiled:
-    from workloads.kernels import bit_of
 
 __all__ = ["ServedJob"]
 
@@ -26,7 +22,6 @@ class ServedJob(Occupancy):
         self.config, self.job, self.server = config, config.job, config.server
         members, levels = config.members, config.levels
         self.size = len(members)
-        self.everyone = bit_of(self.size) - 1
         self.adds = config.adds
         self.service = int.from_bytes(config.service_ip, "big")
         self.server_address = int.from_bytes(config.server.ip, "big")
@@ -37,10 +32,13 @@ class ServedJob(Occupancy):
         self.op = 1 if config.arithmetic.dtype == "int32sat" else 0
         self.last_slot = config.first_slot + config.slots - 1
         racks = (tuple(range(self.size)),) if levels is None else levels.racks
-        self.rack_masks = tuple([sum([bit_of(rank) for rank in rack]) for rack in racks])
+        sets = WorkerSets(len(members), racks)
+        self.sets, self.is_wide, self.bits, self.everyone = sets, sets.is_wide, sets.bits, sets.everybody
+        self.rack_masks = sets.rack_masks
         own = racks[0] if levels is None else () if levels.own is None else racks[levels.own]
         self.other_racks = tuple([mask for mask, rack in zip(self.rack_masks, racks, strict=True) if rack != own])
-        self.fan_in0 = [sum([len(rack) for rack in racks if rank in rack]) for rank in range(self.size)]
+        sizes = {rank: len(rack) for rack in racks for rank in rack}
+        self.fan_in0 = [sizes[rank] for rank in range(self.size)]
         """workers of a rank's rack"""
         self.fan_in1 = 0 if levels is None else len(racks)
         self.collects = levels is None or levels.collects
@@ -52,7 +50,7 @@ class ServedJob(Occupancy):
         self.ports_here = frozenset([member.port for member in self.here])
         self.heads = tuple([members[rack[0]] for rack in racks if rack != own]) if levels and levels.collects else ()
         """the first worker of each other rack: what is for all of a rack is sent towards it, for the rack's switch"""
-        self.target = self.everyone if self.collects else sum([bit_of(rank) for rank in own])
+        self.target = self.everyone if self.collects else sum([sets.bits[rank] for rank in own])
         self.delivered: dict[int, int] = {}
         """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
 
@@ -77,7 +75,7 @@ class ServedJob(Occupancy):
         """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack; all of
         that rack, if it says so (`edge`)."""
         if self.is_here(rank):
-            return bitmap == bit_of(rank) and not edge
+            return bitmap == self.bits[rank] and not edge
         within = [mask for mask in self.other_racks if not bitmap & ~mask]
         return bool(within) and (not edge or bitmap == within[0])
 
@@ -97,4 +95,4 @@ class ServedJob(Occupancy):
         """Bit k for each rack k that is inside as a whole; 0 with one level."""
         if not self.fan_in1:
             return 0
-        return sum([bit_of(number) for number, mask in enumerate(self.rack_masks) if bitmap & mask == mask])
+        return sum([1 << number for number, mask in enumerate(self.rack_masks) if bitmap & mask == mask])

@@ -162,10 +162,14 @@ class AggregatorService(AggregatorSender):
     def flush(self, a: Arrival) -> None:
         """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in
         common: packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum.
+        Where no header names both, parts of two racks of a large job, each leaves for itself.
         """
         slot = self._occupant(a.slot)
         if slot.bitmap & ~a.bitmap == 0 and slot.bitmap != a.bitmap:
             self.pass_on(a)  # it has all that the slot has, and more
+        elif slot.served.is_wide and slot.served.sets.named(slot.bitmap | a.bitmap) is None:
+            self._send_occupant(a, "flushed")
+            self.pass_on(a)
         else:
             if not slot.bitmap & a.bitmap:
                 self._enter(slot, a)

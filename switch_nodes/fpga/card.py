@@ -40,7 +40,7 @@ from switch_nodes.fpga.regmap import (
 )
 from switch_nodes.netreduce import create_netreduce
 from switch_nodes.program import SwitchProgram
-from workloads.collectives.ina_header import MAX_GROUP
+from workloads.collectives.ina_header import MAX_MEMBERS
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer, Event, FrameBatch
 
@@ -52,7 +52,7 @@ PROGRAMS: Mapping[str, CardProgram] = {"netreduce": create_netreduce}
 _NOWHERE = 0xFFFFFFFF
 _ADDRESSES = 1 << 32
 _CONTROL, _LOAD_PAGE = REGISTERS["CONTROL"].address, REGISTERS["LOAD_PAGE"].address
-_MEMBERS_BYTES = MAX_GROUP * table_stride("member")
+_MEMBERS_BYTES = MAX_MEMBERS * table_stride("member")
 _RING_AT, _MEMBER_AT = REGISTERS["RING0_ID"].address, MEMBER_FIELDS[0].address
 _QPN_AT = MEMBER_FIELDS[-1].address
 _OTHER_BITS = b"another one"
@@ -80,7 +80,7 @@ class EmulatedCard:
         self._programs, self._ports = programs, ports
         fixed = {
             "FEATURES": int(Feature.LOADS | Feature.FABRIC | Feature.IPV6), "OPERATIONS": sum(OPERATIONS.values()),
-            "PORTS": ports, "MAX_RINGS": MAX_RINGS, "MAX_MEMBERS": MAX_GROUP, "MAX_MACS": MAX_MACS,
+            "PORTS": ports, "MAX_RINGS": MAX_RINGS, "MAX_MEMBERS": MAX_MEMBERS, "MAX_MACS": MAX_MACS,
             "MAX_SLOTS": max_slots,
         }  # fmt: skip
         self._serial = text_words(serial, REGISTERS["SERIAL"].count)

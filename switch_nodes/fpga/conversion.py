@@ -19,7 +19,7 @@ from switch_nodes.fpga.regmap import (
     Role,
 )
 from switch_nodes.netreduce.ring_checks import check_ring
-from workloads.collectives.ina_header import MAX_GROUP
+from workloads.collectives.ina_header import MAX_MEMBERS
 from workloads.config import ArithmeticSpec
 from workloads.errors import ScenarioError
 
@@ -155,6 +155,12 @@ def _check_links(config: SwitchConfig, ring: RingConfig) -> None:
     far = (links.predecessor.ip, links.successor_ip) if isinstance(links, LeafLinks) else links.successor_ips
     if any(len(ip) != len(ring.members[0].ip) for ip in far):
         raise ScenarioError(f"switch {config.name}: ring {ring.ring_id}: addresses of two families")
+    if links.group > MAX_MEMBERS:
+        # a card of map 1.2 compares one byte of the size that the INA header names
+        raise ScenarioError(
+            f"switch {config.name}: ring {ring.ring_id}: hosts of the whole ring", found=str(links.group),
+            allowed=f"at most {MAX_MEMBERS} with program fpga",
+        )  # fmt: skip
     if isinstance(links, LeafLinks) and len(links.uplinks) > MAX_PORTS:
         raise ScenarioError(f"switch {config.name}: ring {ring.ring_id}: more than {MAX_PORTS} uplinks")
 
@@ -188,11 +194,11 @@ def config_of(words: Mapping[int, int], ports: int) -> SwitchConfig:
 def _read_ring(read: _Reader, prefix: str, ports: int) -> RingConfig:
     family = read.choice(f"{prefix}FAMILY", (4, 6))
     role = Role(read.number(f"{prefix}ROLE", 0, max(Role)))
-    count = read.number(f"{prefix}MEMBERS", 1, MAX_GROUP)
+    count = read.number(f"{prefix}MEMBERS", 1, MAX_MEMBERS)
     members, successors = [], []
     for number in range(count):
         member = f"{prefix}MEMBER{number}_"
-        rank = read.number(f"{member}RANK", 0, MAX_GROUP - 1)
+        rank = read.number(f"{member}RANK", 0, MAX_MEMBERS - 1)
         port = read.number(f"{member}PORT", 0, ports - 1)
         members.append(RingMember(rank, read.ip(f"{member}IP", family), port))
         successors.append(read.ip(f"{member}SUCCESSOR_IP", family))
@@ -202,12 +208,12 @@ def _read_ring(read: _Reader, prefix: str, ports: int) -> RingConfig:
             read.number(f"{prefix}UPLINK_PORT", 0, ports - 1, index)
             for index in range(read.number(f"{prefix}UPLINKS", 1, MAX_PORTS))
         )
-        rank = read.number(f"{prefix}PREDECESSOR_RANK", 0, MAX_GROUP - 1)
+        rank = read.number(f"{prefix}PREDECESSOR_RANK", 0, MAX_MEMBERS - 1)
         before = RingMember(rank, read.ip(f"{prefix}PREDECESSOR_IP", family), -1)
         behind = read.ip(f"{prefix}SUCCESSOR_IP", family)
-        links = LeafLinks(read.number(f"{prefix}GROUP", 2, MAX_GROUP), uplinks, before, behind)
+        links = LeafLinks(read.number(f"{prefix}GROUP", 2, MAX_MEMBERS), uplinks, before, behind)
     elif role is Role.SPINE:
-        group = read.number(f"{prefix}GROUP", 2, MAX_GROUP)
+        group = read.number(f"{prefix}GROUP", 2, MAX_MEMBERS)
         spines = read.number(f"{prefix}SPINES", 1, _MASK)
         links = SpineLinks(group, tuple(successors), read.number(f"{prefix}SPINE_NUMBER", 0, spines - 1), spines)
     return RingConfig(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 
 from switch_nodes.fpga.registers import Access, Register, RegisterMap, table
-from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, OP_CODES
+from workloads.collectives.ina_header import DTYPE_CODES, MAX_MEMBERS, OP_CODES
 
 __all__ = [
     "CONFIGURATION",
@@ -158,7 +158,7 @@ _IDENTITY = (
     Register("OPERATIONS", 0x014, _R, "bit 4 * op + dtype: this arithmetic is built in"),
     Register("PORTS", 0x018, _R, "data ports, numbered from 0"),
     Register("MAX_RINGS", 0x01C, _R, f"rings that can be installed, up to {MAX_RINGS}"),
-    Register("MAX_MEMBERS", 0x020, _R, f"members of one ring, up to {MAX_GROUP}"),
+    Register("MAX_MEMBERS", 0x020, _R, f"members of one ring, up to {MAX_MEMBERS}"),
     Register("MAX_MACS", 0x024, _R, f"static forwarding entries, up to {MAX_MACS}"),
     Register("MAX_SLOTS", 0x028, _R, "slots of all rings together: the sum of 2 N L"),
     Register(
@@ -293,7 +293,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Register, ...]], ...] = (
     ("Configuration: rings", f"`RING<r>_` for r = 0 .. {MAX_RINGS - 1}: add r * {_RING_STRIDE:#x}", RING_FIELDS),
     (
         "Configuration: members of ring r, in rank order",
-        f"`RING<r>_MEMBER<m>_` for m = 0 .. {MAX_GROUP - 1}: add r * {_RING_STRIDE:#x} + m * {_MEMBER_STRIDE:#x}",
+        f"`RING<r>_MEMBER<m>_` for m = 0 .. {MAX_MEMBERS - 1}: add r * {_RING_STRIDE:#x} + m * {_MEMBER_STRIDE:#x}",
         MEMBER_FIELDS,
     ),
 )
@@ -315,7 +315,7 @@ REGISTERS = RegisterMap(
             for ring in range(MAX_RINGS)
             for register in table(
                 f"RING{ring}_MEMBER",
-                MAX_GROUP,
+                MAX_MEMBERS,
                 _MEMBER_STRIDE,
                 [field.moved("", ring * _RING_STRIDE) for field in MEMBER_FIELDS],
             )

@@ -7,7 +7,7 @@
 
 enum { /* ina_header.INA_LAYOUT */
     INA_MAGIC = 0, INA_VERSION = 1, INA_OP_DTYPE = 2, INA_FLAGS = 3, INA_RING = 4, INA_RANK = 6, INA_SIZE = 7,
-    INA_MESSAGE = 8, INA_PACKETS = 12, INA_HEADER_BYTES = 16
+    INA_MESSAGE = 8, INA_PACKETS = 12, INA_RANK_HIGH = 14, INA_SIZE_HIGH = 15, INA_HEADER_BYTES = 16
 };
 enum { RETH_LENGTH = EXT_AT + 12 };
 
@@ -115,7 +115,8 @@ static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t 
     int32_t packets = get16(header + INA_PACKETS);
     if (ring->spine || header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
         || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
-        || header[INA_RANK] != ring->ranks[rank] || header[INA_SIZE] != ring->group || packets < 1
+        || (header[INA_RANK_HIGH] << 8 | header[INA_RANK]) != ring->ranks[rank]
+        || (header[INA_SIZE_HIGH] << 8 | header[INA_SIZE]) != ring->group || packets < 1
         || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)
         || ring->plain_from[rank] >= 0)
         return 0;

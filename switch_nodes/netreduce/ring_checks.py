@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
-from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, MIN_GROUP, OP_CODES
+from workloads.collectives.ina_header import DTYPE_CODES, MAX_GROUP, MAX_MEMBERS, MIN_GROUP, OP_CODES
 from workloads.errors import ScenarioError
 
 __all__ = ["check_ring"]
@@ -25,8 +25,8 @@ def check_ring(config: RingConfig, switch: SwitchConfig) -> None:
     group, least = (
         (len(members), MIN_GROUP) if links is None else (links.group, 2 if isinstance(links, SpineLinks) else 1)
     )
-    if not least <= len(members) <= MAX_GROUP:
-        raise refuse("number of members", len(members), f"{least} .. {MAX_GROUP}")
+    if not least <= len(members) <= MAX_MEMBERS:
+        raise refuse("number of members", len(members), f"{least} .. {MAX_MEMBERS}")
     if not MIN_GROUP <= group <= MAX_GROUP:
         raise refuse("number of hosts", group, f"{MIN_GROUP} .. {MAX_GROUP}")
     ranks = [member.rank for member in members]

@@ -4,9 +4,9 @@ from switch_nodes.aggregators.served cimport ServedJob
 
 
 cdef class Place:
-    cdef public object children
+    cdef public object children, below
     cdef public dict by_port
-    cdef public long long up, below
+    cdef public long long up
     cdef public bint meets
 
 

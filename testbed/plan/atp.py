@@ -25,6 +25,7 @@ from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.atp import AtpConfig
 from workloads.config import ArithmeticSpec, JobShare
+from workloads.datagrams.worker_sets import WIDTH
 from workloads.errors import InternalError
 from workloads.server import ServedJob, ServedMember, ServerConfig
 from workloads.wire import Envelope
@@ -52,7 +53,7 @@ def plan_atp(scenario: Scenario) -> Plan:
         )
         for switch in plan_switches(plain, jobs[0].arithmetic)
     )  # fmt: skip
-    return Plan(scenario, workers, switches, (), servers=tuple(_servers(scenario, jobs, salt)))
+    return Plan(scenario, workers, switches, (), servers=tuple(_servers(scenario, jobs, racks, salt)))
 
 
 def _elements(scenario: Scenario) -> int:
@@ -83,6 +84,7 @@ def _workers(
 ) -> Iterable[AtpConfig]:
     server, options = server_of(job), job.job
     levels = len(racks) > 1 or switch_of(scenario.topology, server) not in racks
+    places = {rank: (number, rack.index(rank)) for number, rack in enumerate(racks.values()) for rank in rack}
     sizes = {rank: len(rack) for rack in racks.values() for rank in rack}
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
         yield AtpConfig(
@@ -97,24 +99,27 @@ def _workers(
             rto_ns=scenario.transport.chosen_rto_ns,
             aimd=scenario.transport.aimd,
             fan_in=(sizes[rank], len(racks)) if levels else (0, 0),
+            place=places[rank] if len(job.hosts) > WIDTH else (0, 0),
             fixed_scale=options.fixed_scale,
             priority=options.priority,
             priority_x0=options.priority_x0,
         )
 
 
-def _servers(scenario: Scenario, jobs: Sequence[PlannedJob], salt: int) -> Iterable[ServerConfig]:
+def _servers(
+    scenario: Scenario, jobs: Sequence[PlannedJob], racks: Mapping[int, Mapping[str, tuple[int, ...]]], salt: int
+) -> Iterable[ServerConfig]:
     """One for each host that is a server, with all of its jobs."""
     for server in dict.fromkeys(map(server_of, jobs)):
         yield ServerConfig(
             name=server.name,
             envelope=Envelope(server.mac, SERVICE_MAC, server.ip, SERVICE_IP, AGGREGATION_PORT, tos=_ECT0),
-            jobs=tuple(_served(scenario, job, salt) for job in jobs if job.server == server),
+            jobs=tuple(_served(scenario, job, racks[job.number], salt) for job in jobs if job.server == server),
             trace=scenario.trace,
         )
 
 
-def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
+def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int) -> ServedJob:
     return ServedJob(
         job=job.number,
         kind=job.job.collective,
@@ -127,6 +132,7 @@ def _served(scenario: Scenario, job: PlannedJob, salt: int) -> ServedJob:
         rto_ns=scenario.transport.chosen_rto_ns,
         remind="reminder" in traits_of(job.job.collective).server_knobs and scenario.switch.knobs.reminder,
         multicast=sums(scenario.switch.program),
+        racks=tuple(racks.values()) if len(job.hosts) > WIDTH else (),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild, TreeLinks
+from testbed.plan.lookups import lookup_of
 from testbed.scenario.model import Compute, Job, Scenario
 from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node, Topology
@@ -162,9 +163,7 @@ def job_members(switch: SwitchConfig, hosts: Iterable[Node]) -> tuple[JobMember,
 
 def switch_member(switch: SwitchConfig, rank: int, host: Node) -> JobMember:
     """A host as a switch knows it, whether there is one port to it or several equal ones."""
-    ports = dict(switch.macs)
-    port = ports[host.mac] if host.mac in ports else dict(switch.groups)[host.mac][0]
-    return JobMember(rank, host.mac, host.ip, port)
+    return JobMember(rank, host.mac, host.ip, lookup_of(switch).port_to(host.mac))
 
 
 def ranks_by_switch(topology: Topology, hosts: Iterable[Node]) -> Mapping[str, tuple[int, ...]]:

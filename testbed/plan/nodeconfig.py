@@ -58,7 +58,7 @@ _BITS: dict[type, dict[str, int]] = {
         "qpn": 24, "peer_qpn": 24, "first_psn": 24, "peer_first_psn": 24, "timeout_code": 5, "retry_count": 3,
         "rnr_retry": 3, "rnr_timer_code": 5,
     },
-    CollectiveConfig: {"ring_id": 16, "rank": 8, "peer_base_va": 64, "peer_rkey": 32, "base_va": 64, "rkey": 32},
+    CollectiveConfig: {"ring_id": 16, "rank": 16, "peer_base_va": 64, "peer_rkey": 32, "base_va": 64, "rkey": 32},
     Envelope: {
         "sport": 16, "tos": 8, "ttl": 8, "ident": 16, "flags_fragment": 16, "flow_label": 20, "udp_checksum": 16,
     },
@@ -67,7 +67,7 @@ _BITS: dict[type, dict[str, int]] = {
 _RANGES = {
     (JobMember, "rank"): (-1, (1 << 16) - 1),
     (CollectiveConfig, "message_packets"): (1, 1024),
-    (CollectiveConfig, "size"): (1, 1 << 8),
+    (CollectiveConfig, "size"): (1, 1 << 16),
     **{(kind, name): (0, (1 << bits) - 1) for kind, of in _BITS.items() for name, bits in of.items()},
 }
 """of whole numbers; others begin with 0"""

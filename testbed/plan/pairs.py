@@ -55,7 +55,7 @@ def queue_pair(
         dcqcn=_dcqcn(scenario, own),
         recovery="gbn" if irn is None else transport.recovery,
         irn=irn or IrnConfig(),
-        trimming=any(link.shape.trims for link in scenario.topology.links),
+        trimming=scenario.topology.trims,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from switch_nodes.steering.rules import FLOOD
 from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from testbed.plan.background import PlannedFlow
+from testbed.plan.lookups import lookup_of, sources_of
 from testbed.plan.model import Plan
 from topologies import Direction, Link, Topology
 from workloads.collectives.kinds import ring_kind, sent_share
@@ -87,9 +88,9 @@ def _planned_exits(config: SwitchConfig, envelope: Envelope) -> Sequence[int]:
     links = _boundary(config, envelope)
     if links is not None:
         return links.uplinks
-    for job in config.jobs:
+    for job, members in zip(config.jobs, lookup_of(config).members, strict=True):
         to_server = job.server is not None and job.server.mac == envelope.dst_mac
-        if to_server and job.adds and any(member.mac == envelope.src_mac for member in job.members):
+        if to_server and job.adds and envelope.src_mac in members:
             return [-1 if tree is None else tree.up for tree in job.trees]
     return ()
 
@@ -110,9 +111,10 @@ def _exits_of(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> Sequ
         if rule is None or FLOOD in rule.outputs or not rule.outputs:
             return ()
         return (choose_port(rule.outputs, frame, config.flow_salt),)
-    ports = dict(config.groups).get(mac)
+    known = lookup_of(config)
+    ports = known.groups.get(mac)
     if ports is None:
-        return [port for known, port in config.macs if known == mac]
+        return known.ports.get(mac, ())
     return ports if config.spray else (choose_port(ports, frame, config.flow_salt),)
 
 
@@ -159,8 +161,9 @@ def _unsummed(
 ) -> tuple[LinkUse, ...]:
     """The path without links that carry this worker's data in the sum of others, which are in `summed` already: those
     behind the first switch that sums for its parameter server."""
-    job = {worker.name: worker.group for worker in plan.workers if plan.servers}.get(source)
-    sums = {switch.name for switch in plan.switches if any(served.job == job and served.adds for served in switch.jobs)}
+    known = sources_of(plan)
+    job = known.job_of.get(source)
+    sums = set() if job is None else known.sums.get(job, set())
     kept, inside = [], False
     for use in path:
         link = plan.scenario.topology.link(use[0])

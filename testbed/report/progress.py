@@ -38,6 +38,11 @@ __all__ = ["Progress"]
 
 _NEWS = MessageReceived, MessageAcked, BlockSummed, CollectiveStarted, CollectiveCompleted
 """records of a job that gets on"""
+_TOLD = (
+    CollectiveStarted, TrainingProgress, TrafficStarted, FaultStruck, CollectiveCompleted, FrameRejected, QpFailed,
+    WorkerFellBack, RulesReplaced, RulesInstalled, WorkerFailed, NodeExited, TimeLimitReached, RealLimitReached,
+)  # fmt: skip
+"""records that may be worth a line"""
 _LONG_NS = 100_000_000
 _DIGITS = 4
 _NEARLY = 0.9
@@ -90,12 +95,15 @@ class Progress:
 
     def _note(self, record: Record) -> str:
         """Count it; the line that it is worth, if any."""
-        event, at = record.event, _at(record.t)
+        event = record.event
         if isinstance(event, MessageReceived):
             self._received += 1
         elif isinstance(event, Retransmission | DatagramResent):
             self._went_back += 1
-        elif isinstance(event, CollectiveStarted):
+        if not isinstance(event, _TOLD):
+            return ""
+        at = _at(record.t)
+        if isinstance(event, CollectiveStarted):
             if self._in_rings:
                 self._results = message_layout(CheckContext(self._plan, (record,))).total
         elif isinstance(event, TrainingProgress):

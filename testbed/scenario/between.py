@@ -28,7 +28,7 @@ from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_classes import check_classes
 from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_devices
 from testbed.scenario.checks_irn import check_irn
-from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_rack, check_stages
+from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_real_nodes, check_stages
 from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
@@ -209,7 +209,7 @@ class _Between:
         self._run(check_arrivals, every, of.time_limit_ns)
         if of.topology is not None:
             with as_far_as_known():
-                check_rack(self.problems, of.topology, job, of.world)
+                check_real_nodes(self.problems, of.topology, of.world)
         sections: dict[str, object] = {
             "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link,
             "switch": of.switch,

@@ -21,6 +21,7 @@ from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
+from workloads.collectives.ina_header import MAX_MEMBERS
 from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS
 
@@ -150,8 +151,9 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
 
 
 def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
-    """Sums over several switches need racks under spines."""
+    """Sums over several switches need racks under spines; one switch adds so many connections."""
     if len(topology.switches) == 1:
+        _check_members(problems, job, len(job.hosts) or len(topology.hosts), "a switch")
         return
     if attachment(topology) is not None:  # there, the commodity switch sums nothing
         return
@@ -159,7 +161,8 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
     if not set(job.hosts) <= set(hosts):
         return  # said elsewhere
     try:
-        racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
+        found = racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
+        _check_members(problems, job, max(len(rack.hosts) for rack in found.racks), "a leaf")
     except ValueError as problem:
         problems.add(
             ("job", "collective"),
@@ -175,6 +178,16 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
             "a rack's sum that clamps would lose what other racks take back",
             found="'int32sat' over several switches",
             allowed="int32, float32, or a topology with one switch",
+        )
+
+
+def _check_members(problems: Problems, job: Job, hosts: int, where: str) -> None:
+    if hosts > MAX_MEMBERS:
+        problems.add(
+            ("topology",),
+            f"{where} of {job.collective} sums at most {MAX_MEMBERS} hosts",
+            found=f"{hosts}",
+            allowed=f"{MAX_MEMBERS} or fewer on one switch; more hosts with kind spine_leaf",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from testbed.faults.model import PacketFault
 from testbed.reading.problems import KeyPath, Problems
@@ -12,26 +12,46 @@ from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
 from testbed.scenario.transport import Transport
 from workloads.datagrams.problems import LEAST_RTO_NS, MAX_WORKERS
+from workloads.datagrams.worker_sets import MAX_RACKS, WIDTH
 
-__all__ = ["check_datagram_fault", "check_no_devices", "check_rto", "check_sizes"]
+__all__ = ["check_datagram_fault", "check_no_devices", "check_racks", "check_rto", "check_sizes"]
 
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
+_TOO_MANY = "more workers than field bitmap0 of a packet has bits"
 _NEVER = "the fault can never strike: "
 
 
 def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], workers: int) -> None:
-    """The bitmap has 32 bits. `workers`: of the one job, where there are no `entries` of `jobs`."""
+    """Field `bitmap0` has 32 bits. `workers`: of the one job, where there are no `entries` of `jobs`."""
     if not entries and workers > MAX_WORKERS:
         allowed = f"at most {MAX_WORKERS} in a job"
-        problems.add(("job", "collective"), "more workers than bits", found=f"{workers} hosts", allowed=allowed)
+        problems.add(("job", "collective"), _TOO_MANY, found=f"{workers} hosts", allowed=allowed)
     for path, each in entries:
         size, counted = len(each.hosts), (*path, "workers") in problems.places
         if size > MAX_WORKERS:
             problems.add(
-                (*path, "workers" if counted else "hosts"), "more workers than bits",
+                (*path, "workers" if counted else "hosts"), _TOO_MANY,
                 found=str(size) if counted else f"{size} hosts",
                 allowed=f"2 to {MAX_WORKERS}" if counted else f"at most {MAX_WORKERS} in a job",
             )  # fmt: skip
+
+
+def check_racks(problems: Problems, path: KeyPath, racks: Iterable[int]) -> None:
+    """Of a job whose packets name workers by rack: `bitmap0` has the workers of a rack, `bitmap1` the racks. `racks`:
+    workers of each."""
+    sizes = list(racks)
+    if sum(sizes) <= MAX_WORKERS:
+        return
+    if max(sizes) > WIDTH:
+        problems.add(
+            path, "more workers at one switch than field bitmap0 of a packet has bits", found=f"{max(sizes)} hosts",
+            allowed=f"at most {WIDTH} of a job at one switch, at most {MAX_RACKS} switches with workers",
+        )  # fmt: skip
+    elif len(sizes) > MAX_RACKS:
+        problems.add(
+            path, "workers at more switches than field bitmap1 of a packet has bits", found=f"{len(sizes)} switches",
+            allowed=f"at most {MAX_RACKS} switches with workers of a job",
+        )  # fmt: skip
 
 
 def check_rto(problems: Problems, transport: Transport) -> None:

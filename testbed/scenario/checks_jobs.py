@@ -9,30 +9,31 @@ from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.names import MOST_JOBS
-from topologies import MAX_HOSTS, MAX_PORTS, MAX_RANKS, Topology
+from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
-__all__ = ["check_arrivals", "check_entries", "check_layers", "check_rack", "check_stages"]
+__all__ = ["check_arrivals", "check_entries", "check_layers", "check_real_nodes", "check_stages"]
 
 
-def check_rack(problems: Problems, topology: Topology, job: Job, world: str | None) -> None:
-    """More hosts than one job of RoCE connections, or a switch of this machine, is known to work with."""
-    hosts = len(topology.hosts)
-    if topology.kind == "rack" and hosts > MAX_PORTS and world == "emulated":
-        problems.add(
-            ("topology", "hosts"),
-            "too many hosts for the emulated world",
-            found=str(hosts),
-            allowed=f"at most {MAX_PORTS}, the ports of a switch; or world: simulated",
-        )
-    if topology.kind == "rack" and hosts > MAX_RANKS and not traits_of(job.collective).several_jobs:
-        problems.add(
-            ("topology", "hosts"),
-            f"too many hosts for collective {job.collective}",
-            found=str(hosts),
-            allowed=f"at most {MAX_RANKS}; more with {', '.join(names_where(lambda traits: traits.several_jobs))} and "
-            "several jobs",
-        )
+def check_real_nodes(problems: Problems, topology: Topology, world: str | None) -> None:
+    """More nodes than run as processes of one machine."""
+    if world != "emulated":
+        return
+    ports = max((len(list(topology.ports(switch.name))) for switch in topology.switches), default=0)
+    for what, found in (
+        ("hosts", len(topology.hosts)),
+        ("switches", len(topology.switches)),
+        ("ports of one switch", ports),
+    ):
+        if found > MAX_PORTS:
+            here: KeyPath = ("topology", "hosts")
+            problems.add(
+                here if here in problems.places else ("topology",),
+                f"too many {what} for the emulated world",
+                found=str(found),
+                allowed=f"at most {MAX_PORTS}; or world: simulated",
+            )
+            return
 
 
 def check_layers(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> None:

@@ -3,11 +3,12 @@ have."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.sections import changed
-from testbed.scenario.checks_datagrams import check_rto, check_sizes
+from testbed.scenario.checks_datagrams import check_racks, check_rto, check_sizes
 from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
 from testbed.scenario.names import PATH_MTUS, PRIORITIES
@@ -67,10 +68,23 @@ def check_server_keys(
             )  # fmt: skip
 
 
+def _check_racks(
+    problems: Problems, topology: Topology, job: Job, workers: int, entries: Sequence[tuple[KeyPath, Job]]
+) -> None:
+    names = list(job.hosts) or [host.name for host in topology.hosts if host.name != job.server]
+    groups = [names[first : first + workers] for first in range(0, len(names), workers)]
+    jobs: list[tuple[KeyPath, Sequence[str]]] = [((*path, "hosts"), each.hosts) for path, each in entries] or [
+        (("job", "collective"), each) for each in groups
+    ]
+    homes = {link.a: link.b for link in topology.links} | {link.b: link.a for link in topology.links}
+    for path, hosts in jobs:
+        check_racks(problems, path, Counter(homes[host] for host in hosts if host in homes).values())
+
+
 def check_served(
     problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
 ) -> None:
-    """The bitmap has 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each
+    """Bitmaps have 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each
     with its place."""
     name, traits = job.collective, traits_of(job.collective)
     if attachment(topology) is not None:
@@ -87,7 +101,10 @@ def check_served(
             allowed=f"a divisor of {hosts}",
         )
         return
-    check_sizes(problems, entries, hosts // job.copies)
+    if traits.names_racks:
+        _check_racks(problems, topology, job, hosts // job.copies, entries)
+    else:
+        check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
         problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
     if transport.path_mtu > traits.largest_mtu:

@@ -55,6 +55,8 @@ class Traits:
     """jobs have a parameter server"""
     server_completes: bool = False
     """the server sees every block complete"""
+    names_racks: bool = False
+    """packets name racks besides workers, so that a job may be larger than `bitmap0`"""
     server_knobs: tuple[str, ...] = ()
     """of `switch.knobs`: those that the server obeys, whatever program the switches run"""
     has_priorities: bool = False

@@ -88,8 +88,8 @@ Multipath: TypeAlias = Annotated[
 class Rack(Section):
     """hosts `h1` .. `hN` around one switch `s1`; links `h1-s1` .. `hN-s1`"""
 
-    hosts: Annotated[int, whole(2, MAX_RACK_HOSTS, " (one job: at most 64)")]
-    """2 to 64, with an accelerator 2 to 32; more only for several jobs ([limits](commands.md#limits)). Host `hK` has
+    hosts: Annotated[int, whole(2, MAX_RACK_HOSTS)]
+    """2 to 1024, with an accelerator 2 to 32 ([limits](commands.md#limits)). Host `hK` has
     rank K-1, here and in all kinds but `custom`"""
     link: AllLinks = LinkShape()
     links: SingleLinks = field(default_factory=dict)
@@ -116,12 +116,12 @@ class SpineLeaf(Section):
     """hosts `h1` .. `hN` under `leaf1` .. `leafL`, each leaf linked to `spine1` .. `spineS`; links `h1-leaf1`,
     `leaf1-spine1`"""
 
-    leaves: Annotated[int, whole(2, 32)]
-    """switches that hosts hang on, 2 to 32"""
+    leaves: Annotated[int, whole(2, MAX_PORTS)]
+    """switches that hosts hang on, 2 to 64"""
     spines: Annotated[int, whole(1, 32)]
     """switches above them, 1 to 32"""
-    hosts_per_leaf: Annotated[int | tuple[int, ...], whole_or_list(1, 32)]
-    """one number, or a list with one for each leaf: `[4, 2, 1]`. At most 64 hosts in all"""
+    hosts_per_leaf: Annotated[int | tuple[int, ...], whole_or_list(1, MAX_PORTS)]
+    """one number, or a list with one for each leaf: `[4, 2, 1]`. At most 1024 hosts in all"""
     oversubscription: Annotated[float | None, number_above_zero(1000)] = None
     """rate of a leaf's hosts over the rate of its uplinks: `4` on 4 hosts of 100Mbps and 2 spines gives uplinks of
     50Mbps"""
@@ -157,8 +157,8 @@ class SpineLeaf(Section):
 class FatTree(Section):
     """k pods of k/2 edge and k/2 aggregation switches, k^3/4 hosts; links `h1-edge1`, `edge1-agg1`, `agg1-core1`"""
 
-    k: Annotated[int, even(2, 6)]
-    """2, 4 or 6: 2, 16 or 54 hosts"""
+    k: Annotated[int, even(2, 16)]
+    """even, 2 to 16: 2, 16, 54, 128, 250, 432, 686 or 1024 hosts"""
     multipath: Multipath = "flow"
     link: AllLinks = LinkShape()
     uplink: Uplink = _NOTHING
@@ -175,16 +175,10 @@ class Machines(Section):
     machines: Annotated[int, whole(2, 32)]
     """2 to 32"""
     workers_per_machine: Annotated[int, whole(1, 32)]
-    """1 to 32; at most 64 workers in all"""
+    """1 to 32"""
     link: AllLinks = LinkShape()
     uplink: Uplink = _NOTHING
     links: SingleLinks = field(default_factory=dict)
-
-    def check(self, at: At) -> None:
-        workers = self.machines * self.workers_per_machine
-        if workers > MAX_RANKS:
-            found = f"{self.machines} x {self.workers_per_machine} = {workers}"
-            (at / "workers_per_machine").add("too many workers", found=found, allowed=f"at most {MAX_RANKS} in all")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from topologies.graph import Role, Topology
 
@@ -17,14 +17,31 @@ def next_hops(topology: Topology) -> NextHops:
     """Of every switch to every host that it can reach."""
     neighbours = _neighbours(topology)
     table: dict[tuple[str, str], tuple[int, ...]] = {}
+    ways: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = {}
     for host in topology.hosts:
-        away = _distances(topology, neighbours, [host.name])
-        for switch in topology.switches:
-            if switch.name in away:
-                nearer = away[switch.name] - 1
-                ports = (port for port, far in neighbours[switch.name].items() if away.get(far) == nearer)
-                table[switch.name, host.name] = tuple(sorted(ports))
+        # Hosts at the same switches differ in the ports of these alone.
+        homes = tuple(neighbours[host.name].values())
+        if homes not in ways:
+            ways[homes] = _ways(topology, neighbours, homes)
+        for switch, ports in ways[homes].items():
+            if switch in homes:
+                ports = tuple(sorted(port for port, far in neighbours[switch].items() if far == host.name))
+            table[switch, host.name] = ports
     return table
+
+
+def _ways(
+    topology: Topology, neighbours: Mapping[str, Mapping[int, str]], goals: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+    """By switch: its ports that lead to the nearest of `goals`, ascending; none from a goal itself."""
+    away = _distances(topology, neighbours, goals)
+    return {
+        switch.name: tuple(
+            sorted(port for port, far in neighbours[switch.name].items() if away.get(far) == away[switch.name] - 1)
+        )
+        for switch in topology.switches
+        if switch.name in away
+    }
 
 
 def tiers(topology: Topology) -> dict[str, int]:

@@ -8,12 +8,15 @@ from workloads.atp.config import KINDS, AtpConfig
 from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.datagrams.problems import (
     MAX_INDICES,
+    MAX_WORKERS,
+    MAX_WORKERS_IN_RACKS,
     ConfigProblem,
     problems_in_packets,
     problems_in_share,
     problems_in_timeout,
     problems_in_workload,
 )
+from workloads.datagrams.worker_sets import MAX_RACKS
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["DTYPES", "problems_in_worker"]
@@ -23,7 +26,12 @@ DTYPES = ("float32", "int32", "int32sat")
 
 def problems_in_worker(config: AtpConfig) -> Iterator[ConfigProblem]:
     share = config.collective
-    yield from problems_in_share(share, config.envelope, tuple(KINDS), DTYPES)
+    names_racks = share.kind in KINDS and KINDS[share.kind].names_racks
+    most = MAX_WORKERS_IN_RACKS if names_racks else MAX_WORKERS
+    yield from problems_in_share(share, config.envelope, tuple(KINDS), DTYPES, most)
+    rack, place = config.place
+    if share.size > MAX_WORKERS and not (0 <= rack < config.fan_in[1] <= MAX_RACKS and 0 <= place < config.fan_in[0]):
+        yield ConfigProblem("place", str(config.place), "a rack of fan_in[1], and a worker of fan_in[0] there")
     yield from problems_in_workload(config.workload)
     yield from problems_in_timeout(config.rto_ns)
     most = KINDS[share.kind].most_elements if share.kind in KINDS else MAX_ELEMENTS

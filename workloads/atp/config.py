@@ -22,12 +22,14 @@ class ServedKind:
     """of a packet"""
     server_completes: bool = True
     """the server sees every block complete, so that it knows who goes ahead of the results"""
+    names_racks: bool = True
+    """a packet names racks, too (`bitmap1`), so that a job may have more workers than `bitmap0` has bits"""
 
 
 KINDS: Mapping[str, ServedKind] = {
     "atp": ServedKind(Policy.ATP),
     "esa": ServedKind(Policy.ESA, server_completes=False),
-    "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS),
+    "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS, names_racks=False),
     "ps": ServedKind(Policy.PS),
 }
 """by `JobShare.kind`"""
@@ -62,6 +64,8 @@ class AtpConfig:
     takes any way, and timers tell"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
+    place: tuple[int, int] = (0, 0)
+    """number of its rack, and its place there: who it is in a job of more workers than `bitmap0` names"""
     fixed_scale: float | None = None
     """by which floats are multiplied, to travel as integers that saturate; None: exponents"""
     priority: str = "equal"

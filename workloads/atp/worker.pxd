@@ -5,7 +5,7 @@ from workloads.atp.window cimport SendWindow
 from workloads.datagrams.arrival cimport Arrival
 from workloads.datagrams.quantisation cimport Tensor
 from workloads.datagrams.quick_worker cimport QuickWorker
-from workloads.kernels cimport bit_of, copy_bytes, finished, new_draft, put8, put16, put32
+from workloads.kernels cimport copy_bytes, finished, new_draft, put8, put16, put32
 from workloads.wire.inspected cimport (
     AT_EXPONENT0, AT_EXPONENT1, AT_FAN_IN0, AT_FLAGS, AT_KIND, AT_NELEM, AT_PAYLOAD, AT_PRIORITY, AT_SEQUENCE, AT_SLOT, AT_TENSOR,
     address_of, is_sound, nearest_packet, seal,
@@ -18,7 +18,8 @@ cdef class AtpWorker(QuickWorker):
     cdef public object _config, _kept, _pressure, _answers
     cdef public set _groups
     cdef public SlotTable _slots
-    cdef public long long _everybody, _understood
+    cdef public object _alone, _everybody
+    cdef public long long _understood
     cdef long long _policy, _memory, _address, _fan_in
     cdef bint _has_priorities
     cdef bytes _template

@@ -24,6 +24,7 @@ from workloads.datagrams.problems import refuse
 from workloads.datagrams.quantisation import Exponents
 from workloads.datagrams.quick_worker import QuickWorker
 from workloads.datagrams.training import Training
+from workloads.datagrams.worker_sets import WIDTH
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
 from workloads.wire import Envelope
@@ -40,7 +41,7 @@ from workloads.wire.aggregation import (
 )
 
 if not cython.compiled:
-    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32
+    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32
     from workloads.wire.inspected import (
         AT_EXPONENT0,
         AT_EXPONENT1,
@@ -67,6 +68,18 @@ _RESEND, _COLLISION = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION)
 _OVERFLOW, _SEQUENCES = int(DatagramFlag.OVERFLOW), SEQUENCES
 
 
+_Names = tuple[int, int, int]
+"""`bitmap0`, `bitmap1` and `node` of a header"""
+
+
+def _names(config: AtpConfig) -> tuple[_Names, _Names]:
+    """Of this worker alone, and of all of the job, as in `workloads.datagrams.worker_sets`."""
+    share, (rack, place) = config.collective, config.place
+    if share.size <= WIDTH:
+        return (1 << share.rank, 0, 0), ((1 << share.size) - 1, 0, 0)
+    return (1 << place, 0, rack + 1), (0, (1 << config.fan_in[1]) - 1, 0)
+
+
 class AtpWorker(QuickWorker):
     """Raises ScenarioError for a configuration that cannot be served. `workloads.grid` has a worker that is made of
     this one: what differs there is in the methods from `make_window` to `encode`."""
@@ -80,7 +93,8 @@ class AtpWorker(QuickWorker):
         training = Training.of(config.workload, source, share.rank, start_ns)
         QuickWorker.__init__(self, share, training, self.make_window(config), config.elements, config.fixed_scale)
         policy = KINDS[share.kind].policy
-        self._config, self._policy, self._everybody = config, int(policy), (1 << share.size) - 1
+        self._config, self._policy = config, int(policy)
+        self._alone, self._everybody = _names(config)
         self._memory, self._has_priorities = config.memory, policy is Policy.ESA
         self._understood = sum(1 << kind for kind in self.kinds)
         self._address = int.from_bytes(config.envelope.src_ip, "big")
@@ -190,7 +204,7 @@ class AtpWorker(QuickWorker):
             return
         kept, payload = self._kept.find(packet), b""
         if kept is None:
-            header = self._header(packet, _EMPTY, 0, bit_of(self._rank), (0, 0), b"", 0)
+            header = self._header(packet, _EMPTY, 0, self._alone, (0, 0), b"", 0)
         else:
             result = decode_datagram(kept)
             assert result is not None, "it was sound"
@@ -218,7 +232,8 @@ class AtpWorker(QuickWorker):
 
     def template_to(self, envelope: Envelope, node: int = 0) -> bytes:
         """A frame of no elements, of which all that leaves that way is made."""
-        header = self._header(0, _DATA, 0, bit_of(self._rank), (0, 0), b"", 0)._replace(node=node)
+        header = self._header(0, _DATA, 0, self._alone, (0, 0), b"", 0)
+        header = header._replace(node=node) if node else header
         return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
 
     def encode(self, packet: int, cause: str) -> bytes:
@@ -246,7 +261,7 @@ class AtpWorker(QuickWorker):
         return finished(draft)
 
     def _header(
-        self, packet: int, kind: int, slot: int, workers: int, exponents: Exponents, payload: bytes, tensor: int
+        self, packet: int, kind: int, slot: int, workers: _Names, exponents: Exponents, payload: bytes, tensor: int
     ) -> AggregationHeader:
         config = self._config
         return AggregationHeader(
@@ -255,7 +270,9 @@ class AtpWorker(QuickWorker):
             job=self._job,
             sequence=(packet + 1) % SEQUENCES,
             slot=slot,
-            bitmap0=workers,
+            bitmap0=workers[0],
+            bitmap1=workers[1],
+            node=workers[2],
             fan_in0=self._fan_in,
             fan_in1=config.fan_in[1],
             nelem=len(payload) // 4,

@@ -21,6 +21,7 @@ __all__ = [
     "INA_MAGIC",
     "INA_VERSION",
     "MAX_GROUP",
+    "MAX_MEMBERS",
     "MIN_GROUP",
     "OP_CODES",
     "InaHeader",
@@ -28,8 +29,10 @@ __all__ = [
 ]
 
 INA_MAGIC, INA_VERSION = 0xA7, 1
-MIN_GROUP, MAX_GROUP = 2, 64
+MIN_GROUP, MAX_GROUP = 2, 1024
 """ranks in one ring"""
+MAX_MEMBERS = 64
+"""connections of a ring that one switch adds: bits of the set of a slot"""
 OP_CODES: dict[str, int] = {"sum": 0, "max": 1, "xor": 2}
 DTYPE_CODES: dict[str, int] = {"float32": 0, "int32": 1, "int32sat": 2}
 
@@ -43,11 +46,12 @@ INA_LAYOUT = Layout(
     Field("end", 1, "last message of the collective"),
     Field("agg", 1, "aggregate this message"),
     Field("ring_id", 16, "installed ring"),
-    Field("rank", 8, "of the sender"),
-    Field("size", 8, "P, ranks in the ring"),
+    Field("rank", 8, "of the sender, lower half"),
+    Field("size", 8, "P, ranks in the ring, lower half"),
     Field("msg_id", 32, "0, 1, 2, ... since the ring was installed; never reused"),
     Field("msg_len_pkts", 16, "packets of this message, 1 .. L"),
-    Field("reserved", 16, "0"),
+    Field("rank_high", 8, "upper half of rank; 0 in rings of at most 255"),
+    Field("size_high", 8, "upper half of size"),
 )
 INA_HEADER_BYTES = INA_LAYOUT.size
 _MSG_ID_AT, _MAX_MSG_ID = INA_LAYOUT.place("msg_id")
@@ -81,8 +85,8 @@ class InaHeader:
             raise WireError(f"no INA header of version {INA_VERSION}: {values['magic']:#04x} {values['version']}")
         return cls(
             ring_id=values["ring_id"],
-            rank=values["rank"],
-            size=values["size"],
+            rank=values["rank_high"] << 8 | values["rank"],
+            size=values["size_high"] << 8 | values["size"],
             msg_id=values["msg_id"],
             msg_len_pkts=values["msg_len_pkts"],
             op=values["op"],
@@ -102,11 +106,12 @@ class InaHeader:
             end=int(self.end),
             agg=int(self.agg),
             ring_id=self.ring_id,
-            rank=self.rank,
-            size=self.size,
+            rank=self.rank & 0xFF,
+            size=self.size & 0xFF,
             msg_id=self.msg_id,
             msg_len_pkts=self.msg_len_pkts,
-            reserved=0,
+            rank_high=self.rank >> 8,
+            size_high=self.size >> 8,
         )
 
     @property

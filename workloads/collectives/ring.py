@@ -21,6 +21,7 @@ Rules of this file
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 
 import numpy as np
@@ -115,8 +116,10 @@ class RingCollective(RankOfRing):
         config, self._elements = self._config, elements
         self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
         self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, self._path_mtu)
-        self._own_steps = [sum(item.step < step for item in self._sends) for step in range(2 * config.size - 1)]
-        self._peer_steps = [sum(item.step < step for item in self._receives) for step in range(2 * config.size - 1)]
+        self._own_steps, self._peer_steps = (
+            [bisect_left(steps, step) for step in range(2 * config.size - 1)]
+            for steps in ([item.step for item in self._sends], [item.step for item in self._receives])
+        )
 
     def _advance(self, now: int) -> None:
         while self.problem is None and self._arrivals and self._consumed < len(self._receives):

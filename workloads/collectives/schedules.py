@@ -17,6 +17,7 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from workloads.config import ELEMENT_BYTES, CollectiveConfig
@@ -59,52 +60,72 @@ def gathers(config: CollectiveConfig, step: int) -> bool:
 
 def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
     """What `rank` sends in one iteration, in order; empty chunks need no message."""
-    bounds = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)
-    transfers = []
-    for step, chunk in _steps(config, rank):
-        first, last = bounds[chunk]
-        length = _message_packets(config, -(-(last - first) // path_mtu)) * path_mtu
-        for start in range(first, last, length):
-            stop = min(start + length, last)
-            transfers.append(Transfer(step, chunk, start, stop, -(-(stop - start) // path_mtu)))
-    return tuple(transfers)
+    return _transfers(config.kind, config.size, config.message_packets, config.pipelined, rank, elements, path_mtu)
+
+
+@lru_cache(maxsize=2)
+def _transfers(
+    kind: str, size: int, message_packets: int, pipelined: bool, rank: int, elements: int, path_mtu: int
+) -> tuple[Transfer, ...]:
+    """Ranks are asked for one after the other, and each one's schedule once more as that of its successor's
+    predecessor: kept so long, a ring of a thousand ranks holds each transfer once."""
+    pieces = _pieces(kind, size, message_packets, pipelined, elements, path_mtu)
+    return tuple(Transfer(step, chunk, *piece) for step, chunk in _steps(kind, size, rank) for piece in pieces[chunk])
+
+
+@lru_cache(maxsize=2)
+def _pieces(
+    kind: str, size: int, message_packets: int, pipelined: bool, elements: int, path_mtu: int
+) -> tuple[tuple[tuple[int, int, int], ...], ...]:
+    """By chunk: (start, stop, packets) of each of its messages."""
+    found = []
+    for first, last in chunk_bounds(elements, 1 if kind in _WHOLE else size):
+        packets = -(-(last - first) // path_mtu)
+        length = _message_packets(kind, message_packets, pipelined, packets) * path_mtu
+        stops = [(start, min(start + length, last)) for start in range(first, last, length)]
+        found.append(tuple((start, stop, -(-(stop - start) // path_mtu)) for start, stop in stops))
+    return tuple(found)
 
 
 def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
     """Packets of the longest message that any rank sends: all ranks have slots of one size."""
     first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
     packets = -(-(last - first) // path_mtu)
-    return max(1, min(packets, _message_packets(config, packets)))
+    return max(1, min(packets, _message_packets(config.kind, config.message_packets, config.pipelined, packets)))
 
 
 def most_messages(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
     """Of one iteration over one connection, whichever rank sends."""
     first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
-    return len(_steps(config, 0)) * -(-(last - first) // (longest_packets(config, elements, path_mtu) * path_mtu))
+    return len(_steps(config.kind, config.size, 0)) * -(
+        -(last - first) // (longest_packets(config, elements, path_mtu) * path_mtu)
+    )
 
 
 def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message of the connection from rank `config.rank`."""
-    return tuple(item.packets for item in ring_schedule(config, config.rank, elements, path_mtu)) * iterations
+    kind, size = config.kind, config.size
+    pieces = _pieces(kind, size, config.message_packets, config.pipelined, elements, path_mtu)
+    packets = [tuple(number for _, _, number in chunk) for chunk in pieces]
+    return tuple(number for _, chunk in _steps(kind, size, config.rank) for number in packets[chunk]) * iterations
 
 
-def _steps(config: CollectiveConfig, rank: int) -> list[tuple[int, int]]:
+def _steps(kind: str, size: int, rank: int) -> list[tuple[int, int]]:
     """(step, chunk) of all that `rank` sends"""
-    size = config.size
-    if config.kind in CHAINS:
+    if kind in CHAINS:
         return [(rank, 0)] if rank < size - 1 else []
-    if config.kind == "exchange":
+    if kind == "exchange":
         return [(0, 0)]
-    first = size - 1 if config.kind == "all_gather" else 0
-    behind = size - 1 if config.kind == "reduce_scatter" else 2 * size - 2
+    first = size - 1 if kind == "all_gather" else 0
+    behind = size - 1 if kind == "reduce_scatter" else 2 * size - 2
     return [(step, (rank - step) % size) for step in range(first, behind)]
 
 
-def _message_packets(config: CollectiveConfig, packets: int) -> int:
-    """Most packets of a message of a chunk of so many. A chain passes everything on, so that its last rank waits for a
-    message of each rank before it: short ones."""
-    if config.kind in CHAINS:
-        return min(config.message_packets, _LEAST_PACKETS)
-    if not config.pipelined:
-        return config.message_packets
-    return min(config.message_packets, max(_LEAST_PACKETS, -(-packets // _PIECES_PER_CHUNK)))
+def _message_packets(kind: str, most: int, pipelined: bool, packets: int) -> int:
+    """Most packets of a message of a chunk of so many; `most`: of any one. A chain passes everything on, so that its
+    last rank waits for a message of each rank before it: short ones."""
+    if kind in CHAINS:
+        return min(most, _LEAST_PACKETS)
+    if not pipelined:
+        return most
+    return min(most, max(_LEAST_PACKETS, -(-packets // _PIECES_PER_CHUNK)))

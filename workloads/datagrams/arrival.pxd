@@ -12,7 +12,8 @@ cdef class Arrival:
     cdef public bytes frame
     cdef public Py_ssize_t at
     cdef public long long source, policy, kind, job, sequence, slot, flags
-    cdef public long long bitmap, fan_in, op, count, exponent0, exponent1
+    cdef public object bitmap
+    cdef public long long fan_in, op, count, exponent0, exponent1
     cdef public long long tensor, new_slot, bitmap1, fan_in1, priority, node, destination
     cdef public bint congested
 

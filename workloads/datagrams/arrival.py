@@ -48,6 +48,7 @@ class Arrival:
         self.source = self.policy = self.kind = self.job = self.sequence = self.slot = self.flags = 0
         """source: IPv4 address; the others as the packet says, as those below"""
         self.bitmap = self.fan_in = self.op = self.count = self.exponent0 = self.exponent1 = 0
+        """bitmap: `bitmap0`; in larger jobs the set of workers that is meant (`workloads.datagrams.worker_sets`)"""
         self.tensor = self.new_slot = self.bitmap1 = self.fan_in1 = self.priority = self.node = 0
         self.destination = 0
         """IPv4 address"""

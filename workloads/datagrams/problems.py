@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
+from workloads.datagrams.worker_sets import MAX_RACKS, WIDTH
 from workloads.errors import ScenarioError
 from workloads.wire import Envelope
 
@@ -15,9 +16,11 @@ __all__ = [
     "MAX_INDICES",
     "MAX_ITERATIONS",
     "MAX_WORKERS",
+    "MAX_WORKERS_IN_RACKS",
     "ConfigProblem",
     "problems_in_arithmetic",
     "problems_in_packets",
+    "problems_in_racks",
     "problems_in_share",
     "problems_in_timeout",
     "problems_in_workload",
@@ -29,8 +32,10 @@ MAX_ELEMENTS = 1 << 30
 MAX_ITERATIONS = 1_000_000
 LEAST_RTO_NS = 10_000
 """below, workers send little but copies until they know what a round trip takes"""
-MAX_WORKERS = 32
-"""width of a bitmap"""
+MAX_WORKERS = WIDTH
+"""of a job whose packets name workers by `bitmap0` alone"""
+MAX_WORKERS_IN_RACKS = WIDTH * MAX_RACKS
+"""of a job whose packets name them by `bitmap0` and `bitmap1`"""
 MAX_INDICES = 1 << 16
 """that a header can name"""
 
@@ -55,20 +60,30 @@ def refuse(problems: Iterable[ConfigProblem], *, owner: str) -> None:
 
 
 def problems_in_share(
-    share: JobShare, envelope: Envelope, kinds: Sequence[str], dtypes: Sequence[str]
+    share: JobShare, envelope: Envelope, kinds: Sequence[str], dtypes: Sequence[str], most: int = MAX_WORKERS
 ) -> Iterator[ConfigProblem]:
-    """What a worker of any protocol takes for granted."""
+    """What a worker of any protocol takes for granted. `most`: workers of a job."""
     if share.kind not in kinds:
         yield ConfigProblem("collective.kind", share.kind, ", ".join(kinds))
     if not 1 <= share.job < 1 << 16:
         yield ConfigProblem("collective.job", str(share.job), "1 .. 65535")
-    if not 1 <= share.size <= MAX_WORKERS:
-        yield ConfigProblem("collective.size", str(share.size), f"1 .. {MAX_WORKERS}, the width of the bitmap")
+    if not 1 <= share.size <= most:
+        yield ConfigProblem("collective.size", str(share.size), f"1 .. {most}, the width of the bitmap")
     elif not 0 <= share.rank < share.size:
         yield ConfigProblem("collective.rank", str(share.rank), f"0 .. {share.size - 1}")
     yield from (problem.within("collective") for problem in problems_in_arithmetic(share.arithmetic, dtypes))
     if len(envelope.src_ip) != 4 or len(envelope.dst_ip) != 4:
         yield ConfigProblem("envelope", f"{envelope.src_ip.hex()} to {envelope.dst_ip.hex()}", "IPv4 addresses")
+
+
+def problems_in_racks(racks: Sequence[Sequence[int]], workers: int) -> Iterator[str]:
+    """What is wrong with the racks by which the packets of a job name its workers."""
+    if sorted(rank for rack in racks for rank in rack) != list(range(workers)):
+        yield "each rank in one rack"
+    if len(racks) > MAX_RACKS:
+        yield f"at most {MAX_RACKS} racks, the bits of bitmap1"
+    if any(len(rack) > WIDTH for rack in racks):
+        yield f"at most {WIDTH} workers in a rack, the bits of bitmap0"
 
 
 def problems_in_workload(workload: WorkloadConfig) -> Iterator[ConfigProblem]:

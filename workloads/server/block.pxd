@@ -1,4 +1,3 @@
-cimport cython
 from libc.stdint cimport int32_t
 
 from workloads.datagrams.arrival cimport Arrival
@@ -10,7 +9,8 @@ cdef long long _COLLISION, _OVERFLOW
 cdef class Block:
     cdef public object state, deadline
     cdef public bint _saturating, overflow, collided, marked, awaits_switch
-    cdef public long long number, bitmap, slot, tensor, priority, exponent0, exponent1, later, reminders, answers, size
+    cdef public long long number, slot, tensor, priority, exponent0, exponent1, later, reminders, answers, size
+    cdef public object bitmap
     cdef public list entered
     cdef public int32_t[::1] values
     cdef public bytes frame
@@ -19,5 +19,4 @@ cdef class Block:
     cpdef add(self, Arrival a)
     cpdef seal(self, bytes frame)
     cpdef hear(self, Arrival a)
-    @cython.locals(rank=cython.longlong)
     cdef _note(self, Arrival a)

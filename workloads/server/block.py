@@ -8,6 +8,7 @@ import cython
 import numpy as np
 
 from workloads.datagrams.arrival import Arrival
+from workloads.datagrams.worker_sets import ranks_in
 from workloads.server.tables import BlockState
 from workloads.wire.aggregation import DatagramFlag
 
@@ -88,6 +89,5 @@ class Block:
         self.slot, self.tensor = a.slot, a.tensor
         self.priority = a.priority if a.priority > self.priority else self.priority
         self.overflow = self.overflow or a.flags & _OVERFLOW != 0
-        for rank in range(len(self.entered)):
-            if a.bitmap >> rank & 1:
-                self.entered[rank] += 1
+        for rank in ranks_in(a.bitmap):
+            self.entered[rank] += 1

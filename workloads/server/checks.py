@@ -9,9 +9,11 @@ from workloads.atp.config import KINDS
 from workloads.datagrams.problems import (
     MAX_INDICES,
     MAX_WORKERS,
+    MAX_WORKERS_IN_RACKS,
     ConfigProblem,
     problems_in_arithmetic,
     problems_in_packets,
+    problems_in_racks,
     problems_in_timeout,
 )
 from workloads.server.config import ServedJob, ServerConfig
@@ -35,8 +37,13 @@ def problems_in_server(config: ServerConfig) -> Iterator[ConfigProblem]:
 def _problems_in_job(job: ServedJob) -> Iterator[ConfigProblem]:
     if job.kind not in KINDS:
         yield ConfigProblem("kind", job.kind, ", ".join(KINDS))
-    if not 1 <= len(job.members) <= MAX_WORKERS:
-        yield ConfigProblem("members", str(len(job.members)), f"1 .. {MAX_WORKERS} workers, the width of the bitmap")
+    names_racks = job.kind in KINDS and KINDS[job.kind].names_racks
+    most_workers = MAX_WORKERS_IN_RACKS if names_racks else MAX_WORKERS
+    if not 1 <= len(job.members) <= most_workers:
+        yield ConfigProblem("members", str(len(job.members)), f"1 .. {most_workers} workers, the width of the bitmap")
+    elif len(job.members) > MAX_WORKERS:
+        for problem in problems_in_racks(job.racks, len(job.members)):
+            yield ConfigProblem("racks", f"{len(job.racks)} racks", problem)
     ranks = [member.rank for member in job.members]
     if ranks != list(range(len(ranks))):
         yield ConfigProblem("members", str(ranks), f"in rank order, 0 .. {len(ranks) - 1}")

@@ -43,6 +43,8 @@ class ServedJob:
     multicast: bool = True
     """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself,
     since nothing on the way knows the job"""
+    racks: tuple[tuple[int, ...], ...] = ()
+    """ranks by rack, where there are more than `bitmap0` names (`workloads.datagrams.worker_sets`)"""
     gradient_blocks: int = 0
     """of each iteration: results wait until all of its sums are complete; 0: each leaves when it is complete"""
     cached_windows: int = 2

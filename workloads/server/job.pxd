@@ -23,6 +23,7 @@ cdef class JobServer(JobSender):
     cdef list _handlers
 
     cpdef bint fits(self, Arrival a)
+    cdef bint _names_workers(self, Arrival a) except -1
     @cython.locals(block=Block)
     cpdef receive(self, long long number, Arrival a, long long now)
     @cython.locals(found=Block, fresh=Block)
@@ -48,6 +49,6 @@ cdef class JobServer(JobSender):
     cpdef _complete(self, Block block, long long now)
     @cython.locals(other=Block)
     cpdef _seal(self, Block block, long long now)
-    cpdef _refuse(self, Block block, long long bitmap)
+    cpdef _refuse(self, Block block, object bitmap)
     cpdef _arm(self, Block block, long long deadline)
     cdef str _kind_of(self, Arrival a)

@@ -21,6 +21,7 @@ from workloads.datagrams.blocks import (
     ServerStatistics,
     SlotChanged,
 )
+from workloads.datagrams.worker_sets import ranks_in
 from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
@@ -84,9 +85,15 @@ class JobServer(JobSender):
             and a.op == self._op
             and a.count <= self._elements
             and a.slot < self._memory
-            and a.bitmap <= self._everybody
-            and (a.bitmap > 0 or a.kind == _EMPTY)
+            and self._names_workers(a)
         )
+
+    def _names_workers(self, a: Arrival) -> bool:
+        """A switch that has nothing (REMINDER_EMPTY) names none."""
+        if self._sets.is_wide:
+            a.bitmap = self._sets.meant(a.bitmap, 0 if a.kind == _EMPTY else a.bitmap1, a.node)
+        least = 0 if a.kind == _EMPTY else 1
+        return least <= a.bitmap <= self._everybody
 
     def receive(self, number: int, a: Arrival, now: int) -> None:
         """A packet that `fits`."""
@@ -228,7 +235,7 @@ class JobServer(JobSender):
             self.events.append(BlockReplayed(self._job.job, -1, block.number, block.slot))
             self.counts["replays"] += self._send_to_all(block)
             return
-        for rank in _ranks(a.bitmap):
+        for rank in ranks_in(a.bitmap):
             self.events.append(BlockReplayed(self._job.job, rank, block.number, block.slot))
             self.counts["replays"] += 1
             self._send(rank, block)
@@ -252,7 +259,7 @@ class JobServer(JobSender):
 
     def _ask_missing(self, block: Block) -> None:
         block.awaits_switch = False
-        missing = _ranks(self._everybody & ~block.bitmap)
+        missing = list(ranks_in(self._everybody & ~block.bitmap))
         block.answers = len(missing)
         for rank in missing:
             self.counts["nacks"] += 1
@@ -349,11 +356,11 @@ class JobServer(JobSender):
         return "data" if a.bitmap & (a.bitmap - 1) == 0 else "partial"
 
     def _tell_lost(self, block: Block, bitmap: int, missing: int) -> None:
-        self.events.append(BlockLost(self._job.job, block.number, tuple(_ranks(bitmap)), missing))
+        self.events.append(BlockLost(self._job.job, block.number, tuple(ranks_in(bitmap)), missing))
         self._refuse(block, bitmap)
 
     def _refuse(self, block: Block, bitmap: int) -> None:
-        for rank in _ranks(bitmap):
+        for rank in ranks_in(bitmap):
             self._give(rank, self._about(block, _EMPTY))
 
     def _arm(self, block: Block, deadline: int) -> None:
@@ -363,10 +370,6 @@ class JobServer(JobSender):
     def _is_armed(self, deadline: int, number: int) -> bool:
         block = self._open.get(number)
         return block is not None and block.deadline == deadline
-
-
-def _ranks(bitmap: int) -> list[int]:
-    return [rank for rank in range(bitmap.bit_length()) if bitmap >> rank & 1]
 
 
 def _only_rank(bitmap: int) -> int:

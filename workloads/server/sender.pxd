@@ -1,4 +1,4 @@
-from workloads.kernels cimport bit_of, copy_bytes, finished, new_draft, put8, put16, put32, write_words
+from workloads.kernels cimport copy_bytes, finished, new_draft, put8, put16, put32, write_words
 from workloads.server.block cimport Block
 from workloads.wire.inspected cimport (
     AT_EXPONENT0, AT_EXPONENT1, AT_FLAGS, AT_KIND, AT_NELEM, AT_NEW_SLOT, AT_PAYLOAD, AT_PRIORITY, AT_SEQUENCE, AT_SLOT,
@@ -9,9 +9,8 @@ cdef long long _RESULT, _SEQUENCES, _TO_ALL
 
 
 cdef class JobSender:
-    cdef public object _job, _header
+    cdef public object _job, _header, _sets, _everybody
     cdef public bint _saturating
-    cdef public long long _everybody
     cdef public list departures
     cdef bytes _template
 

@@ -7,13 +7,14 @@ from typing import Any
 import cython
 
 from workloads.atp.config import KINDS
+from workloads.datagrams.worker_sets import WorkerSets
 from workloads.server.block import Block
 from workloads.server.config import ServedJob
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, SEQUENCES, AggregationHeader, DatagramKind, encode_datagram
 
 if not cython.compiled:
-    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32, write_words
+    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32, write_words
     from workloads.wire.inspected import (
         AT_EXPONENT0,
         AT_EXPONENT1,
@@ -42,9 +43,13 @@ class JobSender:
 
     def __init__(self, job: ServedJob, envelope: Envelope) -> None:
         self._job, self._saturating = job, job.arithmetic.dtype == "int32sat"
-        self._everybody = bit_of(len(job.members)) - 1
+        self._sets = WorkerSets(len(job.members), job.racks)
+        self._everybody = self._sets.everybody
+        bitmap0, bitmap1, _ = self._sets.names_of_all
+        wide = self._sets.is_wide
         self._header = AggregationHeader(
-            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, self._everybody, len(job.members),
+            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, bitmap0,
+            len(job.racks[0]) if wide else len(job.members), bitmap1=bitmap1, fan_in1=len(job.racks) if wide else 0,
             op=int(self._saturating), server=int.from_bytes(envelope.src_ip, "big"),
         )  # fmt: skip
         self._template = encode_datagram(envelope, AGGREGATION_PORT, self._header, b"")

@@ -22,7 +22,7 @@ PROTOCOL = Protocol(
     plan=later("testbed.plan.atp:plan_atp"),
     programs=("atp", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
         server_completes=True,
         heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),

@@ -37,7 +37,7 @@ PROTOCOL = Protocol(
     plan=later("testbed.plan.atp:plan_atp"),
     programs=("esa", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
         server_knobs=("reminder",),
         has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),

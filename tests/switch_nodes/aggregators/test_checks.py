@@ -36,7 +36,7 @@ def test_the_registry_knows_them() -> None:
     ("job", "text"),
     [
         (replace(JOB, job=1 << 16), "switch s1: job 65536: job id; found 65536; allowed: 1 .. 65535"),
-        (job_config(workers=33), "number of workers; found 33; allowed: 1 .. 32, the width of the bitmap"),
+        (replace(JOB, members=()), "number of workers; found 0; allowed: 1 .. 1024, the width of the bitmap"),
         (replace(JOB, members=()), "number of workers; found 0"),
         (replace(JOB, members=JOB.members[::-1]), "members are not in rank order; found [2, 1, 0]"),
         (replace(JOB, members=(JOB.members[0], replace(JOB.members[0], rank=1))), "two members have the same address"),
@@ -62,6 +62,22 @@ def test_the_registry_knows_them() -> None:
 )
 def test_a_bad_job_is_refused(job: JobConfig, text: str) -> None:
     assert text in refused(job, macs=(), memory=8, ports=5)
+
+
+@pytest.mark.parametrize(
+    ("workers", "racks", "text"),
+    [
+        (33, None, "found 0 racks; allowed: each rank in one rack"),
+        (33, (tuple(range(33)),), "found 1 racks; allowed: at most 32 workers in a rack, the bits of bitmap0"),
+        (33, tuple((rank,) for rank in range(33)), "found 33 racks; allowed: at most 32 racks, the bits of bitmap1"),
+    ],
+)
+def test_a_large_job_needs_racks_that_packets_can_name(
+    workers: int, racks: tuple[tuple[int, ...], ...] | None, text: str
+) -> None:
+    levels = None if racks is None else RackLevels(racks, 0, True)
+    job = replace(job_config(workers=workers), levels=levels)
+    assert text in refused(job, macs=(), memory=8, ports=workers + 1)
 
 
 def test_two_jobs_have_two_ids_and_may_share_slots() -> None:

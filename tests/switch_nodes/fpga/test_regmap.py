@@ -1,7 +1,7 @@
 from switch_nodes.fpga.registers import Access
 from switch_nodes.fpga.regmap import CONFIGURATION, COUNTERS, MAX_MACS, MAX_RINGS, OPERATIONS, REGISTERS, SECTIONS
 from switch_nodes.netreduce.program import NetReduceProgram
-from workloads.collectives.ina_header import MAX_GROUP
+from workloads.collectives.ina_header import MAX_MEMBERS
 
 
 def test_every_record_has_its_registers_inside_the_configuration():
@@ -12,7 +12,7 @@ def test_every_record_has_its_registers_inside_the_configuration():
         "RING0_ID": 0x8000, "RING7_ID": 0x24000, "RING0_MEMBER0_RANK": 0x8800, "RING7_MEMBER63_IP": 0x257C8,
     }  # fmt: skip
     assert {name: REGISTERS[name].address for name in places} == places
-    names = [f"MAC{MAX_MACS - 1}_PORT", f"RING{MAX_RINGS - 1}_MEMBER{MAX_GROUP - 1}_QPN"]
+    names = [f"MAC{MAX_MACS - 1}_PORT", f"RING{MAX_RINGS - 1}_MEMBER{MAX_MEMBERS - 1}_QPN"]
     assert all(REGISTERS[name].end <= CONFIGURATION.stop for name in names)
 
 
@@ -20,7 +20,7 @@ def test_the_sections_hold_the_whole_map():
     repeats = {
         "static": ("MAC0_", MAX_MACS),
         "rings": ("RING0_", MAX_RINGS),
-        "members": ("RING0_MEMBER0_", MAX_RINGS * MAX_GROUP),
+        "members": ("RING0_MEMBER0_", MAX_RINGS * MAX_MEMBERS),
     }
     total = 0
     for title, _, registers in SECTIONS:

@@ -74,7 +74,7 @@ def test_each_command_has_help_with_examples(name, capsys):
         (["run", "rack", "--set", "job.size.x=3"], "job.size: is a value and has no keys; found 'x' below "),
         (["sweep", "/dev/null", "--seeds", "2"], "tb: /dev/null"),
         (["sweep", "rack", "--seeds", "2", "--out", __file__], "tb sweep: --out: is no folder; found "),
-        (["run", "rack", "--set", "topology.hosts=600"], "(one job: at most 64)"),
+        (["run", "rack", "--set", "topology.hosts=600"], "a switch of netreduce sums at most 64 hosts"),
     ],
 )
 def test_usage_errors_exit_64(words, text, capsys):

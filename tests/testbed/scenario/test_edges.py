@@ -55,9 +55,19 @@ def test_a_rack_of_up_to_64_hosts(collective, program, hosts):
         f"job: {{size: {4 * hosts}B, collective: {collective}}}\n"
     )
     assert len(make_plan(parse_scenario(text, "a.yaml")).workers) == hosts
-    more = text.replace(f"hosts: {hosts}", "hosts: 65")
-    assert "a.yaml:3: topology.hosts: too many hosts for collective" in _errors(more)
-    assert "at most 64" in _errors(more)
+    more = text.replace(f"hosts: {hosts}", "hosts: 65").replace(f"{4 * hosts}B", "260B")
+    if collective == "ring":
+        assert len(make_plan(parse_scenario(more, "a.yaml")).workers) == 65
+    else:
+        assert "a.yaml:3: topology: a switch of netreduce sums at most 64 hosts; found 65" in _errors(more)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("host", 1024), ("switch", 512)])
+def test_a_custom_topology_has_so_many_nodes(kind, most):
+    names = [f"{{name: n{number}, role: {kind}}}" for number in range(most + 1)]
+    others = "{name: h1, role: host}, {name: h2, role: host}, {name: s1, role: switch}"
+    text = f"name: a\nworld: simulated\ntopology: {{kind: custom, nodes: [{', '.join(names)}, {others}], links: []}}\n"
+    assert f"topology.nodes: too many {kind}" in _errors(text)
 
 
 def test_checks_of_faults_take_linear_time():

@@ -44,7 +44,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
     [
         (
             "topology.hosts=1",
-            "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 512 (one job: at most 64)",
+            "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 1024",
         ),
         (
             "topology.hots=4",

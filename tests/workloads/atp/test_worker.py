@@ -279,8 +279,8 @@ def test_two_levels_are_told_in_the_header() -> None:
             "collective.arithmetic.op: worker h1: cannot be; found max; allowed: sum",
         ),
         (
-            {"collective": JobShare("atp", 9, 0, 33)},
-            "collective.size: worker h1: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap",
+            {"collective": JobShare("atp", 9, 0, 1025)},
+            "collective.size: worker h1: cannot be; found 1025; allowed: 1 .. 1024, the width of the bitmap",
         ),
         (
             {"collective": JobShare("atp", 9, 3, 3)},
@@ -291,6 +291,10 @@ def test_two_levels_are_told_in_the_header() -> None:
             "collective.job: worker h1: cannot be; found 65536; allowed: 1 .. 65535",
         ),
         ({"collective": JobShare("ring", 9, 0, 3)}, "found ring; allowed: atp, esa"),
+        (
+            {"collective": JobShare("atp", 9, 0, 33)},
+            "place: worker h1: cannot be; found (0, 0); allowed: a rack of fan_in[1], and a worker of fan_in[0] there",
+        ),
         ({"elements": 7}, "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),
         ({"window": 0}, "window: worker h1: cannot be; found 0; allowed: 1 .. 65536 packets"),
         ({"memory": 65537}, "memory: worker h1: cannot be; found 65537; allowed: 1 .. 65536 aggregators"),
