@@ -44,8 +44,13 @@ _PROTOCOLS = {
     "PS": ("ps-lossy", ("topology.hosts=9",)),
     "GRID": ("grid", _TRIANGLE),
     "GRID paced": ("grid-atp", _TRIANGLE),
+    "DLCP": ("dlcp-lossy", ("topology.hosts=9",)),
+    "DLCP ring": ("dlcp-ring-lossy", ("topology.hosts=8",)),
+    "DLCP ina": ("dlcp-ina-lossy", ("topology.hosts=9",)),
+    "repair": ("repair-lossy", ("job.iterations=3",)),
 }
-"""eight workers; the last host of ATP and PS is the server; GRID has a triangle of switches"""
+"""eight workers; the last host of ATP, PS, DLCP and repair is the server or the newcomer; GRID has a triangle of
+switches"""
 CASES = {
     f"{name}, {loss} loss": (scenario, (*more, _LOSS % loss))
     for name, (scenario, more) in _PROTOCOLS.items()

@@ -181,7 +181,107 @@ _GRID: Cases = {
     **{f"ps-faults-{name}": ("ps-lossy", (*_SMALL, _FAULTS % more), (1,)) for name, more in _PS_MORE.items()},
 }
 """GRID, whose workers and switches are its own, and PS"""
-FAMILIES: Mapping[str, Cases] = {"switchml": _SWITCHML, "atp": _ATP, "grid": _GRID}
+_THRICE = ("job.iterations=3",)
+_BOUNDED = {name: more.replace("h5", "h4") for name, more in _SERVER.items()}
+_BUILT_IN = {
+    "dlcp": ("", "-data-lost", "-result-lost", "-stop-lost", "-duplicate", "-reorder", "-sprayed", "-classes"),
+    "repair": ("", "-data-lost", "-sum-lost", "-ack-lost", "-newcomer-ack-lost", "-partial-lost", "-spine-ack-lost",
+               "-duplicate", "-reorder"),
+}  # fmt: skip
+_NEWCOMER = {
+    name: _FAULTS % more for name, more in {**_SERVER, "donor": _MORE["kill"].replace("150ms", "110ms")}.items()
+}
+_DLCP: Cases = {
+    **{f"dlcp{more}": (f"dlcp{more}", (), (1,)) for more in _BUILT_IN["dlcp"]},
+    "dlcp-lossy": ("dlcp-lossy", (), (1, 2, 3)),
+    "dlcp-ina": ("dlcp-ina", (), (1,)),
+    "dlcp-ina-lossy": ("dlcp-ina-lossy", (), (1, 2, 3)),
+    "dlcp-ina-racks": ("dlcp-ina", (_LOSS % "3%",), (1, 2)),
+    "dlcp-ring": ("dlcp-ring", (), (1,)),
+    "dlcp-ring-lossy": ("dlcp-ring-lossy", (), (1, 2, 3)),
+    "dlcp-two-jobs": (
+        "dlcp-lossy",
+        ("topology.hosts=8", "jobs=[{name: a, hosts: [h1, h2, h3, h4]}, {name: b, hosts: [h5, h6, h7]}]"),
+        (1, 2),
+    ),
+    "dlcp-ina-two-jobs": (
+        "dlcp-ina-lossy",
+        ("topology.hosts=8", "jobs=[{name: a, hosts: [h1, h2, h3, h4]}, {name: b, hosts: [h5, h6, h7]}]"),
+        (1, 2),
+    ),
+    "dlcp-whole": ("dlcp-lossy", ("job.loss_bound=0",), (1, 2)),
+    "dlcp-half": ("dlcp-lossy", ("job.loss_bound=50%", "job.important=10%"), (1,)),
+    "dlcp-traced": ("dlcp-ina-lossy", ("trace=true",), (1,)),
+    "dlcp-int32": ("dlcp-lossy", ("job.dtype=int32",), (1,)),
+    "dlcp-int32sat": ("dlcp-lossy", ("job.dtype=int32sat",), (1,)),
+    "dlcp-ina-int32": ("dlcp-ina-lossy", ("job.dtype=int32",), (1,)),
+    "dlcp-ring-int32": ("dlcp-ring-lossy", ("job.dtype=int32",), (1,)),
+    "dlcp-digits": (
+        "dlcp-lossy",
+        ("job={collective: dlcp, workload: digits, iterations: 4, window_packets: 16}",),
+        (1,),
+    ),
+    "dlcp-clocks": ("dlcp-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1,)),
+    "dlcp-ina-clocks": ("dlcp-ina-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1,)),
+    "dlcp-marked": ("dlcp-lossy", ("topology.link.ecn_threshold=2", "topology.link.queue=8"), (1,)),
+    "dlcp-short-queue": ("dlcp-lossy", ("topology.link.queue=3", "topology.hosts=7"), (1,)),
+    "dlcp-ina-few-slots": ("dlcp-ina-lossy", ("switch.memory=2",), (1, 2)),
+    "dlcp-delayed": ("dlcp-lossy", ("topology.link.delay=300us", "topology.link.jitter=20us"), (1,)),
+    "dlcp-ring-delayed": ("dlcp-ring-lossy", ("topology.link.delay=300us", "topology.link.jitter=20us"), (1,)),
+    "dlcp-trimmed": ("dlcp-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "dlcp-ina-trimmed": ("dlcp-ina-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "dlcp-ring-trimmed": ("dlcp-ring-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "dlcp-one": ("dlcp-lossy", ("job.size=4B", "topology.hosts=2"), (1,)),
+    "dlcp-ring-one": ("dlcp-ring-lossy", ("job.size=4B",), (1,)),
+    "dlcp-odd": ("dlcp-lossy", ("job.size=50004B", "transport.path_mtu=256"), (1,)),
+    "dlcp-hosts-32": ("dlcp-lossy", ("topology.hosts=32", "job.size=10kB"), (1,)),
+    "dlcp-ina-hosts-32": ("dlcp-ina-lossy", ("topology.hosts=32", "job.size=10kB"), (1,)),
+    "dlcp-ring-hosts-32": ("dlcp-ring-lossy", ("topology.hosts=32", "job.size=60kB"), (1,)),
+    "dlcp-fast": ("dlcp-lossy", (*_FAST, "topology.hosts=9", _LOSS % "1%", "transport.rto=1ms"), (1,)),
+    "dlcp-ina-fast": ("dlcp-ina-lossy", (*_FAST, "topology.hosts=9", _LOSS % "1%", "transport.rto=1ms"), (1,)),
+    "dlcp-heavy": ("dlcp-lossy", (_LOSS % "15%",), (1,)),
+    "dlcp-ina-heavy": ("dlcp-ina-lossy", (_LOSS % "15%",), (1, 2)),
+    "dlcp-ring-heavy": ("dlcp-ring-lossy", (_LOSS % "15%",), (1, 2)),
+    **{f"dlcp-faults-{name}": ("dlcp-lossy", (_FAULTS % more,), (1,)) for name, more in _BOUNDED.items()},
+    **{f"dlcp-ina-faults-{name}": ("dlcp-ina-lossy", (_FAULTS % more,), (1,)) for name, more in _BOUNDED.items()},
+    **{f"dlcp-ring-faults-{name}": ("dlcp-ring-lossy", (_FAULTS % more,), (1,)) for name, more in _MORE.items()},
+}
+"""DLCP over a server, behind switches that add, and in a ring"""
+_REPAIR: Cases = {
+    **{f"repair{more}": (f"repair{more}", (), (1,)) for more in _BUILT_IN["repair"]},
+    "repair-lossy": ("repair-lossy", (), (1, 2, 3)),
+    "repair-direct-lossy": ("repair-direct-lossy", (), (1, 2)),
+    "repair-msr-lossy": ("repair-msr-lossy", (), (1, 2)),
+    "repair-mbr-lossy": ("repair-mbr-lossy", (), (1, 2)),
+    "repair-switch-restarted": ("repair-switch-restarted", (), (1, 2)),
+    "repair-two-jobs": ("repair-two-jobs", (), (1, 2)),
+    "repair-gf256": ("repair", ("job.combine=gf256", _LOSS % "2%"), (1,)),
+    "repair-direct-xor": ("repair-direct-lossy", ("job.combine=xor", "job.iterations=3"), (1,)),
+    "repair-traced": ("repair-lossy", ("trace=true",), (1, 2)),
+    "repair-tree-traced": ("repair-switch-restarted", ("trace=true", _LOSS % "3%"), (1,)),
+    "repair-float": ("repair-lossy", ("job.dtype=float32",), (1,)),
+    "repair-clocks": ("repair-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1,)),
+    "repair-short-queue": ("repair-lossy", ("topology.link.queue=3",), (1,)),
+    "repair-delayed": ("repair-lossy", ("topology.link.delay=300us", "topology.link.jitter=20us"), (1,)),
+    "repair-trimmed": ("repair-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "repair-direct-trimmed": ("repair-direct-lossy", ("job.size=776B", "job.iterations=5"), (1,)),
+    "repair-one": ("repair-lossy", ("job.size=4B",), (1,)),
+    "repair-odd": ("repair-lossy", ("job.size=50004B", "transport.path_mtu=256"), (1,)),
+    "repair-few-slots": ("repair-lossy", ("switch.memory=2", "job.window_packets=2"), (1,)),
+    "repair-fast": ("repair-lossy", (*_FAST, _LOSS % "1%", "transport.rto=1ms"), (1,)),
+    "repair-heavy": ("repair-lossy", (_LOSS % "15%", "job.size=40kB"), (1, 2)),
+    "repair-direct-heavy": ("repair-direct-lossy", (_LOSS % "15%",), (1,)),
+    "repair-msr-heavy": ("repair-msr-lossy", (_LOSS % "15%", "job.size=60kB", "job.iterations=3"), (1,)),
+    **{f"repair-faults-{name}": ("repair", (*_THRICE, faults), (1,)) for name, faults in _NEWCOMER.items()},
+    **{
+        f"repair-direct-faults-{name}": ("repair-direct-lossy", (*_THRICE, faults), (1,))
+        for name, faults in _NEWCOMER.items()
+    },
+}
+"""repairs through switches that combine, and without"""
+FAMILIES: Mapping[str, Cases] = {
+    "switchml": _SWITCHML, "atp": _ATP, "grid": _GRID, "dlcp": _DLCP, "repair": _REPAIR,
+}  # fmt: skip
 """by file"""
 
 
