@@ -13,14 +13,21 @@ from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
-from workloads.dlcp.flow import ReceivedFlow
+from workloads.dlcp.flow import ReceivedFlow, SendingFlow
 from workloads.dlcp.gathering import Parts, Rows
 from workloads.dlcp.packets import rank_of, ranks_of
 from workloads.dlcp.ring import DlcpRing
 from workloads.dlcp.server import DlcpServer
 from workloads.dlcp.worker import DlcpWorker
+from workloads.kernels import NEVER
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramFlag, decode_datagram, encode_datagram
+from workloads.wire.aggregation import (
+    AGGREGATION_OVERHEAD_BYTES,
+    AGGREGATION_PORT,
+    DatagramFlag,
+    decode_datagram,
+    encode_datagram,
+)
 
 __all__ = ["DLCP_PLANTED"]
 
@@ -28,10 +35,11 @@ __all__ = ["DLCP_PLANTED"]
 class CountsCopies(ReceivedFlow):
     """A copy counts as a packet that was missing."""
 
-    def take(self, packet: int, *, also_closed: bool = False) -> bool:
+    def take(self, packet: int, also_closed: bool = False) -> bool:
         copy = self.has(packet) and not self.closed
-        took = super().take(packet, also_closed=also_closed)
+        took = super().take(packet, also_closed)
         self.counted += copy
+        self.closed = self.counted >= self.needed
         return took
 
 
@@ -52,200 +60,231 @@ class WantsAll(ReceivedFlow):
 class TakesLatePackets(Rows):
     """What comes when its flow is closed still enters the sum."""
 
-    def take(self, bitmap: int, packet: int, values: Any) -> Any:
-        (rank,) = ranks_of(bitmap)
+    def take(self, found: Any) -> Any:
+        (rank,), packet = ranks_of(found.bitmap), found.sequence - 1
         if self.flows[rank].closed and not self.flows[rank].has(packet):
-            self.enter(rank, packet, values)
-        return super().take(bitmap, packet, values)
+            self.enter(rank, packet, found)
+        return super().take(found)
 
 
 class AddsTwice(Parts):
     """Who is inside already is added once more."""
 
-    def take(self, bitmap: int, packet: int, values: Any) -> Any:
-        found = super().take(bitmap, packet, values)
-        if found is None and not self.closed:
-            self._parts[packet].append((bitmap, values))
-        return found
+    def take(self, found: Any) -> Any:
+        ended = super().take(found)
+        if ended is None and not self.has_enough():
+            self.enter(found.sequence - 1, found)
+        return ended
 
 
 class DropsNewcomers(Parts):
     """Of a sum with somebody who is inside, the others count as there."""
 
-    def take(self, bitmap: int, packet: int, values: Any) -> Any:
-        found = super().take(bitmap, packet, values)
-        for rank in ranks_of(bitmap) if found is None else ():
-            self.flows[rank].take(packet)
-        return found
+    def take(self, found: Any) -> Any:
+        ended = super().take(found)
+        for rank in ranks_of(found.bitmap) if ended is None else ():
+            self.flows[rank].take(found.sequence - 1)
+        return ended
 
 
 class PartsAsTheyCame(Parts):
     """It adds in the order of arrival, and tells another one."""
 
+    as_they_came = False
+
+    def ordered(self, packet: int) -> Any:
+        return list(self._parts[packet]) if self.as_they_came else super().ordered(packet)
+
     def total(self, own: Any) -> Any:
-        ordered = self._ordered
-        self._ordered = lambda packet: list(self._parts[packet])  # type: ignore[method-assign]
+        self.as_they_came = True
         total = super().total(own)
-        self._ordered = ordered  # type: ignore[method-assign]
+        self.as_they_came = False
         return total
 
 
 class TakesOldGradients(DlcpServer):
     """Packets of the iteration before count for this one."""
 
-    def _take(self, found: Any, now: int) -> None:
-        if found.header.tensor == self._summed - 1 and self._summed < self._config.workload.iterations:
-            found = found._replace(header=found.header._replace(tensor=self._summed))
-        super()._take(found, now)
+    def take_elements(self, found: Any, now: int) -> None:
+        if found.tensor == self._summed - 1 and self._summed < self._config.workload.iterations:
+            of_iteration(found, self._summed)
+        super().take_elements(found, now)
 
 
 class KeepsOldRows(DlcpServer):
     """What is missing counts as what it was in the iteration before."""
 
-    def _conclude(self, now: int) -> None:
-        before, summed = self._gathered, self._summed
-        super()._conclude(now)
-        if self._summed > summed and isinstance(before, Rows):
-            self._gathered.rows[:-1] = before.rows[:-1]  # type: ignore[attr-defined]
+    def sum_up(self, gathered: Any, now: int) -> None:
+        super().sum_up(gathered, now)
+        if isinstance(gathered, Rows):
+            self._gathered.rows[:-1] = gathered.rows[:-1]
 
 
 class SumsWithoutTheLast(DlcpServer):
     """It does not wait for the last worker."""
 
-    def _conclude(self, now: int) -> None:
+    def conclude(self, now: int) -> None:
         flows = self._gathered.flows
         if len(flows) > 1 and not flows[-1].closed and all(each.closed for each in flows[:-1]):
-            self._tell_closed(flows[-1], self._summed, len(flows) - 1)
-            flows[-1].counted = flows[-1].needed
-        super()._conclude(now)
+            self.tell_closed(flows[-1], self._summed, len(flows) - 1)
+            flows[-1].closed = True
+        super().conclude(now)
+
+
+class ScaledRows(Rows):
+    """A sum of fewer is made as large as one of all."""
+
+    def total(self, own: Any) -> Any:
+        return _scaled(self, super().total(own))
+
+
+class ScaledParts(Parts):
+    """The same of parts."""
+
+    def total(self, own: Any) -> Any:
+        return _scaled(self, super().total(own))
+
+
+def _scaled(gathered: Any, found: Any) -> Any:
+    size = gathered._config.collective.size
+    for packet, entered in enumerate(gathered.entered()):
+        first, end = gathered._config.span(packet)
+        if sum(entered) < size:
+            found[first:end] = found[first:end] + found[first:end] // found.dtype.type(sum(entered))
+    return found
 
 
 class ScalesWhatCame(DlcpServer):
     """A sum of fewer is made as large as one of all."""
 
-    def _fresh(self) -> Any:
-        gathered = super()._fresh()
-        total, size = gathered.total, self._config.collective.size
-
-        def scaled(own: Any) -> Any:
-            found = total(own)
-            for packet in range(self._config.packets):
-                first, end = self._config.span(packet)
-                came = sum(gathered.entered(packet))
-                if came < size:
-                    found[first:end] = found[first:end] + found[first:end] // found.dtype.type(came)
-            return found
-
-        gathered.total = scaled  # type: ignore[method-assign]
-        return gathered
+    def gather(self) -> Any:
+        return (ScaledParts if isinstance(super().gather(), Parts) else ScaledRows)(self._config, self._dtype)
 
 
 class AcknowledgesBefore(DlcpServer):
     """What was sent before must be there, too."""
 
-    def _acknowledged(self, found: Any, rank: int, now: int) -> None:
-        for sequence in range(1, found.header.sequence):
-            super()._acknowledged(found._replace(header=found.header._replace(sequence=sequence)), rank, now)
-        super()._acknowledged(found, rank, now)
+    def acknowledged(self, found: Any, now: int) -> None:
+        last = found.sequence
+        for sequence in range(1, last + 1):
+            found.sequence = sequence
+            super().acknowledged(found, now)
 
 
 class StopsForAnybody(DlcpServer):
     """One worker that has enough of the sum is all of them."""
 
-    def _acknowledged(self, found: Any, rank: int, now: int) -> None:
-        super()._acknowledged(found, rank, now)
-        if found.header.flags & DatagramFlag.LAST and found.header.tensor == self._summed - 1:
-            for result in self._results:
-                result.flow.stop()
+    def acknowledged(self, found: Any, now: int) -> None:
+        super().acknowledged(found, now)
+        if found.flags & DatagramFlag.LAST and found.tensor == self._summed - 1:
+            for outgoing in self._going:
+                outgoing.flow.stop()
 
 
 class StopsAtAnyStop(DlcpWorker):
     """Also at one of the iteration before."""
 
-    def _acknowledged(self, found: Any, now: int) -> None:
-        super()._acknowledged(found, now)
-        if self._outgoing is not None and found.header.flags & DatagramFlag.LAST:
+    def acknowledged(self, found: Any, now: int) -> None:
+        super().acknowledged(found, now)
+        if self._outgoing is not None and found.flags & DatagramFlag.LAST:
             self._outgoing.flow.stop()
 
 
 class TakesAnyAcknowledgement(DlcpWorker):
     """Also one of a packet of the iteration before."""
 
-    def _acknowledged(self, found: Any, now: int) -> None:
-        super()._acknowledged(found._replace(header=found.header._replace(tensor=self._done)), now)
+    def acknowledged(self, found: Any, now: int) -> None:
+        found.tensor = self._done
+        super().acknowledged(found, now)
 
 
 class TakesOldSums(DlcpWorker):
     """Packets of the sum before count for this one."""
 
-    def _take(self, found: Any, now: int) -> None:
-        if found.header.tensor == self._done - 1 and self._outgoing is not None:
-            found = found._replace(header=found.header._replace(tensor=self._done))
-        super()._take(found, now)
+    def take_elements(self, found: Any, now: int) -> None:
+        if found.tensor == self._done - 1 and self._outgoing is not None:
+            of_iteration(found, self._done)
+        super().take_elements(found, now)
 
 
 class KeepsOldResults(DlcpWorker):
     """What is missing of a sum counts as what it was in the iteration before."""
 
-    def _start(self) -> None:
+    def begin(self, now: int) -> None:
         before = self._training.result.copy()
-        super()._start()
+        super().begin(now)
         self._training.result[:] = before
+
+
+class NeverAgain(SendingFlow):
+    """No packet is late."""
+
+    def expire(self, now: int) -> int:
+        return 0
+
+    def due(self) -> int:
+        return NEVER
 
 
 class SendsOnce(DlcpWorker):
     """What is lost on its way is lost for good."""
 
-    def _start(self) -> None:
-        super()._start()
-        outgoing: Any = self._outgoing
-        outgoing.flow.expire = lambda now: 0
-        outgoing.flow.get_timer = lambda: None
+    def begin(self, now: int) -> None:
+        super().begin(now)
+        assert self._outgoing is not None
+        self._outgoing.flow = NeverAgain(self._packets, self._config.window, self._timer)
 
 
 class AddsItselfTwice(DlcpRing):
     """A step whose vector came twice is added again."""
 
-    def _take(self, found: Any, now: int) -> None:
-        header, step = found.header, self._step
-        super()._take(found, now)
-        if header.tensor == self._done and header.slot < step and header.slot < self._size - 1:
-            place = slice(*self._span(self._before, header.slot))
+    def take_elements(self, found: Any, now: int) -> None:
+        step = self._step
+        super().take_elements(found, now)
+        if found.tensor == self._done and found.slot < step and found.slot < self._size - 1:
+            place = slice(*self.span(self._before, found.slot))
             self._values[place] += self._values[place].dtype.type(1)
 
 
 class KeepsItsOwn(DlcpRing):
     """What did not come of a sum is what this rank had there."""
 
-    def _flow(self, iteration: int, step: int) -> Any:
+    def arriving(self, iteration: int, step: int) -> Any:
         new = (iteration, step) not in self._incoming
-        flow, values = super()._flow(iteration, step)
+        vector = super().arriving(iteration, step)
         if new and step >= self._size - 1 and len(self._values):
-            values[:] = self._values[slice(*self._span(self._before, step))]
-        return flow, values
+            vector.values[:] = self._values[slice(*self.span(self._before, step))]
+        return vector
 
 
 class ForgetsWhatIsEarly(DlcpRing):
     """What came before its step began is acknowledged, and gone."""
 
-    def _advance(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         step = self._step
-        super()._advance(now)
+        super().advance(now)
         if self._step != step:
             ahead = [key for key in self._incoming if key > (self._done, max(self._step, 0))]
             for key in ahead:
-                if not self._incoming[key][0].closed:
+                if not self._incoming[key].flow.closed:
                     del self._incoming[key]
 
 
 class StopsAllSteps(DlcpRing):
     """A stop is one for all that is under way."""
 
-    def _acknowledged(self, found: Any, now: int) -> None:
-        super()._acknowledged(found, now)
-        if found.header.flags & DatagramFlag.LAST:
+    def acknowledged(self, found: Any, now: int) -> None:
+        super().acknowledged(found, now)
+        if found.flags & DatagramFlag.LAST:
             for outgoing in self._outgoing.values():
                 outgoing.flow.stop()
+
+
+def of_iteration(found: Any, iteration: int) -> None:
+    """As if the packet were of that one; so is what acknowledges it."""
+    frame = bytearray(found.frame)
+    frame[AGGREGATION_OVERHEAD_BYTES - 4 : AGGREGATION_OVERHEAD_BYTES] = iteration.to_bytes(4, "big")
+    found.tensor, found.frame = iteration, bytes(frame)
 
 
 class AddsCopies(DlcpProgram):
@@ -327,8 +366,8 @@ def _hosts(
 
 def _gathers(kind: type[Any]) -> Machines:
     class Server(DlcpServer):
-        def _fresh(self) -> Any:
-            found = super()._fresh()
+        def gather(self) -> Any:
+            found = super().gather()
             return kind(self._config, self._dtype) if isinstance(found, kind.__mro__[1]) else found
 
     return _hosts(Server)
@@ -338,17 +377,17 @@ def _flows(kind: type[ReceivedFlow], *, at_server: bool) -> Machines:
     """The receiving end of one way is broken."""
 
     class Server(DlcpServer):
-        def _fresh(self) -> Any:
-            found = super()._fresh()
+        def gather(self) -> Any:
+            found = super().gather()
             if at_server:
                 found.flows = [kind(flow.packets, flow.needed) for flow in found.flows]
             return found
 
     class Worker(DlcpWorker):
-        def _start(self) -> None:
-            super()._start()
+        def begin(self, now: int) -> None:
+            super().begin(now)
             if not at_server:
-                self._result = kind(self._result.packets, self._config.needed)
+                self._result = kind(self._packets, self._needed)
 
     return _hosts(Server, Worker)
 

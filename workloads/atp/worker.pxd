@@ -8,7 +8,7 @@ from workloads.datagrams.quick_worker cimport QuickWorker
 from workloads.kernels cimport copy_bytes, finished, new_draft, put8, put16, put32
 from workloads.wire.inspected cimport (
     AT_EXPONENT0, AT_EXPONENT1, AT_FAN_IN0, AT_FLAGS, AT_KIND, AT_NELEM, AT_PAYLOAD, AT_PRIORITY, AT_SEQUENCE, AT_SLOT, AT_TENSOR,
-    address_of, is_sound, nearest_packet, seal,
+    address_of, nearest_packet, seal,
 )
 
 cdef long long _DATA, _RESULT, _EXPONENTS, _NACK, _RATE, _EMPTY, _RESEND, _COLLISION, _OVERFLOW, _SEQUENCES

@@ -32,7 +32,6 @@ from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     SEQUENCES,
     AggregationHeader,
-    DatagramError,
     DatagramFlag,
     DatagramKind,
     Policy,
@@ -55,7 +54,6 @@ if not cython.compiled:
         AT_SLOT,
         AT_TENSOR,
         address_of,
-        is_sound,
         nearest_packet,
         seal,
     )
@@ -111,11 +109,7 @@ class AtpWorker(QuickWorker):
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         found, window = self._found, self._window
-        if not is_sound(frame):
-            try:
-                decode_datagram(frame)  # which says why
-            except DatagramError as error:
-                self.reject(error.reason, str(error))
+        if not self._is_readable(frame):
             return
         address = address_of(frame, True)
         if address != self._address and address not in self._groups:

@@ -1,124 +1,155 @@
-"""What workers and the server of a DLCP job have in common: iterations, counters, and what their frames are."""
+"""What workers and the server of a DLCP job have in common: which frames they take, and what leaves."""
 
 from __future__ import annotations
 
 from collections import deque
 
+import cython
 import numpy as np
 
-from workloads.datagrams.host import DatagramHost
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
+from workloads.datagrams.quick_host import QuickHost
 from workloads.datagrams.training import Training
 from workloads.dlcp.checks import problems_in_host
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.events import FlowClosed
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import acknowledgement, rank_of
-from workloads.events import DatagramResent
+from workloads.dlcp.packets import template_to
+from workloads.events import CollectiveStarted, DatagramResent
 from workloads.gradients import source_of
-from workloads.machine import Buffer
-from workloads.wire import Envelope
-from workloads.wire.aggregation import (
-    AGGREGATION_PORT,
-    AggregationHeader,
-    Datagram,
-    DatagramError,
-    DatagramFlag,
-    DatagramKind,
-    Policy,
-    decode_datagram,
-    encode_datagram,
-)
+from workloads.wire.aggregation import DatagramFlag, DatagramKind, Policy
+
+if not cython.compiled:
+    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32
+    from workloads.wire.inspected import (
+        AT_BITMAP0,
+        AT_FLAGS,
+        AT_KIND,
+        AT_NELEM,
+        AT_PAYLOAD,
+        AT_VERSION,
+        address_of,
+        seal,
+    )
 
 __all__ = ["DlcpHost"]
 
+_DLCP, _ACK, _LAST = int(Policy.DLCP), int(DatagramKind.ACK), int(DatagramFlag.LAST)
 
-class DlcpHost(DatagramHost):
-    """Raises ScenarioError for a configuration that cannot be."""
+
+class DlcpHost(QuickHost):
+    """Raises ScenarioError for a configuration that cannot be. A subclass may override what has no underscore."""
+
+    kinds = frozenset((DatagramKind.ACK, DatagramKind.DATA))
+    """that it understands"""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_host(config), owner=f"host {config.name}")
-        source = source_of(config)
-        super().__init__(config.collective.job, Training.of(config.workload, source, config.collective.rank, start_ns))
-        self._config = config
-        self._dtype = np.dtype(source.dtype)
+        source, share = source_of(config), config.collective
+        QuickHost.__init__(self, share, Training.of(config.workload, source, share.rank, start_ns))
+        self._config, self._dtype = config, np.dtype(source.dtype)
+        self._packets, self._elements, self._total = config.packets, config.elements, config.workload.elements
+        """of one gradient, of a full packet, of a gradient"""
+        self._needed = config.needed
+        self._understood = sum([1 << kind for kind in self.kinds])
+        self._address = int.from_bytes(config.peers[0].src_ip, "big")
+        self._peers = [int.from_bytes(peer.dst_ip, "big") for peer in config.peers]
+        self._templates = [template_to(peer) for peer in config.peers]
         self._leaving: deque[bytes] = deque()
         """acknowledgements"""
+        self._found = Arrival()
         if config.lives:
-            self._training.fail("RESTARTED", "it started anew: what it had of its flows, nobody sends again")
+            self.fail("RESTARTED", "it started anew: what it had of its flows, nobody sends again")
 
-    def _receive(self, frame: Buffer, kinds: tuple[DatagramKind, ...]) -> Datagram | None:
-        """A packet of our job, of one of these kinds and for a packet that there is; None: it is for others, or cannot
-        be used, which is told."""
-        try:
-            found = decode_datagram(frame)
-        except DatagramError as error:
-            self._reject(error.reason, str(error))
-            return None
-        if found is None or found.dst_ip != self._config.peers[0].src_ip:
-            return None
-        header, config = found.header, self._config
-        ours = (header.policy, header.job, header.fan_in0) == (Policy.DLCP, self._job, config.collective.size)
-        size = self._size_of(header)
-        if not ours or header.kind not in kinds or size is None or self.failed:
-            self._reject("unexpected", f"kind {header.kind} of job {header.job}, packet {header.sequence - 1}")
-            return None
-        if header.nelem != (0 if header.kind == DatagramKind.ACK else size) or not self._concerns_us(found):
-            self._reject("unexpected", f"{header.nelem} elements of ranks {header.bitmap0:#x}")
-            return None
-        return found
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        found = self._found
+        if not self._is_readable(frame) or address_of(frame, True) != self._address:
+            return
+        found.read(frame)
+        size, is_ack = self.size_of(found), found.kind == _ACK
+        if (
+            found.policy != _DLCP
+            or found.job != self._job
+            or found.fan_in != self._size
+            or not self._understood >> found.kind & 1
+            or size < 0
+            or self._failed
+        ):
+            self.reject("unexpected", f"kind {found.kind} of job {found.job}, packet {found.sequence - 1}")
+        elif found.count != (0 if is_ack else size) or not self.concerns_us(found):
+            self.reject("unexpected", f"{found.count} elements of ranks {hex(found.bitmap)}")
+        elif is_ack:
+            self.acknowledged(found, now)
+        else:
+            self.take_elements(found, now)
 
-    def _size_of(self, header: AggregationHeader) -> int | None:
-        """Elements of that packet; None: there is none."""
-        packet, config = header.sequence - 1, self._config
-        if not 0 <= packet < config.packets or header.slot:
-            return None
-        first, end = config.span(packet)
-        return end - first
+    def size_of(self, found: Arrival) -> int:
+        """Elements of that packet; below 0: there is none."""
+        packet = found.sequence - 1
+        if not 0 <= packet < self._packets or found.slot:
+            return -1
+        left = self._total - packet * self._elements
+        return left if left < self._elements else self._elements
 
-    def _concerns_us(self, found: Datagram) -> bool:
+    def concerns_us(self, found: Arrival) -> bool:
         """Whether it is about the worker that it says, and comes from the other end."""
-        config, bitmap, address = self._config, found.header.bitmap0, found.src_ip
-        if bitmap.bit_count() != 1:
-            return False
-        rank = rank_of(bitmap)
-        if config.is_server:
-            return rank < config.senders and address == config.peers[rank].dst_ip
-        return rank == config.collective.rank and address == config.peers[0].dst_ip
+        return found.bitmap == bit_of(self._rank) and found.source == self._peers[0]
 
-    def _acknowledge(self, header: AggregationHeader, envelope: Envelope, *, stop: bool) -> None:
-        """What DATA or RESULT said, to who sent it."""
-        header = acknowledgement(header, stop=stop)
-        self._leaving.append(encode_datagram(envelope, AGGREGATION_PORT, header, b""))
-        self._counts["packets_sent"] += 1
+    def acknowledged(self, found: Arrival, now: int) -> None:
+        """A packet of ours is there."""
+        raise NotImplementedError
 
-    def _hear_ack(self, found: Datagram, outgoing: Outgoing | None, now: int) -> None:
+    def take_elements(self, found: Arrival, now: int) -> None:
+        """A packet for us."""
+        raise NotImplementedError
+
+    def begin(self, now: int) -> None:
+        training = self._training
+        self.events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._packets))
+
+    def acknowledge(self, found: Arrival, peer: int, bitmap: int, stop: bool) -> None:
+        """What it says, of these ranks, to who sent it."""
+        draft = new_draft(AT_PAYLOAD)
+        copy_bytes(draft, 0, self._templates[peer], 0, AT_VERSION)
+        copy_bytes(draft, AT_VERSION, found.frame, AT_VERSION, AT_PAYLOAD - AT_VERSION)
+        put8(draft, AT_KIND, _ACK)
+        put16(draft, AT_FLAGS, _LAST if stop else 0)
+        put32(draft, AT_BITMAP0, bitmap)
+        put16(draft, AT_NELEM, 0)
+        seal(draft, AT_PAYLOAD)
+        self._leaving.append(finished(draft))
+        self._sent += 1
+
+    def hear_ack(self, found: Arrival, outgoing: Outgoing | None, now: int) -> None:
         """Of a packet that left. An acknowledgement of any other is refused, also if it says that no more are needed.
         `outgoing`: None: the flow is over."""
-        header = found.header
-        packet = header.sequence - 1
+        packet = found.sequence - 1
         if outgoing is None:
-            self._counts["duplicates_received"] += 1
+            self._duplicates += 1
             return
-        if not outgoing.flow.has_left(packet):
-            self._reject("unexpected", f"an acknowledgement of packet {packet}, which was never sent")
+        flow = outgoing.flow
+        if not flow.has_left(packet):
+            self.reject("unexpected", f"an acknowledgement of packet {packet}, which was never sent")
             return
-        outgoing.flow.settle(packet, now)
-        if header.flags & DatagramFlag.LAST:
-            outgoing.flow.stop()
+        if flow.is_outstanding(packet):
+            flow.settle(packet, now)
+        if found.flags & _LAST:
+            flow.stop()
 
-    def _next_frame(self, outgoing: Outgoing, now: int) -> bytes | None:
+    def next_frame(self, outgoing: Outgoing, now: int) -> bytes | None:
         """That leaves now."""
-        packet = outgoing.flow.take()
-        if packet is None:
+        flow = outgoing.flow
+        packet = flow.next_leaving()
+        if packet < 0:
             return None
-        waited_ns, before = now - outgoing.flow.progress_at, outgoing.flow.left(packet, now)
-        self._counts["packets_sent"] += 1
+        waited_ns, before = now - flow.progress_at, flow.left(packet, now)
+        self._sent += 1
         if before:
-            self._counts["packets_retransmitted"] += 1
-            self._events.append(DatagramResent(self._job, outgoing.block + packet, 0, "timeout", before, waited_ns))
-        return outgoing.encode(packet, again=before > 0)
+            self._sent_again += 1
+            self.events.append(DatagramResent(self._job, outgoing.block + packet, 0, "timeout", before, waited_ns))
+        return outgoing.encode(packet, before > 0)
 
-    def _tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int, step: int = 0) -> None:
-        self._events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap, step))
+    def tell_closed(self, flow: ReceivedFlow, iteration: int, sender: int, step: int = 0) -> None:
+        self.events.append(FlowClosed(self._job, iteration, sender, flow.packets, flow.counted, flow.bitmap, step))

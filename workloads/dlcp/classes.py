@@ -11,10 +11,11 @@ import math
 
 import numpy as np
 
+from workloads.dlcp.config import DlcpConfig
 from workloads.gradients import Vector
 from workloads.wire.dscp import LAYER_CLASSES, dscp_of
 
-__all__ = ["IMPORTANT_TOS", "layer_class", "small_packets", "tos_of"]
+__all__ = ["IMPORTANT_TOS", "classes_of", "layer_class", "small_packets", "tos_of"]
 
 _DSCP_SHIFT = 2
 
@@ -46,3 +47,13 @@ def tos_of(layer: int, *, small: bool) -> int:
 
 IMPORTANT_TOS = tos_of(0, small=False)
 """also of acknowledgements: they are short, and senders wait for them"""
+
+
+def classes_of(config: DlcpConfig, values: Vector, first: int = 0) -> bytes:
+    """The traffic class of each packet of a vector. `first`: which element of the gradient is the first of it."""
+    small = small_packets(values, config.elements, config.important)
+    layers = [layer_class(first + packet * config.elements, config.workload.elements) for packet in range(len(small))]
+    return bytes([_TOS[layer][low] for layer, low in zip(layers, small, strict=True)])
+
+
+_TOS = [(tos_of(layer, small=False), tos_of(layer, small=True)) for layer in range(LAYER_CLASSES)]

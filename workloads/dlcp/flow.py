@@ -7,130 +7,131 @@ receiver that needs only some of them has closed by then. The next round is what
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 
+import cython
+
+from workloads.datagrams.packet_window import NOTHING, PacketWindow
 from workloads.datagrams.retransmission import BackoffTimer
+
+if not cython.compiled:
+    from workloads.kernels import NEVER
 
 __all__ = ["ReceivedFlow", "SendingFlow"]
 
+_NOTHING = NOTHING
+
 
 class ReceivedFlow:
-    """Closed when `needed` of `packets` packets are there; what comes later does not count any more."""
+    """Closed when `needed` of `packets` packets are there; what comes later does not count any more. A subclass may
+    override `take`."""
 
     def __init__(self, packets: int, needed: int) -> None:
         self.packets, self.needed = packets, needed
         self.counted = 0
+        self.closed = needed <= 0
         self._inside = bytearray(packets)
-
-    @property
-    def closed(self) -> bool:
-        return self.counted >= self.needed
 
     @property
     def bitmap(self) -> str:
         """Packet k is bit k of this hexadecimal number."""
-        return f"{int(''.join(map(str, reversed(self._inside))), 2):x}"
+        return f"{int(''.join([str(each) for each in reversed(self._inside)]), 2):x}"
 
     def has(self, packet: int) -> bool:
         """Whether it counts."""
-        return bool(self._inside[packet])
+        return self._inside[packet] != 0
 
-    def take(self, packet: int, *, also_closed: bool = False) -> bool:
+    def take(self, packet: int, also_closed: bool = False) -> bool:
         """Whether it counts from now on: it came for the first time, to an open flow (or `also_closed`)."""
         if (self.closed and not also_closed) or self._inside[packet]:
             return False
         self._inside[packet] = 1
         self.counted += 1
+        self.closed = self.counted >= self.needed
         return True
 
 
-class SendingFlow:
-    """Packets 0 .. packets-1 of one vector, `window` of them under way. Times in ns."""
+class SendingFlow(PacketWindow):
+    """A window over all packets of one vector, `most` of them under way at once; times in ns. A subclass may override
+    what has no underscore."""
 
-    def __init__(self, packets: int, window: int, timer: BackoffTimer) -> None:
-        self.packets, self._window, self._timer = packets, window, timer
+    def __init__(self, packets: int, most: int, timer: BackoffTimer) -> None:
+        PacketWindow.__init__(self, packets)
+        self._most, self._timer = most, timer
         self._round = deque(range(packets))
         """what is still to leave in this round"""
         self._late: deque[int] = deque()
         """of this round, what waited too long"""
         self._settled = bytearray(packets)
-        self._missing = packets
+        self._under_way = 0
         self.departed = 0
         """packets that left, each counted once"""
-        self._tries = [0] * packets
-        self._first_at: dict[int, int] = {}
-        self._deadline: dict[int, int] = {}
-        """of what is under way"""
-        self._timers: list[tuple[int, int]] = []
-        """(deadline, packet); those that are not valid any more are passed over"""
         self._stopped = False
-        self.progress_at = 0
-        """when an acknowledgement last brought something, or a packet last left for the first time"""
+        self.start(packets)
 
     @property
     def over(self) -> bool:
         """The receiver has all, or wants no more."""
-        return self._stopped or not self._missing
+        return self._is_over()
 
-    def take(self) -> int | None:
-        """The next packet that leaves; `left` follows. None: none."""
-        if self.over or len(self._deadline) >= self._window:
-            return None
-        if not self._round and not self._deadline:
+    def _is_over(self) -> bool:
+        return self._stopped or not self.missing
+
+    def next_leaving(self) -> int:
+        """The next packet that leaves; `left` follows. Below 0: none."""
+        if self._is_over() or self._under_way >= self._most:
+            return _NOTHING
+        if not self._round and not self._under_way:
             self._round, self._late = self._late, deque()
         while self._round:
             packet = self._round.popleft()
             if not self._settled[packet]:
                 return packet
-        return None
+        return _NOTHING
 
     def left(self, packet: int, now: int) -> int:
-        """It leaves now; how often it did before."""
-        before = self._tries[packet]
+        before: int = self._tries[packet]
         self._tries[packet] = before + 1
         if not before:
             self._first_at[packet] = self.progress_at = now
             self.departed += 1
-        deadline = now + self._timer.wait()
-        self._deadline[packet] = deadline
-        heapq.heappush(self._timers, (deadline, packet))
+        self._under_way += 1
+        self._wait(packet, now + self._timer.wait())
         return before
 
     def has_left(self, packet: int) -> bool:
-        return self._tries[packet] > 0
+        has_left: bool = self._tries[packet] > 0
+        return has_left
 
-    def settle(self, packet: int, now: int) -> bool:
-        """The receiver has it. False: that was known, or it never left."""
-        if self._settled[packet] or not self._tries[packet]:
-            return False
+    def is_outstanding(self, packet: int) -> bool:
+        return self.has_left(packet) and not self._settled[packet]
+
+    def _is_missing(self, packet: int) -> bool:
+        return not self._settled[packet]
+
+    def settle(self, packet: int, now: int) -> None:
+        if not self.is_outstanding(packet):
+            raise ValueError(f"packet {packet} is not outstanding")
         self._settled[packet] = 1
-        self._missing -= 1
+        self.missing -= 1
         self.progress_at = now
-        self._deadline.pop(packet, None)
+        self._under_way -= self._deadline[packet] != _NOTHING
         if self._tries[packet] == 1:
             self._timer.measure(now - self._first_at[packet])
-        return True
 
     def stop(self) -> None:
         """The receiver wants no more."""
         self._stopped = True
 
-    def get_timer(self) -> int | None:
-        if self.over:
-            return None
-        timers = self._timers
-        while timers and self._deadline.get(timers[0][1]) != timers[0][0]:
-            heapq.heappop(timers)
-        return timers[0][0] if timers else None
+    def due(self) -> int:
+        return NEVER if self._is_over() else PacketWindow.due(self)
 
     def expire(self, now: int) -> int:
         """Let what waited too long leave again in the next round; how many packets that are."""
         expired = 0
-        while (due := self.get_timer()) is not None and due <= now:
-            _, packet = heapq.heappop(self._timers)
-            del self._deadline[packet]
-            self._late.append(packet)
+        while self.due() <= now and self._timer_count:
+            self._late.append(self._expired())
+            self._under_way -= 1
             expired += 1
         if expired:
             self._timer.expired(now)

@@ -8,126 +8,141 @@ already and the flow of one of them is not closed. Who is left out because of th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+import cython
 import numpy as np
 
 from workloads.collectives.arithmetic import fold
+from workloads.datagrams.arrival import Arrival
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.packets import ranks_of
 from workloads.gradients import Vector
 
+if not cython.compiled:
+    from workloads.kernels import bit_of, read_words
+
 __all__ = ["Gathering", "Parts", "Rows"]
 
 
-class Gathering(Protocol):
-    flows: list[ReceivedFlow]
-    """by rank"""
-    late: Sequence[int]
+class Gathering:
+    """A subclass may override what has no underscore."""
+
+    late: Sequence[int] = ()
     """ranks whose flows' ends are told with the sum"""
 
-    @property
-    def closed(self) -> bool:
-        """Enough is there of all."""
-        ...
+    def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
+        self._config, self._dtype, self._elements = config, dtype, config.elements
+        packets, needed = config.packets, config.needed
+        self.flows = [ReceivedFlow(packets, needed) for _ in range(config.senders)]
+        """by rank"""
+        entered = np.zeros((config.collective.size, packets), np.int64)
+        entered[config.senders] = 1
+        self._entered: Any = entered
+        """by rank and packet: how often its elements were taken"""
 
-    def take(self, bitmap: int, packet: int, values: Vector) -> Iterable[int] | None:
-        """Ranks whose flows ended with it, and are to be told; None: it does not count."""
-        ...
+    def has_enough(self) -> bool:
+        """Of all."""
+        closed = 0
+        for flow in self.flows:
+            closed += flow.closed
+        return closed == len(self.flows)
 
-    def entered(self, packet: int) -> tuple[int, ...]:
-        """By rank, how often it was added."""
-        ...
+    def take(self, found: Arrival) -> Iterable[int] | None:
+        """Ranks whose flows ended with what came, and are to be told; None: it does not count."""
+        raise NotImplementedError
+
+    def entered(self) -> list[tuple[int, ...]]:
+        """By packet and rank, how often it was added."""
+        return list(zip(*np.asarray(self._entered).tolist(), strict=True))
 
     def parts(self) -> Iterable[tuple[int, ...]]:
         """By packet, what was added up; nothing where that is each rank alone."""
-        ...
-
-    def total(self, own: Vector) -> Vector:
-        """The sum with the server's own gradient; both have shape (elements,)."""
-        ...
-
-
-class _Flows:
-    def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
-        self._config, self._dtype = config, dtype
-        self.flows = [ReceivedFlow(config.packets, config.needed) for _ in range(config.senders)]
-        self._entered = np.zeros((config.collective.size, config.packets), np.int64)
-        """by rank and packet: how often its elements were taken"""
-        self._entered[-1] = 1
-
-    @property
-    def closed(self) -> bool:
-        return all(flow.closed for flow in self.flows)
-
-    def entered(self, packet: int) -> tuple[int, ...]:
-        return tuple(self._entered[:, packet].tolist())
-
-    def _fold(self, rows: Sequence[Vector]) -> Vector:
-        total = fold(np.array(rows, self._dtype).view(np.uint8), self._config.collective.arithmetic)
-        return total.view(self._dtype)
-
-
-class Rows(_Flows):
-    """What did not come counts as +0."""
-
-    def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
-        super().__init__(config, dtype)
-        self.late: Sequence[int] = ()
-        self.rows = np.zeros((config.collective.size, config.workload.elements), dtype)
-
-    def take(self, bitmap: int, packet: int, values: Vector) -> Iterable[int] | None:
-        (rank,) = ranks_of(bitmap)
-        if not self.flows[rank].take(packet):
-            return None
-        self.enter(rank, packet, values)
-        return (rank,) if self.flows[rank].closed else ()
-
-    def enter(self, rank: int, packet: int, values: Vector) -> None:
-        first, end = self._config.span(packet)
-        self.rows[rank, first:end] = values
-        self._entered[rank, packet] += 1
-
-    def parts(self) -> Iterable[tuple[int, ...]]:
         return ()
 
     def total(self, own: Vector) -> Vector:
-        self.rows[-1] = own
-        return self._fold(list(self.rows))
+        """The sum with the server's own gradient; both have shape (elements,)."""
+        raise NotImplementedError
+
+    def _fold(self, rows: Vector | Sequence[Vector]) -> Vector:
+        total = fold(np.asarray(rows, self._dtype).view(np.uint8), self._config.collective.arithmetic)
+        return total.view(self._dtype)
 
 
-class Parts(_Flows):
+class Rows(Gathering):
+    """What did not come counts as +0."""
+
+    def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
+        Gathering.__init__(self, config, dtype)
+        self._total = config.workload.elements
+        self.rows = np.zeros((config.collective.size, self._total), dtype)
+        self._words: Any = self.rows.view(np.int32).reshape(-1)
+
+    def take(self, found: Arrival) -> Iterable[int] | None:
+        rank = 0
+        while bit_of(rank) != found.bitmap:
+            rank += 1
+        flow, packet = self.flows[rank], found.sequence - 1
+        if not flow.take(packet):
+            return None
+        self.enter(rank, packet, found)
+        return (rank,) if flow.closed else ()
+
+    def enter(self, rank: int, packet: int, found: Arrival) -> None:
+        first = rank * self._total + packet * self._elements
+        read_words(self._words, first, found.frame, found.at, found.count)
+        self._entered[rank, packet] += 1
+
+    def total(self, own: Vector) -> Vector:
+        self.rows[self._config.senders] = own
+        return self._fold(self.rows)
+
+
+class Parts(Gathering):
     """A part counts as a whole, so that flows may have more than they need; their ends are told with the sum."""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
-        super().__init__(config, dtype)
+        Gathering.__init__(self, config, dtype)
         self.late: Sequence[int] = range(config.senders)
         self._parts: list[list[tuple[int, Vector]]] = [[] for _ in range(config.packets)]
         """by packet: (bitmap, elements)"""
 
-    def take(self, bitmap: int, packet: int, values: Vector) -> Iterable[int] | None:
-        ranks = ranks_of(bitmap)
-        if any(self.flows[rank].has(packet) for rank in ranks) or all(self.flows[rank].closed for rank in ranks):
-            return None
-        self._parts[packet].append((bitmap, values))
+    def take(self, found: Arrival) -> Iterable[int] | None:
+        ranks, packet, is_wanted = ranks_of(found.bitmap), found.sequence - 1, False
         for rank in ranks:
-            self.flows[rank].take(packet, also_closed=True)
+            flow = self.flows[rank]
+            if flow.has(packet):
+                return None
+            is_wanted = is_wanted or not flow.closed
+        if not is_wanted:
+            return None
+        self.enter(packet, found)
+        for rank in ranks:
+            self.flows[rank].take(packet, True)
             self._entered[rank, packet] += 1
         return ()
 
+    def enter(self, packet: int, found: Arrival) -> None:
+        values = np.frombuffer(found.frame, self._dtype.newbyteorder(">"), found.count, found.at)
+        self._parts[packet].append((found.bitmap, values.astype(self._dtype)))
+
     def parts(self) -> Iterable[tuple[int, ...]]:
         own = 1 << self._config.senders
-        return [(*(bitmap for bitmap, _ in self._ordered(packet)), own) for packet in range(self._config.packets)]
+        return [tuple([part[0] for part in self.ordered(packet)] + [own]) for packet in range(self._config.packets)]
 
     def total(self, own: Vector) -> Vector:
         total = own.copy()
         for packet in range(self._config.packets):
             first, end = self._config.span(packet)
-            values = [part for _, part in self._ordered(packet)]
+            values = [part[1] for part in self.ordered(packet)]
             total[first:end] = self._fold([*values, own[first:end]])
         return total
 
-    def _ordered(self, packet: int) -> list[tuple[int, Vector]]:
+    def ordered(self, packet: int) -> list[tuple[int, Vector]]:
         """By the lowest rank in each."""
-        return sorted(self._parts[packet], key=lambda part: part[0] & -part[0])
+        return sorted(self._parts[packet], key=_lowest)
+
+
+def _lowest(part: tuple[int, Vector]) -> int:
+    return part[0] & -part[0]

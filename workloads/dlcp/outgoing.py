@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
+
+import cython
+import numpy as np
 
 from workloads.datagrams.retransmission import BackoffTimer
-from workloads.dlcp.classes import layer_class, small_packets, tos_of
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.flow import SendingFlow
-from workloads.dlcp.packets import payload_of
 from workloads.gradients import Vector
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramFlag, encode_datagram
 
+if not cython.compiled:
+    from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32, write_words
+    from workloads.wire.inspected import AT_FLAGS, AT_NELEM, AT_PAYLOAD, AT_SEQUENCE, seal
+
 __all__ = ["Outgoing"]
+
+_TOS, _RESEND = 15, int(DatagramFlag.RESEND)
 
 
 class Outgoing:
-    """`values`: shape (elements,); they stay as they are while this is in use. `first`: which element of the gradient
-    is the first of them. `header`: of all packets, but for their numbers and sizes. `block`: number of the first packet
-    in what is told."""
+    """`values`: shape (elements,); they stay as they are while this is in use. `classes`: a traffic class for each
+    packet (`workloads.dlcp.classes`). `header`: of all packets, but for their numbers and sizes. `block`: number of the
+    first packet in what is told."""
 
     def __init__(
         self,
@@ -27,26 +34,28 @@ class Outgoing:
         envelope: Envelope,
         header: AggregationHeader,
         values: Vector,
+        classes: bytes,
         timer: BackoffTimer,
-        *,
         block: int,
-        first: int = 0,
     ) -> None:
-        self._envelope, self._header, self._values, self._size = envelope, header, values, config.elements
+        self._template = encode_datagram(envelope, AGGREGATION_PORT, header, b"")
+        self._values: Any = values.view(np.int32)
+        self._size, self._total, self._classes = config.elements, len(values), classes
         self.key = header.tensor, header.slot
         """iteration and step"""
         self.block = block
-        small = small_packets(values, config.elements, config.important)
-        self.flow = SendingFlow(len(small), config.window, timer)
-        self._tos = [
-            tos_of(layer_class(first + packet * config.elements, config.workload.elements), small=is_small)
-            for packet, is_small in enumerate(small)
-        ]
+        self.flow = SendingFlow(len(classes), config.window, timer)
 
-    def encode(self, packet: int, *, again: bool) -> bytes:
+    def encode(self, packet: int, again: bool) -> bytes:
         """The frame: the same bytes each time, but that it says whether it left before (`again`)."""
-        values = self._values[packet * self._size : (packet + 1) * self._size]
-        flags = int(DatagramFlag.RESEND) if again else 0
-        header = self._header._replace(sequence=packet + 1, nelem=len(values), flags=flags)
-        envelope = replace(self._envelope, tos=self._tos[packet])
-        return encode_datagram(envelope, AGGREGATION_PORT, header, payload_of(values))
+        first = packet * self._size
+        count = self._total - first if self._total - first < self._size else self._size
+        draft = new_draft(AT_PAYLOAD + 4 * count)
+        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
+        put8(draft, _TOS, self._classes[packet])
+        put16(draft, AT_FLAGS, _RESEND if again else 0)
+        put32(draft, AT_SEQUENCE, packet + 1)
+        put16(draft, AT_NELEM, count)
+        write_words(draft, AT_PAYLOAD, self._values, first, count)
+        seal(draft, AT_PAYLOAD + 4 * count)
+        return finished(draft)

@@ -13,14 +13,11 @@ RESEND: it left before; no switch adds it.
 
 from __future__ import annotations
 
-import numpy as np
-
 from workloads.dlcp.config import DlcpConfig
-from workloads.gradients import Vector
-from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, DatagramFlag, DatagramKind, Policy
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, Policy, encode_datagram
 
-__all__ = ["acknowledgement", "elements_in", "header_of", "payload_of", "rank_of", "ranks_of"]
+__all__ = ["header_of", "rank_of", "ranks_of", "template_to"]
 
 
 def header_of(config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int, step: int = 0) -> AggregationHeader:
@@ -38,20 +35,10 @@ def header_of(config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int,
     )
 
 
-def acknowledgement(header: AggregationHeader, *, stop: bool) -> AggregationHeader:
-    """Of DATA or RESULT."""
-    flags = DatagramFlag.LAST if stop else 0
-    return header._replace(kind=DatagramKind.ACK, nelem=0, flags=int(flags))
-
-
-def payload_of(values: Vector) -> bytes:
-    """In network byte order; bits stay."""
-    return values.astype(values.dtype.newbyteorder(">")).tobytes()
-
-
-def elements_in(payload: Buffer, dtype: np.dtype[np.generic]) -> Vector:
-    """And back, shape (elements,)."""
-    return np.frombuffer(payload, dtype.newbyteorder(">")).astype(dtype)
+def template_to(envelope: Envelope) -> bytes:
+    """A frame of no elements, whose addresses are those of what leaves that way."""
+    header = AggregationHeader(Policy.DLCP, DatagramKind.ACK, job=0, sequence=0, slot=0, bitmap0=0, fan_in0=1)
+    return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
 
 
 def rank_of(bitmap: int) -> int:

@@ -8,35 +8,50 @@ be ahead, by steps and by one iteration at most: what it sends is kept until its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
+import cython
 import numpy as np
 
 from workloads.collectives.arithmetic import fold
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockSummed
 from workloads.datagrams.retransmission import BackoffTimer
 from workloads.dlcp.base import DlcpHost
 from workloads.dlcp.bound import packets_needed
 from workloads.dlcp.chunks import chunk_given, chunk_of, steps_of
+from workloads.dlcp.classes import classes_of
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import elements_in, header_of
-from workloads.events import CollectiveStarted
+from workloads.dlcp.packets import header_of
 from workloads.gradients import Vector
-from workloads.machine import Buffer
-from workloads.wire.aggregation import AggregationHeader, Datagram, DatagramKind
+from workloads.wire.aggregation import DatagramKind
 
-__all__ = ["DlcpRing"]
+if not cython.compiled:
+    from workloads.kernels import NEVER, bit_of, read_words
+
+__all__ = ["ArrivingVector", "DlcpRing"]
+
+_ACK = int(DatagramKind.ACK)
+
+
+class ArrivingVector:
+    """Of one step: what came of it, +0 elsewhere."""
+
+    def __init__(self, elements: int, packets: int, needed: int, dtype: np.dtype[Any]) -> None:
+        self.flow = ReceivedFlow(packets, needed)
+        self.values: Vector = np.zeros(elements, dtype)
+        self.words: Any = self.values.view(np.int32)
 
 
 class DlcpRing(DlcpHost):
-    """A Machine."""
+    """A Machine. A subclass may override what has no underscore."""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
-        super().__init__(config, start_ns=start_ns)
+        DlcpHost.__init__(self, config, start_ns=start_ns)
         share = config.collective
-        self._size, self._rank, self._steps = share.size, share.rank, steps_of(share.size)
+        self._steps = steps_of(share.size)
         self._before = (share.rank - 1) % share.size
         """rank of the predecessor"""
         self._timer = BackoffTimer(config.rto_ns, share.rank)
@@ -48,92 +63,95 @@ class DlcpRing(DlcpHost):
         """whose flow it waits for; -1: between iterations"""
         self._values: Vector = np.zeros(0, self._dtype)
         """its gradient, and sums in place of those parts that it has them of"""
-        self._incoming: dict[tuple[int, int], tuple[ReceivedFlow, Vector]] = {}
-        """by iteration and step: what came, +0 elsewhere"""
+        self._incoming: dict[tuple[int, int], ArrivingVector] = {}
+        """by iteration and step"""
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
+        spans = [(self.span(self._before, step), self.span(self._rank, step)) for step in range(self._steps)]
+        self._lengths = [(before[1] - before[0], own[1] - own[0]) for before, own in spans]
+        """elements of what comes in each step, and of what leaves"""
 
-    def get_timer(self) -> int | None:
-        times = [self._training.get_timer(), *(outgoing.flow.get_timer() for outgoing in self._outgoing.values())]
-        return min((time for time in times if time is not None), default=None)
-
-    def handle_timer(self, now: int) -> None:
+    def packets_due(self) -> int:
+        first = NEVER
         for outgoing in self._outgoing.values():
-            self._counts["timeouts"] += outgoing.flow.expire(now)
-        training = self._training
-        if training.handle_timer(now):
-            self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._config.packets))
-            self._values, self._step = training.gradient.copy(), 0
-            self._give()
-            self._advance(now)
+            due = outgoing.flow.due()
+            if due < first:
+                first = due
+        return first
 
-    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        found = self._receive(frame, (DatagramKind.ACK, DatagramKind.DATA))
-        if found is None:
-            return
-        if found.header.kind == DatagramKind.ACK:
-            self._acknowledged(found, now)
-        else:
-            self._take(found, now)
+    def expire(self, now: int) -> int:
+        expired = 0
+        for outgoing in self._outgoing.values():
+            expired += outgoing.flow.expire(now)
+        return expired
 
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while self._leaving:
-            yield 0, self._leaving.popleft()
-        for outgoing in list(self._outgoing.values()):
-            while (frame := self._next_frame(outgoing, now)) is not None:
-                yield 0, frame
+    def give(self, now: int) -> bytes | None:
+        if self._leaving:
+            following: bytes = self._leaving.popleft()
+            return following
+        for outgoing in self._outgoing.values():
+            frame = self.next_frame(outgoing, now)
+            if frame is not None:
+                return frame
+        return None
 
-    def _size_of(self, header: AggregationHeader) -> int | None:
-        if header.slot >= self._steps or header.sequence < 1:
-            return None
-        sender = self._rank if header.kind == DatagramKind.ACK else self._before
-        first, end = self._span(sender, header.slot)
-        at = (header.sequence - 1) * self._config.elements
-        return min(self._config.elements, end - first - at) if at < end - first else None
+    def begin(self, now: int) -> None:
+        DlcpHost.begin(self, now)
+        self._values, self._step = self._training.gradient.copy(), 0
+        self.send_step()
+        self.advance(now)
 
-    def _concerns_us(self, found: Datagram) -> bool:
-        successor, predecessor = (peer.dst_ip for peer in self._config.peers)
-        if found.header.kind == DatagramKind.ACK:
-            return (found.header.bitmap0, found.src_ip) == (1 << self._rank, successor)
-        return (found.header.bitmap0, found.src_ip) == (1 << self._before, predecessor)
+    def size_of(self, found: Arrival) -> int:
+        if found.slot >= self._steps or found.sequence < 1:
+            return -1
+        left: int = self._lengths[found.slot][found.kind == _ACK] - (found.sequence - 1) * self._elements
+        if left <= 0:
+            return -1
+        return left if left < self._elements else self._elements
 
-    def _span(self, rank: int, step: int) -> tuple[int, int]:
+    def concerns_us(self, found: Arrival) -> bool:
+        if found.kind == _ACK:
+            return DlcpHost.concerns_us(self, found)
+        predecessor: int = self._peers[1]
+        return found.bitmap == bit_of(self._before) and found.source == predecessor
+
+    def span(self, rank: int, step: int) -> tuple[int, int]:
         """Of what that rank sends then."""
-        return chunk_of(chunk_given(rank, self._size, step), self._size, self._config.workload.elements)
+        return chunk_of(chunk_given(rank, self._size, step), self._size, self._total)
 
-    def _flow(self, iteration: int, step: int) -> tuple[ReceivedFlow, Vector]:
-        key = iteration, step
-        if key not in self._incoming:
-            first, end = self._span(self._before, step)
-            packets = -(-(end - first) // self._config.elements)
-            flow = ReceivedFlow(packets, packets_needed(packets, self._config.loss_bound))
-            self._incoming[key] = flow, np.zeros(end - first, self._dtype)
-        return self._incoming[key]
+    def arriving(self, iteration: int, step: int) -> ArrivingVector:
+        vector = self._incoming.get((iteration, step))
+        if vector is None:
+            elements = self._lengths[step][0]
+            packets = -(-elements // self._elements)
+            needed = packets_needed(packets, self._config.loss_bound)
+            vector = self._incoming[iteration, step] = ArrivingVector(elements, packets, needed, self._dtype)
+        return vector
 
-    def _take(self, found: Datagram, now: int) -> None:
-        header, config, packet = found.header, self._config, found.header.sequence - 1
-        if header.tensor > self._done + 1 or header.tensor >= self._training.iterations:
-            self._reject("unexpected", f"a vector of iteration {header.tensor}, which nobody can have begun")
+    def take_elements(self, found: Arrival, now: int) -> None:
+        iteration, step = found.tensor, found.slot
+        if iteration > self._done + 1 or iteration >= self._training.iterations:
+            self.reject("unexpected", f"a vector of iteration {iteration}, which nobody can have begun")
             return
-        if header.tensor >= self._done and not self._can_exist(header.tensor, header.slot):
-            self._reject("unexpected", f"step {header.slot}, which needs more of this rank's vectors than it has sent")
+        if iteration >= self._done and not self.can_exist(iteration, step):
+            self.reject("unexpected", f"step {step}, which needs more of this rank's vectors than it has sent")
             return
-        if header.tensor < self._done:
-            self._counts["duplicates_received"] += 1
-            self._acknowledge(header, config.peers[1], stop=True)
+        if iteration < self._done:
+            self._duplicates += 1
+            self.acknowledge(found, 1, found.bitmap, True)
             return
-        flow, values = self._flow(header.tensor, header.slot)
+        vector, packet = self.arriving(iteration, step), found.sequence - 1
+        flow = vector.flow
         if flow.take(packet):
-            first = packet * config.elements
-            values[first : first + header.nelem] = elements_in(found.payload, self._dtype)
-            self._counts["results_received"] += 1
+            read_words(vector.words, packet * self._elements, found.frame, found.at, found.count)
+            self._results += 1
             if flow.closed:
-                self._tell_closed(flow, header.tensor, self._before, header.slot)
+                self.tell_closed(flow, iteration, self._before, step)
         else:
-            self._counts["duplicates_received"] += 1
-        self._acknowledge(header, config.peers[1], stop=flow.closed)
-        self._advance(now)
+            self._duplicates += 1
+        self.acknowledge(found, 1, found.bitmap, flow.closed)
+        self.advance(now)
 
-    def _can_exist(self, iteration: int, step: int) -> bool:
+    def can_exist(self, iteration: int, step: int) -> bool:
         """A vector that went round the whole ring holds what this rank sent one round before."""
         own = step - (self._size - 1)
         if own < 0:
@@ -144,61 +162,63 @@ class DlcpRing(DlcpHost):
         if outgoing is None:
             return True
         flow = outgoing.flow
-        return flow.departed >= packets_needed(flow.packets, self._config.loss_bound)
+        return flow.departed >= packets_needed(flow.window, self._config.loss_bound)
 
-    def _advance(self, now: int) -> None:
+    def advance(self, now: int) -> None:
         """Through all steps whose flows are closed."""
         while self._step >= 0:
-            flow, values = self._flow(self._done, self._step)
-            if not flow.closed:
+            vector = self.arriving(self._done, self._step)
+            if not vector.flow.closed:
                 return
-            place = slice(*self._span(self._before, self._step))
+            place = slice(*self.span(self._before, self._step))
             if self._step < self._size - 1:
-                rows = np.array([values, self._values[place]])
+                rows = np.array([vector.values, self._values[place]])
                 self._values[place] = fold(rows.view(np.uint8), self._config.collective.arithmetic).view(self._dtype)
-                self._tell_summed(flow)
+                self._tell_summed(vector.flow)
             else:
-                self._values[place] = values
+                self._values[place] = vector.values
             self._step += 1
             if self._step < self._steps:
-                self._give()
+                self.send_step()
             else:
-                self._complete(now)
+                self._finish_iteration(now)
 
     def _tell_summed(self, flow: ReceivedFlow) -> None:
         """What came of the predecessor's entered once, and this rank's own."""
         block = self._block(self._step)
+        counts = [0] * self._size
+        counts[self._rank] = 1
+        without = tuple(counts)
+        counts[self._before] = 1
+        both = tuple(counts)
         for packet in range(flow.packets):
-            counts = [0] * self._size
-            counts[self._before], counts[self._rank] = int(flow.has(packet)), 1
-            self._events.append(BlockSummed(self._job, block + packet, 0, tuple(counts)))
+            entered = both if flow.has(packet) else without
+            self.events.append(BlockSummed(self._job, block + packet, 0, entered))
 
-    def _give(self) -> None:
+    def send_step(self) -> None:
         """This step's vector begins to leave."""
-        first, end = self._span(self._rank, self._step)
+        first, end = self.span(self._rank, self._step)
         if first == end:
             return
-        header = header_of(self._config, DatagramKind.DATA, self._rank, self._done, self._step)
-        values = self._values[first:end].copy()
-        outgoing = Outgoing(
-            self._config, self._config.peers[0], header, values, self._timer, block=self._block(self._step), first=first
-        )
+        config, values = self._config, self._values[first:end].copy()
+        header = header_of(config, DatagramKind.DATA, self._rank, self._done, self._step)
+        classes, block = classes_of(config, values, first), self._block(self._step)
+        outgoing = Outgoing(config, config.peers[0], header, values, classes, self._timer, block)
         self._outgoing[outgoing.key] = outgoing
 
     def _block(self, step: int) -> int:
         """First number of a step's packets."""
         return (self._done * self._steps + step) * self._most
 
-    def _complete(self, now: int) -> None:
-        training = self._training
-        training.result[:] = self._values
+    def _finish_iteration(self, now: int) -> None:
+        self._training.result[:] = self._values
         self._step = -1
         self._done += 1
         self._incoming = {key: flow for key, flow in self._incoming.items() if key[0] >= self._done}
-        training.complete(now)
+        self.complete(now)
 
-    def _acknowledged(self, found: Datagram, now: int) -> None:
-        outgoing = self._outgoing.get((found.header.tensor, found.header.slot))
-        self._hear_ack(found, outgoing, now)
+    def acknowledged(self, found: Arrival, now: int) -> None:
+        outgoing = self._outgoing.get((found.tensor, found.slot))
+        self.hear_ack(found, outgoing, now)
         if outgoing is not None and outgoing.flow.over:
             del self._outgoing[outgoing.key]

@@ -7,128 +7,141 @@ next iteration may come while a slower worker still gets the last sum, and none 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import cycle
+import cython
 
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockSummed
 from workloads.datagrams.retransmission import BackoffTimer
 from workloads.dlcp.base import DlcpHost
+from workloads.dlcp.classes import classes_of
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.events import SumParts
+from workloads.dlcp.flow import ReceivedFlow
 from workloads.dlcp.gathering import Gathering, Parts, Rows
 from workloads.dlcp.outgoing import Outgoing
-from workloads.dlcp.packets import elements_in, header_of, rank_of, ranks_of
-from workloads.events import CollectiveStarted
-from workloads.machine import Buffer
-from workloads.wire.aggregation import Datagram, DatagramKind
+from workloads.dlcp.packets import header_of, rank_of
+from workloads.wire.aggregation import DatagramKind
+
+if not cython.compiled:
+    from workloads.kernels import NEVER, bit_of
 
 __all__ = ["DlcpServer"]
 
+_DATA = int(DatagramKind.DATA)
+
 
 class DlcpServer(DlcpHost):
-    """A Machine."""
+    """A Machine. A subclass may override what has no underscore."""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
-        super().__init__(config, start_ns=start_ns)
+        DlcpHost.__init__(self, config, start_ns=start_ns)
         self._summed = 0
         """iterations; of the next one gradients come"""
         self._begun = -1
         """the last iteration whose own gradient is ready"""
-        ranks = range(config.senders)
-        self._gathered: Gathering = self._fresh()
+        self._senders = config.senders
+        self._service = int.from_bytes(config.service_ip, "big")
+        self._gathered = self.gather()
         """of iteration `_summed`"""
-        self._timers = [BackoffTimer(config.rto_ns, config.senders + rank) for rank in ranks]
-        self._results: list[Outgoing] = []
+        self._timers = [BackoffTimer(config.rto_ns, config.senders + rank) for rank in range(config.senders)]
+        self._going: list[Outgoing] = []
         """by rank: the sum of iteration `_summed` - 1, on its way"""
-        self._turns = cycle(ranks)
+        self._turn = 0
 
-    def get_timer(self) -> int | None:
-        times = [self._training.get_timer(), *(result.flow.get_timer() for result in self._results)]
-        return min((time for time in times if time is not None), default=None)
+    def packets_due(self) -> int:
+        first = NEVER
+        for outgoing in self._going:
+            due = outgoing.flow.due()
+            if due < first:
+                first = due
+        return first
 
-    def handle_timer(self, now: int) -> None:
-        for result in self._results:
-            self._counts["timeouts"] += result.flow.expire(now)
-        training = self._training
-        if training.handle_timer(now):
-            self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._config.packets))
-            self._begun = training.iteration
-            self._conclude(now)
+    def expire(self, now: int) -> int:
+        expired = 0
+        for outgoing in self._going:
+            expired += outgoing.flow.expire(now)
+        return expired
 
-    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        found = self._receive(frame, (DatagramKind.ACK, DatagramKind.DATA))
-        if found is None:
-            return
-        if found.header.kind == DatagramKind.ACK:
-            self._acknowledged(found, rank_of(found.header.bitmap0), now)
-        else:
-            self._take(found, now)
-
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
+    def give(self, now: int) -> bytes | None:
         """Acknowledgements, then a packet for each worker in turn."""
-        while self._leaving:
-            yield 0, self._leaving.popleft()
-        idle = 0
-        while idle < len(self._results):
-            frame = self._next_frame(self._results[next(self._turns)], now)
-            idle = 0 if frame is not None else idle + 1
+        if self._leaving:
+            following: bytes = self._leaving.popleft()
+            return following
+        for _ in range(len(self._going)):
+            outgoing = self._going[self._turn]
+            self._turn = (self._turn + 1) % self._senders
+            frame = self.next_frame(outgoing, now)
             if frame is not None:
-                yield 0, frame
+                return frame
+        return None
 
-    def _concerns_us(self, found: Datagram) -> bool:
-        if self._config.service_ip and found.src_ip == self._config.service_ip:
-            return found.header.kind == DatagramKind.DATA and 0 < found.header.bitmap0 < 1 << self._config.senders
-        return super()._concerns_us(found)
+    def begin(self, now: int) -> None:
+        DlcpHost.begin(self, now)
+        self._begun = self._training.iteration
+        self.conclude(now)
 
-    def _take(self, found: Datagram, now: int) -> None:
-        header, config, packet = found.header, self._config, found.header.sequence - 1
-        if header.tensor > self._summed or self._summed == self._training.iterations <= header.tensor:
-            self._reject("unexpected", f"a gradient of iteration {header.tensor}, which nobody can have begun")
+    def concerns_us(self, found: Arrival) -> bool:
+        if self._service and found.source == self._service:
+            return found.kind == _DATA and 0 < found.bitmap < bit_of(self._senders)
+        for rank in range(self._senders):
+            if found.bitmap == bit_of(rank):
+                address: int = self._peers[rank]
+                return found.source == address
+        return False
+
+    def take_elements(self, found: Arrival, now: int) -> None:
+        packet, bitmap, rank = found.sequence - 1, found.bitmap, 0
+        over = found.tensor < self._summed
+        if not over and (found.tensor > self._summed or self._summed == self._training.iterations):
+            self.reject("unexpected", f"a gradient of iteration {found.tensor}, which nobody can have begun")
             return
-        ranks, gathered = ranks_of(header.bitmap0), self._gathered
-        over = header.tensor < self._summed
-        closed = [] if over else gathered.take(header.bitmap0, packet, elements_in(found.payload, self._dtype))
-        self._counts["duplicates_received" if closed is None or over else "results_received"] += 1
-        for rank in closed or ():
-            self._tell_closed(gathered.flows[rank], self._summed, rank)
-        for rank in ranks:
-            stop = over or gathered.flows[rank].closed
-            if stop or gathered.flows[rank].has(packet):
-                self._acknowledge(header._replace(bitmap0=1 << rank), config.peers[rank], stop=stop)
-        self._conclude(now)
+        gathered = self._gathered
+        closed = () if over else gathered.take(found)
+        if over or closed is None:
+            self._duplicates += 1
+        else:
+            self._results += 1
+        for ended in closed or ():
+            self.tell_closed(gathered.flows[ended], self._summed, ended)
+        while bitmap:
+            if bitmap & 1:
+                flow: ReceivedFlow = gathered.flows[rank]
+                stop = over or flow.closed
+                if stop or flow.has(packet):
+                    self.acknowledge(found, rank, bit_of(rank), stop)
+            bitmap, rank = bitmap >> 1, rank + 1
+        self.conclude(now)
 
-    def _fresh(self) -> Gathering:
-        return (Parts if self._config.service_ip else Rows)(self._config, self._dtype)
+    def gather(self) -> Gathering:
+        """What the next iteration begins with."""
+        return (Parts if self._service else Rows)(self._config, self._dtype)
 
-    def _conclude(self, now: int) -> None:
+    def conclude(self, now: int) -> None:
         """When all gradients are there, its own as well."""
-        training, config, gathered = self._training, self._config, self._gathered
-        if self._begun != self._summed or not gathered.closed:
-            return
+        gathered = self._gathered
+        if self._begun == self._summed and gathered.has_enough():
+            self.sum_up(gathered, now)
+
+    def sum_up(self, gathered: Gathering, now: int) -> None:
+        training, config = self._training, self._config
         first = self._summed * config.packets
         total = gathered.total(training.gradient)
-        for packet in range(config.packets):
-            self._events.append(BlockSummed(self._job, first + packet, 0, gathered.entered(packet)))
+        for packet, entered in enumerate(gathered.entered()):
+            self.events.append(BlockSummed(self._job, first + packet, 0, entered))
         for packet, parts in enumerate(gathered.parts()):
-            self._events.append(SumParts(self._job, first + packet, parts))
+            self.events.append(SumParts(self._job, first + packet, parts))
         for rank in gathered.late:
-            self._tell_closed(gathered.flows[rank], self._summed, rank)
-        self._results = [
-            Outgoing(
-                config,
-                config.peers[rank],
-                header_of(config, DatagramKind.RESULT, rank, self._summed),
-                total,
-                timer,
-                block=first,
-            )
-            for rank, timer in enumerate(self._timers)
-        ]
+            self.tell_closed(gathered.flows[rank], self._summed, rank)
+        classes = classes_of(config, total)
+        self._going = []
+        for rank, timer in enumerate(self._timers):
+            header = header_of(config, DatagramKind.RESULT, rank, self._summed)
+            self._going.append(Outgoing(config, config.peers[rank], header, total, classes, timer, first))
         training.result[:] = total
         self._summed += 1
-        self._gathered = self._fresh()
-        training.complete(now)
+        self._gathered = self.gather()
+        self.complete(now)
 
-    def _acknowledged(self, found: Datagram, rank: int, now: int) -> None:
-        runs = self._results and found.header.tensor == self._summed - 1
-        self._hear_ack(found, self._results[rank] if runs else None, now)
+    def acknowledged(self, found: Arrival, now: int) -> None:
+        runs = self._going and found.tensor == self._summed - 1
+        self.hear_ack(found, self._going[rank_of(found.bitmap)] if runs else None, now)

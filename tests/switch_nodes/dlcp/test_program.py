@@ -15,7 +15,7 @@ from tests.support.dlcp_star import host_config, mac_of, member_ip
 from workloads.collectives.arithmetic import fold
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import ContributionIgnored, MemoryAtEnd, PartialSent
-from workloads.dlcp.packets import elements_in, header_of, payload_of
+from workloads.dlcp.packets import header_of
 from workloads.errors import ScenarioError
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -48,7 +48,7 @@ def packet(rank: int, number: int = 0, iteration: int = 0, *, tos: int = 36, **c
     header = header_of(config, DatagramKind.DATA, rank, iteration)._replace(
         **{"sequence": number + 1, "nelem": 4, **changes}
     )
-    payload = payload_of(values_of(rank, number))[: 4 * header.nelem]
+    payload = values_of(rank, number).astype(">f4").tobytes()[: 4 * header.nelem]
     return encode_datagram(replace(config.peers[0], tos=tos), AGGREGATION_PORT, header, payload)
 
 
@@ -75,7 +75,7 @@ def by_rank(ranks: tuple[int, ...], number: int = 0) -> bytes:
 
 
 def elements(datagram: Datagram) -> bytes:
-    return elements_in(datagram.payload, np.dtype(np.float32)).tobytes()
+    return np.frombuffer(datagram.payload, ">f4").astype(np.float32).tobytes()
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])

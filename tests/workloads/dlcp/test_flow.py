@@ -23,7 +23,7 @@ def sending(packets: int, window: int = 64) -> SendingFlow:
 def leave(flow: SendingFlow, now: int) -> list[int]:
     """All that may leave."""
     found = []
-    while (packet := flow.take()) is not None:
+    while (packet := flow.next_leaving()) >= 0:
         flow.left(packet, now)
         found.append(packet)
     return found
@@ -55,9 +55,12 @@ def test_the_bitmap_is_what_came_first(arrivals: list[int], needed: int) -> None
 def test_a_window_is_under_way_and_no_more() -> None:
     flow = sending(10, 4)
     assert leave(flow, 0) == [0, 1, 2, 3]
-    assert flow.settle(2, 5)
-    assert not flow.settle(2, 6), "known"
-    assert not flow.settle(9, 6), "it never left"
+    flow.settle(2, 5)
+    assert not flow.is_outstanding(2), "known"
+    assert not flow.is_outstanding(9), "it never left"
+    assert [flow.has_left(packet) for packet in (2, 9)] == [True, False]
+    with pytest.raises(ValueError, match="packet 9 is not outstanding"):
+        flow.settle(9, 6)
     assert leave(flow, 6) == [4]
 
 
@@ -94,7 +97,7 @@ def test_a_stopped_flow_sends_nothing_and_waits_for_nothing() -> None:
     flow.stop()
     assert flow.over
     assert flow.get_timer() is None
-    assert flow.take() is None
+    assert flow.next_leaving() < 0
 
 
 def test_it_is_over_when_all_is_acknowledged() -> None:
@@ -115,7 +118,7 @@ def test_completion_without_a_round_of_repetitions(bound: float, chance: float) 
     for _ in range(runs):
         sender, receiver = sending(100), ReceivedFlow(100, needed)
         now = 0
-        while (packet := sender.take()) is not None:
+        while (packet := sender.next_leaving()) >= 0:
             sender.left(packet, now)
             now += 1
             if draw.random() < 0.01:

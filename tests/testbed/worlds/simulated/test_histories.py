@@ -12,10 +12,16 @@ QUICK = ("switchml 1", "lossy", "two-jobs 1", "uc-lossy 1", "uc 1", "traced 1", 
          "atp-lossy 1", "atp-restarted 1", "atp-two-lossy 1", "esa-lossy 1", "esa-scarce-lossy 1", "jobs", "atp-traced",
          "esa-traced", "atp-int32 1", "esa-int32sat", "atp-fixed", "atp-marked 1", "atp-trimmed", "atp-one", "esa-odd",
          "atp-faults-kill", "esa-faults-server", "ps-lossy 1", "grid-lossy", "grid-link-down 1", "grid-traced 1",
-         "grid-goat 1", "grid-little", "grid-to-ps 1", "grid-trimmed 1", "grid-clocks", "ps-tree-traced 1")  # fmt: skip
+         "grid-goat 1", "grid-little", "grid-to-ps 1", "grid-trimmed 1", "grid-clocks", "ps-tree-traced 1",
+         "dlcp-lossy 1", "dlcp-ina-lossy 1", "dlcp-ring-lossy 1", "dlcp-classes", "dlcp-sprayed", "dlcp-int32sat",
+         "dlcp-digits", "dlcp-ina-racks 1", "dlcp-ina-two", "dlcp-ina-few-slots 1", "dlcp-one", "dlcp-ring-trimmed",
+         "dlcp-faults-kill", "dlcp-ina-faults-switch", "dlcp-ring-faults-host", "repair-lossy 1", "repair-gf256",
+         "repair-direct-lossy 1", "repair-msr-lossy 1", "repair-traced 1", "repair-two-jobs 1", "repair-trimmed",
+         "repair-switch-restarted 1", "repair-faults-switch", "repair-direct-faults-server")  # fmt: skip
 INTERPRETED = ("lossy 1", "uc-lossy 1", "trimmed 1", "atp-lossy 1", "esa-scarce-lossy 1", "atp-trimmed 1",
                "grid-lossy 3", "grid-to-ps 1", "grid-goat-lossy 1", "grid-little-capacity 1",
-               "ps-tree-traced 1")  # fmt: skip
+               "ps-tree-traced 1", "dlcp-lossy 1", "dlcp-ina-lossy 1", "dlcp-ring-trimmed 1", "dlcp-int32sat 1",
+               "repair-traced 1", "repair-direct-lossy 1")  # fmt: skip
 
 
 @pytest.mark.parametrize(
