@@ -22,6 +22,8 @@ class FastForwardProgram(QueuedFrames, ForwardProgram):
         self._static = StaticMacs(self.macs.static, self.macs.groups, self.macs.salt, self.macs.sprayed)
         self._rows = library.forward_rows
 
+    quick = ForwardProgram.quick
+
     @property
     def compiled(self) -> tuple[int, int]:
         """Addresses of the queue and of the static entries, for a compiled loop that calls `forward_rows` itself."""

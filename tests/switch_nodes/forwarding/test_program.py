@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding import ForwardProgram, MacTable
+from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.forwarding.fast import create_forward
 from workloads.errors import ScenarioError
 from workloads.machine import BatchMachine, FrameBatch
@@ -82,9 +82,9 @@ def test_runts_are_dropped(size: int) -> None:
     assert plain.program.counters["runt"] == 1
 
 
-def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MacTable, "max_learnt", 2)
+def test_the_table_is_bounded() -> None:
     plain = Plain()
+    plain.program.macs.max_learnt = 2
     for port, source in enumerate((A, B, C)):
         plain.feed(port, frame(BROADCAST, source))
     assert plain.feed(3, frame(B, X)) == [1]
