@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-import heapq
-from dataclasses import dataclass, field
+from typing import Any
+
+import cython
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig
-from workloads.wire.aggregation import AggregationHeader
+from workloads.datagrams.arrival import Arrival
+from workloads.dlcp.packets import template_to
+from workloads.wire import Envelope
+from workloads.wire.aggregation import AGGREGATION_PORT
 
-__all__ = ["Key", "Slot", "SlotPool", "check_jobs"]
+if not cython.compiled:
+    from workloads.heap import heap_first, heap_free, heap_new, heap_pop, heap_push, heap_tie
+    from workloads.kernels import NEVER, bit_of
 
-Key = tuple[int, int]
-"""(iteration, sequence number of the packet)"""
+__all__ = ["Slot", "SlotPool", "check_jobs"]
+
 _DTYPES = ("float32", "int32")
 """sums of some would stop at the ends of int32sat before the others bring them back"""
+_LOW = 32
+"""bits of a key that are the packet's number, below those of the iteration"""
 
 
-@dataclass(slots=True)
 class Slot:
-    index: int
-    """of the memory"""
-    header: AggregationHeader
-    """of its first packet"""
-    deadline: int
-    opened: int
-    rows: dict[int, bytes] = field(default_factory=dict)
-    """by rank: elements as they came"""
-    tos: int = 0xFF
-    """the least, which is the most important class"""
+    """In use."""
+
+    def __init__(self, index: int, a: Arrival, deadline: int, now: int) -> None:
+        self.index = index
+        """of the memory"""
+        self.iteration, self.sequence, self.count = a.tensor, a.sequence, a.count
+        """of its first packet; its elements"""
+        self.deadline, self.opened = deadline, now
+        self.rows: dict[int, bytes] = {}
+        """by rank: frames as they came"""
+        self.bitmap = 0
+        """of these ranks"""
+        self.first = a.frame
+        self.tos = 0xFF
+        """the least, which is the most important class"""
 
 
 class SlotPool:
@@ -37,53 +49,72 @@ class SlotPool:
 
     def __init__(self, config: JobConfig) -> None:
         assert config.levels is not None, "check_jobs saw it"
-        self.config = config
+        assert config.server is not None, "check_jobs saw it"
+        self.config, self.job, self.elements = config, config.job, config.elements
         own = config.levels.own
-        self.own = frozenset(config.levels.racks[own]) if own is not None else frozenset()
-        """ranks at this switch's ports"""
-        self.open: dict[Key, Slot] = {}
+        ranks = config.levels.racks[own] if own is not None else ()
+        self.everyone = sum([bit_of(rank) for rank in ranks])
+        """bitmap of the workers at this switch's ports"""
+        self.ranks = {int.from_bytes(config.members[rank].ip, "big"): rank for rank in ranks}
+        """of these, by IPv4 address"""
+        self.server = int.from_bytes(config.server.ip, "big")
+        self.template = template_to(
+            Envelope(config.service_mac, config.server.mac, config.service_ip, config.server.ip, AGGREGATION_PORT)
+        )
+        self._wait_ns = config.partial_after_ns
+        self.open: dict[int, Slot] = {}
+        """by iteration and packet"""
         self._free = list(range(config.first_slot + config.slots - 1, config.first_slot - 1, -1))
-        self._timers: list[tuple[int, Key]] = []
-        """(deadline, key); those that are not valid any more are passed over"""
+        self._timers: Any = heap_new()
+        """by (deadline, key); those that are not valid any more are passed over"""
+        self._timer_count = 0
         self.peak = self.busy_ns = self.useful_ns = 0
+
+    def __dealloc__(self) -> None:
+        heap_free(self._timers)
 
     @property
     def occupied(self) -> int:
         """Slots in use."""
         return len(self.open)
 
-    def begin(self, header: AggregationHeader, now: int) -> Slot | None:
+    def slot_of(self, a: Arrival) -> Slot | None:
+        """None: its packet has none."""
+        return self.open.get(a.tensor << _LOW | a.sequence)
+
+    def begin(self, a: Arrival, now: int) -> Slot | None:
         """None: all are in use."""
         if not self._free:
             return None
-        key = header.tensor, header.sequence
-        slot = self.open[key] = Slot(self._free.pop(), header, now + self.config.partial_after_ns, now)
-        heapq.heappush(self._timers, (slot.deadline, key))
+        key = a.tensor << _LOW | a.sequence
+        slot = self.open[key] = Slot(self._free.pop(), a, now + self._wait_ns, now)
+        if heap_push(self._timers, slot.deadline, key, 0, 0) < 0:
+            raise MemoryError("no memory for timers")
+        self._timer_count += 1
         self.peak = max(self.peak, len(self.open))
         return slot
 
-    def end(self, key: Key, now: int, *, whole: bool) -> Slot:
+    def end(self, slot: Slot, now: int, whole: bool) -> None:
         """Its sum leaves. `whole`: with all workers."""
-        slot = self.open.pop(key)
+        del self.open[slot.iteration << _LOW | slot.sequence]
         self._free.append(slot.index)
         self.busy_ns += now - slot.opened
-        self.useful_ns += (now - slot.opened) * whole
-        return slot
+        if whole:
+            self.useful_ns += now - slot.opened
 
-    def get_timer(self) -> int | None:
-        timers = self._timers
-        while timers and not self._is_valid(*timers[0]):
-            heapq.heappop(timers)
-        return timers[0][0] if timers else None
+    def due(self) -> int:
+        """When the first slot has waited too long; NEVER: none."""
+        while self._timer_count:
+            deadline, slot = heap_first(self._timers), self.first_slot()
+            if slot is not None and slot.deadline == deadline:
+                return deadline
+            heap_pop(self._timers)
+            self._timer_count -= 1
+        return NEVER
 
-    def due(self, now: int) -> Key | None:
-        """A slot that waited too long."""
-        deadline = self.get_timer()
-        return None if deadline is None or deadline > now else self._timers[0][1]
-
-    def _is_valid(self, deadline: int, key: Key) -> bool:
-        slot = self.open.get(key)
-        return slot is not None and slot.deadline == deadline
+    def first_slot(self) -> Slot | None:
+        """That of the first timer, which must be there."""
+        return self.open.get(heap_tie(self._timers))
 
 
 def check_jobs(switch: SwitchConfig) -> None:

@@ -15,7 +15,7 @@ from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow, SendingFlow
 from workloads.dlcp.gathering import Parts, Rows
-from workloads.dlcp.packets import rank_of, ranks_of
+from workloads.dlcp.packets import ranks_of
 from workloads.dlcp.ring import DlcpRing
 from workloads.dlcp.server import DlcpServer
 from workloads.dlcp.worker import DlcpWorker
@@ -290,14 +290,13 @@ def of_iteration(found: Any, iteration: int) -> None:
 class AddsCopies(DlcpProgram):
     """A copy of a contribution is added once more."""
 
-    def add(self, pool: Any, found: Any, port: int, frame: Any, now: int) -> None:
-        slot = pool.open.get((found.header.tensor, found.header.sequence))
-        rank = rank_of(found.header.bitmap0)
+    def add(self, pool: Any, a: Any, rank: int, port: int) -> None:
+        slot = pool.slot_of(a)
         if slot is not None and rank in slot.rows:
-            twice = np.frombuffer(slot.rows[rank], ">u4") + np.frombuffer(found.payload, ">u4")
-            slot.rows[rank] = twice.astype(">u4").tobytes()
+            inside, more = (np.frombuffer(frame, ">u4", a.count, a.at) for frame in (slot.rows[rank], a.frame))
+            slot.rows[rank] = a.frame[: a.at] + (inside + more).astype(">u4").tobytes()
             return
-        super().add(pool, found, port, frame, now)
+        super().add(pool, a, rank, port)
 
 
 class ForgetsWhoIsInside(DlcpProgram):
@@ -317,7 +316,7 @@ class SaysWhole(DlcpProgram):
     def emit(self, port: int, frame: Any) -> None:
         found = decode_datagram(frame)
         if found is not None and found.src_ip == bytes((10, 77, 255, 1)):
-            everybody = sum(1 << rank for rank in self.served[found.header.job].own)
+            everybody = self.served[found.header.job].everyone
             frame = _again(frame, found, found.header._replace(bitmap0=everybody), found.payload)
         super().emit(port, frame)
 
@@ -335,11 +334,9 @@ class NeverLate(DlcpProgram):
 class SumsAsTheyCame(DlcpProgram):
     """Floats are added in the order of arrival."""
 
-    def send(self, pool: Any, key: Any, reason: str) -> None:
-        slot = pool.open[key]
-        ranks = sorted(slot.rows)
-        slot.rows = dict(zip(ranks, slot.rows.values(), strict=True))
-        super().send(pool, key, reason)
+    def send(self, pool: Any, slot: Any, reason: str) -> None:
+        slot.rows = dict(zip(sorted(slot.rows), slot.rows.values(), strict=True))
+        super().send(pool, slot, reason)
 
 
 def _again(frame: Any, found: Any, header: Any, payload: Any) -> bytes:
