@@ -13,7 +13,9 @@ from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from workloads.config import HostConfig
 from workloads.datagrams.slot_window import SlotWindow
+from workloads.kernels import NEVER
 from workloads.repair.config import RepairConfig
+from workloads.repair.newcomer import Newcomer
 from workloads.wire.aggregation import AggregationHeader, DatagramKind
 
 __all__ = ["REPAIR_PLANTED"]
@@ -144,62 +146,60 @@ class RepeatsFromAnyPort(RepairProgram):
         super().send_again(a)
 
 
-def _host(change: Callable[[Any], None], *, newcomer: bool) -> Machines:
+def _donors(change: Callable[[Any], None]) -> Machines:
     def employ(config: HostConfig, start_ns: int) -> Any:
         machine = make_worker(config, start_ns)
-        if isinstance(config, RepairConfig) and config.is_newcomer == newcomer:
+        if isinstance(config, RepairConfig) and not config.is_newcomer:
             change(machine)
         return machine
 
     return Machines(employ=employ)
 
 
-def adds_twice(newcomer: Any) -> None:
+def _newcomer(kind: type[Newcomer]) -> Machines:
+    def employ(config: HostConfig, start_ns: int) -> Any:
+        if isinstance(config, RepairConfig) and config.is_newcomer:
+            return kind(config, start_ns=start_ns)
+        return make_worker(config, start_ns)
+
+    return Machines(employ=employ)
+
+
+class AddsWhatIsInside(Newcomer):
     """The bitmap is looked at for blocks of iterations that are over alone."""
-    newcomer._has = lambda packet, bitmap: (
-        packet < newcomer._first_block
-        or (
-            packet - newcomer._first_block < len(newcomer._inside)
-            and newcomer._inside[packet - newcomer._first_block] == newcomer._config.everyone
-        )
-    )
+
+    def has(self, packet: int, bitmap: int) -> bool:
+        own = packet - self._first_block
+        return own < 0 or (own < len(self._inside) and self._inside[own] == self._config.everyone)
 
 
-def acknowledges_what_it_drops(newcomer: Any) -> None:
+class AcknowledgesWhatItDrops(Newcomer):
     """Packets of the next iteration, which has not begun."""
-    take = newcomer._take
 
-    def taken(found: Any, packet: int, frame: Any, now: int) -> None:
-        if newcomer._block is None and packet >= newcomer._first_block:
-            newcomer._acknowledge(found, found.header.bitmap0)
-            return
-        take(found, packet, frame, now)
-
-    newcomer._take = taken
+    def take_symbols(self, found: Any, packet: int, now: int) -> None:
+        if self._block is None and packet >= self._first_block:
+            self.acknowledge(found, found.bitmap)
+        else:
+            super().take_symbols(found, packet, now)
 
 
-def acknowledges_once(newcomer: Any) -> None:
-    told: set[tuple[int, int]] = set()
-    acknowledge = newcomer._acknowledge
+class AcknowledgesOnce(Newcomer):
+    """A lost acknowledgement is lost for good."""
 
-    def once(found: Any, bitmap: int) -> None:
-        if (found.header.sequence, bitmap) not in told:
-            told.add((found.header.sequence, bitmap))
-            acknowledge(found, bitmap)
-
-    newcomer._acknowledge = once
+    def acknowledge(self, found: Any, bitmap: int) -> None:
+        told: set[tuple[int, int]] = self.__dict__.setdefault("told", set())
+        if (found.sequence, bitmap) not in told:
+            told.add((found.sequence, bitmap))
+            super().acknowledge(found, bitmap)
 
 
-def blocks_begin_anew(newcomer: Any) -> None:
+class BlocksBeginAnew(Newcomer):
     """It counts the blocks of each iteration from the place of the one before."""
-    start = newcomer._start
 
-    def begin(now: int) -> None:
-        if newcomer._training.iteration:
-            newcomer._first_block -= 1
-        start(now)
-
-    newcomer._start = begin
+    def begin(self, now: int) -> None:
+        if self._training.iteration:
+            self._first_block -= 1
+        super().begin(now)
 
 
 class _AnyAcknowledgement(SlotWindow):
@@ -214,8 +214,8 @@ class _Once(SlotWindow):
     def expire(self, now: int) -> int:
         return 0
 
-    def get_timer(self) -> int | None:
-        return None
+    def due(self) -> int:
+        return NEVER
 
 
 def _window_of(donor: Any, kind: type[SlotWindow]) -> None:
@@ -241,10 +241,15 @@ _SWITCHES = (
     AnyAcknowledgement, AcknowledgesForTheNewcomer, AnswersNewerQuestions, SendsOnce, AnswersNothing, WholeSlots,
     RepeatsFromAnyPort,
 )  # fmt: skip
-_NEWCOMERS = (adds_twice, acknowledges_what_it_drops, acknowledges_once, blocks_begin_anew)
+_NEWCOMERS = {
+    "adds_twice": AddsWhatIsInside,
+    "acknowledges_what_it_drops": AcknowledgesWhatItDrops,
+    "acknowledges_once": AcknowledgesOnce,
+    "blocks_begin_anew": BlocksBeginAnew,
+}
 _DONORS = (takes_any_acknowledgement, sends_once, another_coefficient)
 REPAIR_PLANTED: Mapping[str, Machines] = {
     **{program.__name__: Machines(create=program) for program in _SWITCHES},
-    **{change.__name__: _host(change, newcomer=True) for change in _NEWCOMERS},
-    **{change.__name__: _host(change, newcomer=False) for change in _DONORS},
+    **{name: _newcomer(kind) for name, kind in _NEWCOMERS.items()},
+    **{change.__name__: _donors(change) for change in _DONORS},
 }

@@ -1,13 +1,12 @@
 cimport cython
 
+from workloads.datagrams.answer cimport acknowledgement_of
 from workloads.datagrams.arrival cimport Arrival
 from workloads.datagrams.quick_host cimport QuickHost
 from workloads.dlcp.flow cimport ReceivedFlow, SendingFlow
 from workloads.dlcp.outgoing cimport Outgoing
-from workloads.kernels cimport bit_of, copy_bytes, finished, new_draft, put8, put16, put32
-from workloads.wire.inspected cimport (
-    AT_BITMAP0, AT_FLAGS, AT_KIND, AT_NELEM, AT_PAYLOAD, AT_VERSION, address_of, seal,
-)
+from workloads.kernels cimport bit_of
+from workloads.wire.inspected cimport address_of
 
 cdef long long _DLCP, _ACK, _LAST
 

@@ -22,17 +22,9 @@ from workloads.gradients import source_of
 from workloads.wire.aggregation import DatagramFlag, DatagramKind, Policy
 
 if not cython.compiled:
-    from workloads.kernels import bit_of, copy_bytes, finished, new_draft, put8, put16, put32
-    from workloads.wire.inspected import (
-        AT_BITMAP0,
-        AT_FLAGS,
-        AT_KIND,
-        AT_NELEM,
-        AT_PAYLOAD,
-        AT_VERSION,
-        address_of,
-        seal,
-    )
+    from workloads.datagrams.answer import acknowledgement_of
+    from workloads.kernels import bit_of
+    from workloads.wire.inspected import address_of
 
 __all__ = ["DlcpHost"]
 
@@ -111,15 +103,8 @@ class DlcpHost(QuickHost):
 
     def acknowledge(self, found: Arrival, peer: int, bitmap: int, stop: bool) -> None:
         """What it says, of these ranks, to who sent it."""
-        draft = new_draft(AT_PAYLOAD)
-        copy_bytes(draft, 0, self._templates[peer], 0, AT_VERSION)
-        copy_bytes(draft, AT_VERSION, found.frame, AT_VERSION, AT_PAYLOAD - AT_VERSION)
-        put8(draft, AT_KIND, _ACK)
-        put16(draft, AT_FLAGS, _LAST if stop else 0)
-        put32(draft, AT_BITMAP0, bitmap)
-        put16(draft, AT_NELEM, 0)
-        seal(draft, AT_PAYLOAD)
-        self._leaving.append(finished(draft))
+        flags = _LAST if stop else 0
+        self._leaving.append(acknowledgement_of(found, self._templates[peer], bitmap, flags))
         self._sent += 1
 
     def hear_ack(self, found: Arrival, outgoing: Outgoing | None, now: int) -> None:

@@ -1,41 +1,47 @@
-"""What donors and the newcomer have in common: iterations, counters, and what their frames are."""
+"""What donors and the newcomer have in common: iterations, and what their frames are."""
 
 from __future__ import annotations
 
-from workloads.datagrams.host import DatagramHost
+import cython
+
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
+from workloads.datagrams.quick_host import QuickHost
 from workloads.datagrams.training import Training
-from workloads.machine import Buffer
 from workloads.repair.checks import problems_in_host
 from workloads.repair.config import RepairConfig
 from workloads.repair.stored import StoredSource
-from workloads.wire.aggregation import Datagram, DatagramError, Policy, decode_datagram
+from workloads.wire.aggregation import Policy
+
+if not cython.compiled:
+    from workloads.wire.inspected import address_of
 
 __all__ = ["RepairHost"]
 
+_REPAIR = int(Policy.REPAIR)
 
-class RepairHost(DatagramHost):
-    """Raises ScenarioError for a configuration that cannot be."""
+
+class RepairHost(QuickHost):
+    """Raises ScenarioError for a configuration that cannot be. A subclass may override what has no underscore."""
 
     def __init__(self, config: RepairConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_host(config), owner=f"host {config.name}")
-        source, rank = StoredSource(config), config.collective.rank
-        super().__init__(config.collective.job, Training.of(config.workload, source, rank, start_ns))
-        self._config, self._code = config, config.share.code
-        self._first_block = 0
-        """of the iteration that runs or comes next"""
+        source, share = StoredSource(config), config.collective
+        QuickHost.__init__(self, share, Training.of(config.workload, source, share.rank, start_ns))
+        self._config, self._code, self._donors = config, config.share.code, config.share.d
+        self._address = int.from_bytes(config.answers[0].src_ip, "big")
+        self._found = Arrival()
 
-    def _receive(self, frame: Buffer) -> Datagram | None:
-        """A packet of our job; None: it is for others, or cannot be used, which is told."""
-        try:
-            found = decode_datagram(frame)
-        except DatagramError as error:
-            self._reject(error.reason, str(error))
-            return None
-        if found is None or found.dst_ip != self._config.answers[0].src_ip:
-            return None
-        header = found.header
-        if (header.policy, header.job, header.fan_in0) != (Policy.REPAIR, self._job, self._config.share.d):
-            self._reject("unexpected", f"kind {header.kind} of job {header.job}, policy {header.policy}")
-            return None
-        return found
+    def take(self, port: int, frame: bytes, now: int) -> None:
+        found = self._found
+        if not self._is_readable(frame) or address_of(frame, True) != self._address:
+            return
+        found.read(frame)
+        if found.policy != _REPAIR or found.job != self._job or found.fan_in != self._donors:
+            self.reject("unexpected", f"kind {found.kind} of job {found.job}, policy {found.policy}")
+        else:
+            self.take_packet(found, now)
+
+    def take_packet(self, found: Arrival, now: int) -> None:
+        """Of our job."""
+        raise NotImplementedError

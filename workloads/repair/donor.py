@@ -6,92 +6,95 @@ in an index only when the newcomer has the older one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import cython
 
-import numpy as np
-
-from workloads.codes.gf256 import PRODUCTS, Bytes
+from workloads.codes.gf256 import PRODUCTS
+from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.slot_window import SlotWindow
 from workloads.events import CollectiveStarted, DatagramResent
-from workloads.machine import Buffer
 from workloads.repair.base import RepairHost
 from workloads.repair.config import RepairConfig
 from workloads.repair.packets import data_header
 from workloads.repair.stored import symbols_of
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, encode_datagram
-from workloads.wire.inspected import nearest_packet
+from workloads.wire.aggregation import AGGREGATION_PORT, SEQUENCES, DatagramKind, encode_datagram
+
+if not cython.compiled:
+    from workloads.kernels import copy_bytes, finished, new_draft, put16, put32
+    from workloads.wire.inspected import AT_NELEM, AT_PAYLOAD, AT_SEQUENCE, AT_SLOT, nearest_packet, seal
 
 __all__ = ["Donor"]
+
+_ACK, _SEQUENCES = int(DatagramKind.ACK), SEQUENCES
 
 
 class Donor(RepairHost):
     """A Machine. It holds at the end what it held before: its own block."""
 
     def __init__(self, config: RepairConfig, *, start_ns: int = 0) -> None:
-        super().__init__(config, start_ns=start_ns)
-        collective = config.collective
+        RepairHost.__init__(self, config, start_ns=start_ns)
+        share, collective = config.share, config.collective
         self._window = SlotWindow(config.window, config.rto_ns, collective.job << 32 | collective.rank)
-        self._symbol: Bytes | None = None
-        """shape (bytes,); None: between iterations"""
-        share = config.share
-        summed = config.share.code.alpha == 1
+        self._symbol = self._template = b""
+        """empty between iterations; a packet without elements"""
+        self._full, self._first_slot = 4 * config.elements, config.first_slot
+        """bytes of a full packet"""
         matrix = self._code.repair_matrix(share.lost, share.donors)
-        self._coefficient = int(matrix[0, config.collective.rank]) if summed else 1
+        self._coefficient = int(matrix[0, collective.rank]) if share.code.alpha == 1 else 1
         """of one symbol for one; where the newcomer makes several of all, it multiplies for itself"""
 
-    def get_timer(self) -> int | None:
-        first, timer = self._training.get_timer(), self._window.get_timer()
-        return first if timer is None or (first is not None and first < timer) else timer
+    def packets_due(self) -> int:
+        return self._window.due()
 
-    def handle_timer(self, now: int) -> None:
-        self._counts["timeouts"] += self._window.expire(now)
-        if self._training.handle_timer(now):
-            self._start()
+    def expire(self, now: int) -> int:
+        return self._window.expire(now)
 
-    def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        found = self._receive(frame)
-        if found is None:
+    def take_packet(self, found: Arrival, now: int) -> None:
+        window = self._window
+        if found.kind != _ACK or not found.bitmap >> self._rank & 1:
+            self.reject("unexpected", f"kind {found.kind} for ranks {hex(found.bitmap)}")
             return
-        header = found.header
-        if header.kind != DatagramKind.ACK or not header.bitmap0 >> self._config.collective.rank & 1:
-            self._reject("unexpected", f"kind {header.kind} for ranks {header.bitmap0:#x}")
+        packet = nearest_packet(found.sequence, window.first)
+        if not self._symbol or not window.is_outstanding(packet):
+            self._duplicates += 1
             return
-        packet = nearest_packet(header.sequence, self._window.first)
-        if self._symbol is None or not self._window.is_outstanding(packet):
-            self._counts["duplicates_received"] += 1
-            return
-        self._counts["results_received"] += 1
-        self._window.settle(packet, now)
-        if self._window.complete:
-            self._symbol = None
+        self._results += 1
+        window.settle(packet, now)
+        if not window.missing:
+            self._symbol = b""
             self._training.result[:] = self._training.gradient
-            self._training.complete(now)
+            self.complete(now)
 
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
-        while (packet := self._window.take_ready()) is not None:
-            waited_ns, before = now - self._window.progress_at, self._window.left(packet, now)
-            self._counts["packets_sent"] += 1
-            if before:
-                self._counts["packets_retransmitted"] += 1
-                slot = self._window.index_of(packet)
-                self._events.append(
-                    DatagramResent(self._job, packet, self._config.first_slot + slot, "timeout", before, waited_ns)
-                )
-            yield 0, self._encode(packet)
+    def give(self, now: int) -> bytes | None:
+        window = self._window
+        packet = window.next_ready()
+        if packet < 0:
+            return None
+        waited_ns, before = now - window.progress_at, window.left(packet, now)
+        self._sent += 1
+        if before:
+            self._sent_again += 1
+            slot = self._first_slot + window.index_of(packet)
+            self.events.append(DatagramResent(self._job, packet, slot, "timeout", before, waited_ns))
+        return self._encode(packet)
 
-    def _start(self) -> None:
-        """An iteration."""
+    def begin(self, now: int) -> None:
         config, training = self._config, self._training
         symbol = self._code.donate(config.share.lost, symbols_of(training.gradient, self._code.alpha))
-        self._symbol = PRODUCTS[self._coefficient][symbol] if config.op == "xor" else symbol
-        self._events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, config.blocks))
+        self._symbol = (PRODUCTS[self._coefficient][symbol] if config.op == "xor" else symbol).tobytes()
+        header = data_header(config, self._coefficient, training.iteration)
+        self._template = encode_datagram(config.answers[0], AGGREGATION_PORT, header, b"")
+        self.events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, config.blocks))
         self._window.start(config.blocks)
 
     def _encode(self, packet: int) -> bytes:
         """The same bytes each time."""
-        config, symbol = self._config, self._symbol
-        assert symbol is not None, "a packet is outstanding"
-        start = (packet - self._window.first) * 4 * config.elements
-        payload = np.ascontiguousarray(symbol[start : start + 4 * config.elements]).tobytes()
-        header = data_header(config, packet, len(payload) // 4, self._coefficient, self._training.iteration)
-        return encode_datagram(config.answers[0], AGGREGATION_PORT, header, payload)
+        start = (packet - self._window.first) * self._full
+        size = min(self._full, len(self._symbol) - start)
+        draft = new_draft(AT_PAYLOAD + size)
+        copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
+        copy_bytes(draft, AT_PAYLOAD, self._symbol, start, size)
+        put32(draft, AT_SEQUENCE, (packet + 1) % _SEQUENCES)
+        put16(draft, AT_SLOT, self._first_slot + self._window.index_of(packet))
+        put16(draft, AT_NELEM, size // 4)
+        seal(draft, AT_PAYLOAD + size)
+        return finished(draft)

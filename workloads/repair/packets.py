@@ -12,6 +12,7 @@ With `op` 3 whoever combines multiplies by `exponent0`, a byte.
 
 from __future__ import annotations
 
+from workloads.datagrams.arrival import Arrival
 from workloads.repair.config import RepairConfig
 from workloads.wire.aggregation import SEQUENCES, AggregationHeader, DatagramKind, Policy
 
@@ -22,26 +23,26 @@ OP_XOR, OP_GF256 = 2, 3
 _BYTE = 256
 
 
-def data_header(config: RepairConfig, block: int, words: int, coefficient: int, iteration: int) -> AggregationHeader:
-    """Of a donor. `coefficient`: that whoever combines multiplies by."""
-    rank, gf256 = config.collective.rank, config.op == "gf256"
+def data_header(config: RepairConfig, coefficient: int, iteration: int) -> AggregationHeader:
+    """Of all packets of a donor, but for their numbers and sizes. `coefficient`: that whoever combines multiplies
+    by."""
+    gf256 = config.op == "gf256"
     signed = coefficient - _BYTE if coefficient >= _BYTE // 2 else coefficient
     return AggregationHeader(
         policy=Policy.REPAIR,
         kind=DatagramKind.DATA,
         job=config.collective.job,
-        sequence=(block + 1) % SEQUENCES,
-        slot=config.first_slot + block % config.window,
-        bitmap0=1 << rank,
+        sequence=0,
+        slot=0,
+        bitmap0=1 << config.collective.rank,
         fan_in0=config.share.d,
-        nelem=words,
         op=OP_GF256 if gf256 else OP_XOR,
         exponent0=signed if gf256 else 0,
         tensor=iteration,
     )
 
 
-def coefficient_of(header: AggregationHeader) -> int:
+def coefficient_of(header: AggregationHeader | Arrival) -> int:
     """By which the payload is to be multiplied."""
     return header.exponent0 % _BYTE if header.op == OP_GF256 else 1
 

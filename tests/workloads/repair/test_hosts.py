@@ -23,7 +23,13 @@ from workloads.repair.checks import problems_in_host
 from workloads.repair.hosts import create_host
 from workloads.repair.packets import coefficient_of, data_header, reply
 from workloads.repair.stored import StoredSource, file_of, symbols_of, words_of
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, decode_datagram, encode_datagram
+from workloads.wire.aggregation import (
+    AGGREGATION_PORT,
+    AggregationHeader,
+    DatagramKind,
+    decode_datagram,
+    encode_datagram,
+)
 
 RS = CodeShare("rs", 6, 4, 4, 1, (0, 2, 3, 5))
 MSR = CodeShare("msr", 5, 3, 4, 4, (0, 1, 2, 3))
@@ -130,6 +136,12 @@ def test_a_lost_acknowledgement_is_given_again_and_nothing_added() -> None:
     assert sum(len(events(told, DatagramResent)) for _, told in hosts) == 8
 
 
+def header_of(config: RepairConfig, block: int, words: int, coefficient: int, iteration: int) -> AggregationHeader:
+    """Of a packet of a donor."""
+    header, slot = data_header(config, coefficient, iteration), config.first_slot + block % config.window
+    return header._replace(sequence=block + 1, slot=slot, nelem=words)
+
+
 def newcomer(**changes: Any) -> Any:
     host: Any = create_host(host_config(4, RS, **changes), 0)
     while (timer := host.get_timer()) is not None and timer <= 0:
@@ -138,7 +150,7 @@ def newcomer(**changes: Any) -> Any:
 
 
 def frame_of(config: RepairConfig, block: int, **changes: Any) -> bytes:
-    header = data_header(config, block, 8, 1, 0)._replace(**changes)
+    header = header_of(config, block, 8, 1, 0)._replace(**changes)
     return encode_datagram(config.answers[0], AGGREGATION_PORT, header, bytes(4 * header.nelem))
 
 
@@ -163,7 +175,7 @@ def test_the_newcomer_refuses_what_contradicts_itself(changes: dict[str, int], r
 def test_a_question_is_answered_when_the_block_is_there_alone() -> None:
     host, config = newcomer(), host_config(0, RS)
     envelope = replace(config.answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(4))
-    data = data_header(config, 0, 8, 1, 0)
+    data = header_of(config, 0, 8, 1, 0)
     asked = encode_datagram(envelope, AGGREGATION_PORT, reply(data, DatagramKind.REMINDER, 15), b"")
     host.receive_frame(0, asked, 5)
     assert list(host.frames_to_send(5)) == []
@@ -183,7 +195,7 @@ def test_a_donor_takes_acknowledgements_that_name_it() -> None:
         host.handle_timer(0)
     assert len(list(host.frames_to_send(0))) == 2, "a window"
     envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(0))
-    header = data_header(host_config(0, RS), 0, 8, 1, 0)
+    header = header_of(host_config(0, RS), 0, 8, 1, 0)
     for bitmap, left in ((2, 0), (1, 1), (1, 0)):
         host.receive_frame(
             0, encode_datagram(envelope, AGGREGATION_PORT, reply(header, DatagramKind.ACK, bitmap), b""), 9
@@ -199,7 +211,7 @@ def test_a_donor_refuses_acknowledgements_of_what_never_left(sequence: int) -> N
         host.handle_timer(0)
     next(iter(host.frames_to_send(0)))
     envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(0))
-    header = data_header(host_config(0, RS), 0, 8, 1, 0)._replace(sequence=sequence)
+    header = header_of(host_config(0, RS), 0, 8, 1, 0)._replace(sequence=sequence)
     for _ in range(60):
         host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, reply(header, DatagramKind.ACK, 1), b""), 9)
     host.finish(9)
@@ -214,7 +226,7 @@ def test_a_newcomer_has_nothing_of_packets_before_the_first(kind: DatagramKind) 
         host.handle_timer(0)
     envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(4))
     words = 8 if kind == DatagramKind.RESULT else 0
-    header = data_header(host_config(0, RS), 0, words, 1, 0)._replace(sequence=0, kind=kind, bitmap0=15)
+    header = header_of(host_config(0, RS), 0, words, 1, 0)._replace(sequence=0, kind=kind, bitmap0=15)
     host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, header, bytes(4 * words)), 9)
     assert not list(host.frames_to_send(9)), "an acknowledgement of what never was"
     assert events(list(iter(host.next_event, None)), FrameRejected)
@@ -228,7 +240,7 @@ def test_a_newcomer_keeps_no_more_of_the_next_iteration_than_a_window() -> None:
         host.handle_timer(0)
     envelope = replace(host_config(0, RS).answers[0], src_ip=SERVICE_IP, dst_ip=member_ip(4))
     for block in range(config.blocks, config.blocks + 50):
-        header = data_header(host_config(0, RS), block, 8, 1, 1)._replace(kind=DatagramKind.RESULT, bitmap0=15)
+        header = header_of(host_config(0, RS), block, 8, 1, 1)._replace(kind=DatagramKind.RESULT, bitmap0=15)
         host.receive_frame(0, encode_datagram(envelope, AGGREGATION_PORT, header, bytes(32)), 9)
     assert len(host._early) == config.window
 
@@ -250,10 +262,10 @@ def test_donors_that_wait_in_vain_stop_asking_at_the_same_time() -> None:
 
 def test_coefficients_travel_as_bytes() -> None:
     for coefficient in (0, 1, 127, 128, 255):
-        header = data_header(host_config(0, RS, op="gf256"), 3, 8, coefficient, 0)
+        header = header_of(host_config(0, RS, op="gf256"), 3, 8, coefficient, 0)
         assert -128 <= header.exponent0 <= 127
         assert coefficient_of(header) == coefficient
-        assert coefficient_of(data_header(host_config(0, RS), 3, 8, coefficient, 0)) == 1
+        assert coefficient_of(header_of(host_config(0, RS), 3, 8, coefficient, 0)) == 1
 
 
 def test_what_nodes_store_comes_from_all_gradients() -> None:
