@@ -36,6 +36,7 @@ case "$1 $2" in
         [ -z "${FAIL_TORCH:-}" ] || { echo "No space left on device"; exit 1; }
         echo 2.13.0 >"$CALLS.torch"
         ;;
+    *requirements-docs.txt) [ -z "${FAIL_DOCS:-}" ] || { echo "no such version"; exit 1; } ;;
     esac
     ;;
 "-m workloads.native.build")
@@ -78,6 +79,7 @@ class _Checkout:
         shutil.copy(_TOP / "tb", self.top / "tb")
         (self.top / "requirements.txt").write_text("numpy==1\n", encoding="utf-8")
         (self.top / "requirements-torch.txt").write_text("# torch\ntorch==2.13.0\n", encoding="utf-8")
+        (self.top / "requirements-docs.txt").write_text("mkdocs==1\n", encoding="utf-8")
         for name, text in (
             ("python3", _PYTHON), ("dpkg-query", _DPKG), ("apt-get", _APT), ("df", _DF), ("id", _ID)
         ):  # fmt: skip
@@ -265,6 +267,35 @@ def test_a_suite_without_torch_says_why_and_runs(checkout, env, texts):
     assert "installing PyTorch" in checkout.run("test", FREE_KB="11719000").stderr, "as soon as it can be"
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [(("docs",), True), (("docs", "--serve"), True), (("docs", "--help"), False), (("test",), False)],
+)
+def test_the_packages_of_the_site_are_installed_once_and_for_docs_alone(checkout, words, wanted):
+    checkout.run("list")
+    checkout.calls()
+    first, second = checkout.run(*words), checkout.run(*words)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert first.stdout.endswith(f": {' '.join(words)}\n")
+    assert ("installing the packages of the site" in first.stderr) == wanted
+    assert "packages of the site" not in second.stderr
+    (checkout.top / "requirements-docs.txt").write_text("mkdocs==2\n", encoding="utf-8")
+    assert ("installing the packages of the site" in checkout.run(*words).stderr) == wanted, "other versions"
+
+
+def test_docs_without_packages_says_why_and_goes_on(checkout):
+    """The command itself says what is missing."""
+    checkout.run("list")
+    for _ in range(2):
+        done = checkout.run("docs", FAIL_DOCS="1")
+        assert (done.returncode, done.stdout.endswith(": docs\n")) == (0, True)
+        assert "no such version" in done.stderr
+        assert "pip could not install the packages of the site; the whole log: " in done.stderr
+    checkout.calls()
+    assert checkout.run("docs", TB_NO_DOCS="1").stderr == ""
+    assert checkout.calls() == ["python -P -m"]
+
+
 def test_old_package_lists_may_do(checkout):
     done = checkout.run("list", INSTALLED="", FAIL_UPDATE="1")
     assert done.returncode == 0
@@ -341,9 +372,9 @@ def pins(name: str) -> list[str]:
 
 
 def test_requirements_are_exact_and_name_no_index():
-    ours, torchs = pins("requirements.txt"), pins("requirements-torch.txt")
+    ours, torchs, docs = (pins(f"requirements{more}.txt") for more in ("", "-torch", "-docs"))
     assert len(ours) > 20
     assert torchs[0].startswith("torch=="), "tb reads the version there"
-    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in ours + torchs)
-    names = [pin.partition("==")[0].lower() for pin in ours + torchs]
+    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in ours + torchs + docs)
+    names = [pin.partition("==")[0].lower() for pin in ours + torchs + docs]
     assert len(names) == len(set(names)), "one place for each"

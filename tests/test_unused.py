@@ -30,7 +30,7 @@ FOR_OTHERS = {
 STARTED = {
     "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
     "testbed.api.plugin", "testbed.sweeps.worker", "testbed.interop.guest.runner",
-    "testbed.lab.agent.install", "testbed.lab.emulated.power", "workloads.native.compiling",
+    "testbed.lab.agent.install", "testbed.lab.emulated.power", "testbed.manual.hooks", "workloads.native.compiling",
 }  # fmt: skip
 """modules that are run, not imported"""
 

@@ -139,6 +139,9 @@ COMMANDS = {
     "completion": Command(
         "testbed.cli.completing", "completions of a shell for this command, or a man page", ticks=False
     ),
+    "docs": Command(
+        "testbed.cli.documenting", "the documentation as a site: build it strictly, or serve it", ticks=False
+    ),
     "test": Command(
         "testbed.cli.testing",
         "linters, type checks and all tests",

@@ -59,21 +59,25 @@ class Browser:
         made = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session = f"/session/{made['sessionId']}"
 
-    def look(self, page: Path, width: int, *, dark: bool = False, height: int = 900) -> Seen:
-        """Open a file as a person would with a window of that width."""
+    def look(self, page: Path | str, width: int, *, dark: bool = False, height: int = 900, whole: bool = True) -> Seen:
+        """Open a file, or an address, as a person would with a window of that width. `whole`: the picture shows what
+        lies below the window, too."""
         self._devtools(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._devtools("Emulation.setEmulatedMedia", features=[scheme])
         self._logs()
-        address = page.resolve().as_uri()
+        address = page if isinstance(page, str) else page.resolve().as_uri()
         self._ask("POST", f"{self._session}/url", {"url": address})
-        script = {"script": "return document.documentElement.scrollWidth", "args": []}
-        page_width = self._ask("POST", f"{self._session}/execute/sync", script)
-        picture = self._devtools("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        page_width = self.run("return document.documentElement.scrollWidth")
+        picture = self._devtools("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
         console, fetched = self._logs()
         return Seen(console, [url for url in fetched if url != address], page_width, base64.b64decode(picture))
+
+    def run(self, script: str, *args: Any) -> Any:
+        """What a script returns that the page runs."""
+        return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": list(args)})
 
     def close(self) -> None:
         self._ask("DELETE", self._session)

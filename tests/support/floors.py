@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
+    ("manual",),
     ("cli",),
     ("api",),
     ("hunt", "bench", "train", "strategies"),
