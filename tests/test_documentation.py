@@ -26,6 +26,7 @@ from testbed.cli.parsing import make_parser
 from testbed.faults.base import Match
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.faults.opcodes import OPCODE_GROUPS
+from testbed.manual.pages import PARTS, filled
 from testbed.plan.nodeconfig import parse_node_config
 from testbed.protocols.grid import hunt as grid_hunt
 from testbed.reading.sections import keys_of, names_of
@@ -39,7 +40,6 @@ from testbed.scenario.transport import DcqcnOptions
 from testbed.worlds.simulated.clock import INSTANTS
 from tests.support import server_mutants, switchml_mutants
 from tests.support.guide import named_files
-from tests.support.keytables import TABLES, with_tables
 from workloads.atp import AtpConfig
 from workloads.datagrams import blocks
 from workloads.server import ServerConfig
@@ -57,13 +57,16 @@ _README = (_TOP / "README.md").read_text(encoding="utf-8")
 
 _ESA = (_TOP / "docs" / "esa.md").read_text(encoding="utf-8")
 _PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
+_KEYS = filled((_TOP / "docs" / "scenario-keys.md").read_text(encoding="utf-8"))
 _OF_PROTOCOLS = [_TOP / "README.md"] + [
     _TOP / "docs" / f"{name}.md" for name in ("atp", "esa", "switchml", "jobs", "programs", "ina-comparison", "hunting")
 ]
 
 
 def _section(heading: str) -> str:
-    return _SCENARIO.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    """Of the page of keys; that of faults with the kinds of faults."""
+    more = {"faults": filled(_page("fault-kinds")), "jobs": _section("job") if heading == "jobs" else ""}
+    return _KEYS.split(f"\n## {heading}\n")[1].split("\n## ")[0] + more.get(heading, "")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def _section(heading: str) -> str:
         ("topology", sorted({key for kind in TOPOLOGY_KINDS.values() for key in names_of(kind.keys)})),
         ("topology", [*names_of(CustomNode), *names_of(CustomLink), *NODE_ROLES]),
         ("jobs", names_of(JobEntry)),
-        ("faults", [*FAULT_KINDS, *names_of(Match), *OPCODE_GROUPS]),
+        ("faults", [*names_of(Match), *OPCODE_GROUPS]),
         ("faults", sorted({key for kind in FAULT_KINDS.values() for key in names_of(kind.value)})),
     ],
 )
@@ -81,10 +84,13 @@ def test_every_key_is_explained(heading, keys):
     assert [key for key in keys if f"`{key}`" not in _section(heading)] == []
 
 
-def test_the_tables_of_keys_are_those_of_the_program():
-    """`python -m tests.support.keytables` writes them anew."""
-    assert with_tables(_SCENARIO) == _SCENARIO
-    assert set(re.findall(r"<!-- (?:keys|list) of (\w+) -->", _SCENARIO)) == set(TABLES)
+def test_every_part_that_is_made_from_the_code_is_on_one_page():
+    markers = [
+        name
+        for path in _PAGES
+        for name in re.findall(r"^<!-- generated: (.*) -->$", path.read_text(encoding="utf-8"), re.M)
+    ]
+    assert sorted(markers) == sorted(PARTS)
 
 
 def test_the_knobs_of_esa_have_the_defaults_of_the_program():
@@ -120,7 +126,7 @@ def test_every_word_is_explained(heading, words):
 @pytest.mark.parametrize("key", ["rto", "window_packets", "model", "layers", "compute", "arrival"])
 def test_keys_of_datagrams_name_every_collective_that_takes_them(key):
     """All are refused with other collectives, and taken with these."""
-    row = re.search(rf"^\| `{key}` \|.*$", _SCENARIO, re.MULTILINE).group()
+    row = re.search(rf"^\| `{key}` \|.*$", _KEYS, re.MULTILINE).group()
     assert [word for word in names_where(lambda traits: traits.layered) if f"`{word}`" not in row] == []
 
 
@@ -324,7 +330,7 @@ def test_the_program_of_the_guide_runs(tmp_path):
 
 
 def _anchors(path: Path) -> set[str]:
-    titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", filled(path.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 

@@ -19,9 +19,8 @@ _LINE = re.compile(r"One line more in `([\w/.]+)`, above\s`([^`]*)`:\n\n```(?:py
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Of all that the product is, and what makes the tables of the pages."""
-    copy_product(tmp_path, ("tests/support", "docs"))
-    (tmp_path / "tests" / "__init__.py").touch()
+    """Of all that the product is, and of the pages that its tables fill."""
+    copy_product(tmp_path, ("docs",))
     return tmp_path
 
 
@@ -68,9 +67,8 @@ def test_a_scenario_key_is_one_line(copy: Path) -> None:
     assert schema["properties"]["owner"] == {
         "type": "string", "description": "whom to ask about the scenario", "default": "nobody",
     }  # fmt: skip
-    assert python(copy, "tests.support.keytables").returncode == 0
-    page = (copy / "docs" / "scenario.md").read_text(encoding="utf-8")
-    assert "| `owner` | `nobody` | whom to ask about the scenario |\n" in page
+    page = python(copy, "testbed.manual", "scenario-keys").stdout
+    assert "| `owner` | `nobody` | text | whom to ask about the scenario |\n" in page
 
 
 def test_a_fault_kind_is_a_module_and_a_line(copy: Path) -> None:
@@ -91,13 +89,12 @@ def test_a_fault_kind_is_a_module_and_a_line(copy: Path) -> None:
     assert hunt.returncode == 0, hunt.stdout + hunt.stderr
     schema = json.loads(tb(copy, "schema").stdout)
     assert schema["$defs"]["Every"]["properties"]["number"]["default"] == 16
-    assert python(copy, "tests.support.keytables").returncode == 0
-    page = (copy / "docs" / "scenario.md").read_text(encoding="utf-8")
-    assert (
-        "| `every` | each packet whose PSN is a multiple of a number is lost once | `number` (`16`): packets whose PSN "
-        "is a multiple of it are "
-        "lost; no `rate` |\n"
-    ) in page
+    page = python(copy, "testbed.manual", "fault-kinds").stdout.split("\n### every\n")[1].split("\n### ")[0]
+    assert "Each packet whose PSN is a multiple of a number is lost once." in page
+    assert re.search(
+        r"^\| `number` \| `16` \| .* \| packets whose PSN is a multiple of it are lost \|$", page, re.MULTILINE
+    )
+    assert "`rate`" not in page
 
 
 def test_a_checker_is_a_module_and_two_lines(copy: Path) -> None:

@@ -76,7 +76,7 @@ class FaultKind:
     meaning: str
     """one line, for `tb list faults`"""
     page: str = ""
-    """what happens, for docs/scenario.md; empty: `meaning`"""
+    """What happens, for the page on kinds of faults. Empty: `meaning`."""
     healing: str
     """what happens when its window ends"""
     act: Act | None = None

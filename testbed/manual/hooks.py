@@ -7,6 +7,7 @@ from typing import Any
 
 from mkdocs.structure.files import File
 
+from testbed.manual.pages import filled
 from testbed.manual.repository import FILES, HOME, linked_files, page_for_site
 
 
@@ -26,4 +27,4 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     source = "README.md" if page.file.src_uri == HOME else f"docs/{page.file.src_uri}"
-    return page_for_site(markdown, source)
+    return page_for_site(filled(markdown), source)

@@ -15,19 +15,28 @@ FILES = "files"
 """Folder of the site for files outside docs/ that a page links to."""
 _FENCE = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 
 
 def page_for_site(text: str, source: str) -> str:
     """Markdown of one page. `source`: path of its file in the repository, as `docs/faults.md`."""
-    folder = posixpath.dirname(_place(source))
+
+    def there(link: str) -> str:
+        return posixpath.relpath(_place(_target(link, source)), posixpath.dirname(_place(source)) or ".")
+
     parts = _FENCE.split(text)
     for index in range(0, len(parts), 2):  # the odd ones are blocks of code
-        parts[index] = _LINK.sub(
-            lambda found: found[1] + posixpath.relpath(_place(_target(found[2], source)), folder or ".") + found[3],
-            _COMMENT.sub("\n", parts[index]),
-        )
+        text = _ROW.sub(_row, _COMMENT.sub("\n", parts[index]))
+        parts[index] = _LINK.sub(lambda found: found[1] + there(found[2]) + found[3], text)
     return "".join(parts)
+
+
+def _row(found: re.Match[str]) -> str:
+    """Of a table: GitHub wants `\\|` in code, Python-Markdown shows its backslash."""
+    parts = found[0].split("`")
+    parts[1::2] = [part.replace("\\|", "|") for part in parts[1::2]]
+    return "`".join(parts)
 
 
 def linked_files(text: str, source: str, top: Path) -> Iterator[str]:

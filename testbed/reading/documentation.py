@@ -12,12 +12,12 @@ from typing import Any
 
 from testbed.reading.sections import ABSENT, NOT_GIVEN, KeyOf, keys_of
 
-__all__ = ["default_of", "doc_of", "key_rows", "plain_text"]
+__all__ = ["default_of", "doc_of", "field_docs", "key_rows", "plain_text"]
 
 
 @cache
-def _docs(section: type) -> dict[str, str]:
-    """By field, of this class and those that it inherits from."""
+def field_docs(section: type) -> dict[str, str]:
+    """What stands below each field, of a class and those that it inherits from."""
     found: dict[str, str] = {}
     for cls in reversed(section.__mro__):
         if cls is object:
@@ -33,7 +33,7 @@ def _docs(section: type) -> dict[str, str]:
 
 def doc_of(section: type, key: KeyOf) -> str:
     """Markdown, on one line: whose key it is, then what stands below the field, if anything does."""
-    text = key.doc if key.doc is not None else _docs(section).get(key.field, "")
+    text = key.doc if key.doc is not None else field_docs(section).get(key.field, "")
     if key.only is None:
         return text
     return f"({key.only.shown or ', '.join(f'`{name}`' for name in key.only.names())}) {text}"

@@ -90,7 +90,7 @@ class Transport(Section):
         int | None, _OVER_ROCE, whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")
     ] = None
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never. `auto`:
-    from the [worst round trip](#timers)"""
+    from the [worst round trip](scenario.md#timers)"""
     retry_count: Annotated[int, _OVER_ROCE, whole(0, 7)] = 7
     """0 to 7. After retry_count + 1 timeouts without progress the queue pair fails with RETRY_EXC"""
     rnr_retry: Annotated[int, _OVER_ROCE, whole(0, 7, " (7: for ever)")] = 7
@@ -105,13 +105,13 @@ class Transport(Section):
     """receive buffers are posted that late: provokes RNR NAKs"""
     rto_low_ns: Annotated[SpanKey, _OVER_ROCE] = None
     """IRN: a sender repeats its oldest packet that long after its last progress. `auto`: from the
-    [round trips](#timers)"""
+    [round trips](scenario.md#timers)"""
     rto_high_ns: Annotated[SpanKey, _OVER_ROCE] = None
     """IRN: the same while more than three packets are under way. `auto`: at most 3.2 times `rto_low`"""
     rto_ns: Annotated[SpanKey, _IN_DATAGRAMS] = None
-    """`auto`, from the [worst round trip](#timers), or at least `10us`: a packet without a result is sent again after
-    that, or after four typical round trips if that is longer; `esa` and `grid` wait twice as long while nothing
-    answers"""
+    """`auto`, from the [worst round trip](scenario.md#timers), or at least `10us`: a packet without a result is
+    sent again after that, or after four typical round trips if that is longer; `esa` and `grid` wait twice as long
+    while nothing answers"""
     framing: Annotated[str, _FRAMED, choice(names.FRAMINGS)] = "udp"
     """`udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
     connections ([SwitchML](switchml.md#over-unreliable-connections))"""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from testbed.faults.connections import Connection
@@ -12,6 +10,7 @@ from testbed.faults.forge import FORGERIES, forge
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Drop, Forge
+from testbed.manual.pages import PARTS
 from topologies import Direction
 from workloads.collectives.ina_header import InaHeader
 from workloads.wire import Aeth, Bth, Envelope, ImmDt, Opcode, Packet, Reth, decode_packet, encode_packet, icrc_is_valid
@@ -33,8 +32,7 @@ def test_every_word_makes_something_with_a_right_icrc_and_is_explained(what):
     assert not set(made) & set(FRAMES)
     if what != "not_roce":
         assert all(icrc_is_valid(frame) for frame in made)
-    text = (Path(__file__).resolve().parents[3] / "docs" / "scenario.md").read_text(encoding="utf-8")
-    assert f"| `{what}` | {FORGERIES[what].meaning} |" in text
+    assert f"| `{what}` | {FORGERIES[what].meaning} |" in PARTS["forgeries"]()
 
 
 @pytest.mark.parametrize("what", FORGERIES)

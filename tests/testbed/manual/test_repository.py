@@ -32,3 +32,7 @@ def test_files_that_are_there_come_along(tmp_path):
     (tmp_path / "LICENSE").touch()
     text = "[a](docs/faults.md) [b](LICENSE) [c](MISSING)"
     assert list(linked_files(text, "README.md", tmp_path)) == ["LICENSE"]
+
+
+def test_borders_in_code_lose_their_backslash_in_tables_alone():
+    assert page_for_site("| `a\\|b` | c\\|d |\n`e\\|f`\n", "docs/a.md") == "| `a|b` | c\\|d |\n`e\\|f`\n"

@@ -1,0 +1,88 @@
+"""Commands with all of their options, from the parsers that read them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+from testbed.cli.parsing import Parser, full_parser
+from testbed.manual.tables import table
+
+__all__ = ["all_commands"]
+
+_EVERYWHERE = {"help", "quiet", "verbose", "no_color"}
+
+
+def all_commands() -> str:
+    (commands,) = _children(full_parser())
+    return "\n".join(
+        part for name, parser in commands.choices.items() for part in _command(f"tb {name}", parser, level=2)
+    )
+
+
+def _command(name: str, parser: Parser, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {name}\n"
+    if parser.description:
+        text = " ".join(parser.description.split())
+        yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}\n"
+    yield f"```text\n{_usage(name, parser)}\n```\n"
+    rows = [_row(action) for action in parser._actions if _is_own(action)]
+    if rows:
+        yield table(("argument or option", "default", "meaning"), rows)
+    if parser.epilog:
+        yield f"```text\n{parser.epilog.strip()}\n```\n"
+    for child in _children(parser):
+        for word, inner in child.choices.items():
+            yield from _command(f"{name} {word}", inner, level + 1)
+
+
+def _children(parser: argparse.ArgumentParser) -> list[argparse._SubParsersAction[Parser]]:
+    return [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+
+
+def _is_own(action: argparse.Action) -> bool:
+    return action.dest not in _EVERYWHERE and not isinstance(action, argparse._SubParsersAction)
+
+
+def _usage(name: str, parser: Parser) -> str:
+    words = [name]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            words.append("ACTION ...")
+        elif action.dest not in _EVERYWHERE:
+            shown = _shown(action)
+            words.append(shown if action.required else f"[{shown}]")
+    return " ".join(words)
+
+
+def _shown(action: argparse.Action) -> str:
+    """`--seed N`, `SCENARIO`."""
+    value = "" if action.nargs == 0 else _value(action)
+    return " ".join(filter(None, [action.option_strings[-1] if action.option_strings else "", value]))
+
+
+def _value(action: argparse.Action) -> str:
+    if isinstance(action.metavar, tuple):
+        return " ".join(action.metavar)
+    name = action.metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper())
+    return f"{name} ..." if action.nargs in ("*", "+", argparse.REMAINDER) else name
+
+
+def _row(action: argparse.Action) -> tuple[str, str, str]:
+    names = [f"`{option}`" for option in action.option_strings] or [f"`{_value(action)}`"]
+    if action.option_strings and action.nargs != 0:
+        names[-1] = f"`{_shown(action)}`"
+    meaning = " ".join((action.help or "").split()) % {"default": action.default}
+    if action.choices and (words := [str(each) for each in action.choices if str(each) not in meaning]):
+        meaning = f"{meaning}; allowed: {', '.join(words)}"
+    return ", ".join(names), _default(action), re.sub(r"([<>*_])", r"\\\1", meaning)
+
+
+def _default(action: argparse.Action) -> str:
+    if action.required:
+        return "required"
+    if action.nargs == 0:
+        return ""
+    default = action.default
+    return "" if default in (None, False, argparse.SUPPRESS) or default == [] else f"`{default}`"

@@ -1,0 +1,138 @@
+"""The parts of pages that are made from the code, held against other ways to the same facts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from switch_nodes.fpga.regmap import REGISTERS
+from testbed.cli.commands import COMMANDS
+from testbed.cli.parsing import make_parser
+from testbed.comparison.figures import flat_figures
+from testbed.faults.kinds import FAULT_KINDS
+from testbed.history.eventkinds import event_kinds
+from testbed.manual.__main__ import main
+from testbed.manual.pages import PARTS, filled
+from testbed.scenario.schema import scenario_schema
+
+_TOP = Path(__file__).resolve().parents[3]
+
+
+def _section(text: str, heading: str) -> str:
+    return re.split(r"^#+ ", text.split(f" {heading}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+@pytest.fixture(scope="module")
+def commands() -> str:
+    return PARTS["commands"]()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_the_help_is_listed(commands: str, name: str) -> None:
+    options = {option for option in _parser(name).options() if option.startswith("--")}
+    text = f"\n{commands}".split(f"\n## tb {name}\n")[1].split("\n## ")[0]
+    everywhere = {"--help", "--quiet", "--verbose", "--no-color"}
+    assert [option for option in sorted(options - everywhere) if f"`{option}" not in text] == []
+
+
+def _parser(name: str):  # type: ignore[no-untyped-def]
+    return next(iter(make_parser(name)._subparsers._group_actions)).choices[name]  # type: ignore[union-attr]
+
+
+def test_a_command_shows_values_defaults_and_choices(commands: str) -> None:
+    run = commands.split("\n## tb run\n")[1].split("\n## ")[0]
+    assert "tb run SCENARIO [--world WORLD]" in run
+    assert "| `SCENARIO` | required |" in run
+    demo = commands.split("\n## tb sweep\n")[0]
+    assert "| `--hosts N` | `4` |" in demo
+    assert "| `--no-twin` |  | emulated" in demo, "no value, and so no default"
+
+
+def test_every_event_has_its_fields() -> None:
+    text = PARTS["events"]()
+    assert len(re.findall(r"^### ", text, re.MULTILINE)) >= 95
+    struck = _section(text, "FaultStruck")
+    assert "| `fault` | `str` |" in struck
+    missing = [name for name in event_kinds() if f"\n### {name}\n" not in f"\n{text}"]
+    assert set(missing) <= {"Event"}, "the base of all"
+
+
+def test_every_figure_of_a_result_is_listed() -> None:
+    text = PARTS["figures"]()
+    document = json.loads(next(iter(_results())))
+    names = {name for name in flat_figures(document) if not name.startswith(("faults.", "checks."))}
+    assert "jct_s" in names
+    listed = set(re.findall(r"^\| `([^`]+)`", text, re.MULTILINE))
+    # Names such as reasons and links are those of the run: their parent is listed.
+    assert [name for name in sorted(names) if name not in listed and name.rpartition(".")[0] not in listed] == []
+    assert "| `goodput_bps` | number or null | bit/s |" in text
+
+
+def _results() -> list[str]:
+    import tempfile
+
+    import testbed as tb
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = tb.run("rack-lossy", set={"job.size": "40kB"}, world="simulated", out=Path(folder) / "run")
+        return [json.dumps(dict(made.document))]
+
+
+def test_every_register_of_the_first_records_is_listed() -> None:
+    text = PARTS["registers"]()
+    for register in REGISTERS.registers:
+        if register.address < 0x1000:
+            assert re.search(rf"^\| {register.address:#06x} \| `{register.name}(?:\[\d+\])?` \|", text, re.MULTILINE)
+
+
+def test_every_kind_of_fault_has_the_keys_of_the_schema() -> None:
+    text = PARTS["faults"]()
+    sections, common = scenario_schema()["$defs"], {"kind", "name", "links", "direction", "from", "until"}
+    for word, kind in FAULT_KINDS.items():
+        keys = set(sections[kind.value.__name__]["properties"]) - common
+        section = f"\n{text}".split(f"\n### {word}\n")[1].split("\n### ")[0]
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == keys, word
+
+
+def test_keys_say_their_values() -> None:
+    text = PARTS["keys of Scenario"]()
+    assert "| `world` | `emulated` | emulated, simulated, lab |" in text
+    assert "| a whole number from 0 to 9223372036854775807 |" in text
+    assert re.search(r"^\| `slowdown` \| none \| a number from", PARTS["keys of Straggler"](), re.MULTILINE)
+    assert re.search(r"^\| `faults` \| none \| a list \|", text, re.MULTILINE)
+
+
+def test_exit_codes_are_those_of_the_errors() -> None:
+    text = PARTS["exit codes"]()
+    codes = re.findall(r"^\| `(\d+)` \| `?(\w+)", text, re.MULTILINE)
+    assert codes == [
+        ("0", "pass"), ("1", "fail"), ("2", "unknown"), ("3", "HostCapabilityError"), ("64", "ScenarioError"),
+        ("70", "InternalError"), ("75", "LabError"), ("130", "interrupted"),
+    ]  # fmt: skip
+    assert "`file`, `key`, `line`, `found`, `allowed`, `hint`" in _section(PARTS["errors"](), "ScenarioError")
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_tables_are_whole(name: str) -> None:
+    """Cells hold no border, and no line is cut."""
+    text = PARTS[name]()
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        lines = block.splitlines()
+        counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(counts) == 1, lines[0]
+
+
+def test_a_part_that_is_not_known_is_refused() -> None:
+    assert filled("# A\n") == "# A\n"
+    with pytest.raises(KeyError):
+        filled("<!-- generated: nothing -->\n")
+
+
+def test_a_page_is_printed_with_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["errors"]) == 0
+    assert "| `64` | `ScenarioError` |" in capsys.readouterr().out
+    assert main(["nothing"]) == 64
+    assert "pages: accelerator, " in capsys.readouterr().err
