@@ -206,7 +206,9 @@ def test_every_key_of_congestion_control_is_explained():
 
 
 def test_the_examples_of_scenario_files_load():
-    texts = re.findall(r"```yaml\n(name: .*?)```", _SCENARIO + _README + _CONGESTION + _JOBS, re.DOTALL)
+    texts = re.findall(
+        r"```yaml\n(name: .*?)```", _SCENARIO + _page("tutorial-scenario") + _CONGESTION + _JOBS, re.DOTALL
+    )
     assert len(texts) >= 4
     for text in texts:
         parse_scenario(text, "example.yaml")
@@ -258,21 +260,22 @@ def test_scenarios_that_pages_name_are_built_in():
     assert len(named) >= 30
 
 
-def test_the_output_in_the_readme_is_what_the_run_prints(tmp_path):
+def test_the_first_command_of_the_readme_prints_what_it_shows(tmp_path):
     """`...` stands for lines left out; each part stands in the output as it is, in that order."""
-    scenario, sample = re.search(
-        r"```yaml\n(.*?)```.*?virtual\ntime it prints:\n\n```\n(.*?)```", _README, re.DOTALL
+    command, sample = re.search(
+        r"```\n\./tb (run .*?)  +#.*?```.*?\n```\n(Checks\n.*?)```", _README, re.DOTALL
     ).groups()
-    (tmp_path / "lost.yaml").write_text(scenario, encoding="utf-8")
-    command = [sys.executable, "-P", "-m", "testbed", "run", "lost.yaml", "--world", "simulated", "--out", "run"]
+    words = [sys.executable, "-P", "-m", "testbed", *shlex.split(command), "--out", "run"]
     environment = {**os.environ, "PYTHONPATH": str(_TOP), "COLUMNS": "100"}
-    run = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
-    )
+    run = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True)
     printed = run.stdout
     for part in sample.split("...\n"):
         assert part in printed
         printed = printed.split(part, 1)[1]
+
+
+def test_the_readme_is_short():
+    assert len(_README.splitlines()) <= 80
 
 
 def test_the_timeline_that_the_page_shows_is_one_that_is_drawn():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ from mkdocs.structure.files import File
 
 from testbed.manual.pages import filled
 from testbed.manual.repository import FILES, HOME, linked_files, page_for_site
+
+_IS_REFERENCE = re.compile(r"^(?:<!-- generated: |::: )", re.MULTILINE)
+_BOOST = 4
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -26,5 +30,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
+    """Search puts pages that are made from the code first: who looks for a key wants its row."""
+    if _IS_REFERENCE.search(markdown):
+        page.meta.setdefault("search", {})["boost"] = _BOOST
     source = "README.md" if page.file.src_uri == HOME else f"docs/{page.file.src_uri}"
     return page_for_site(filled(markdown), source)

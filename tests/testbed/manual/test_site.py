@@ -11,12 +11,14 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from tests.support.browser import browser, needs_browser
+from tests.support.browser import Browser, browser, needs_browser
 
 TOP = Path(__file__).resolve().parents[3]
 pytestmark = [
@@ -100,3 +102,42 @@ def test_pages_fit_windows_of_400_and_1400_pixels_and_ask_no_other_host(address:
                 assert seen.page_width <= width, page
                 assert seen.console == [], page
                 assert [url for url in seen.fetched if not url.startswith((address, "data:"))] == [], page
+
+
+_SEARCHES = {
+    "window_packets": "scenario-keys", "drop_low_above": "scenario-keys", "oversubscription": "scenario-keys",
+    "rto_low": "scenario-keys", "dcqcn": "scenario-keys", "time_limit": "scenario-keys",
+    "tb hunt": "command-options", "tb sweep": "command-options", "no-twin": "command-options",
+    "FaultStruck": "events", "BlockSummed": "events", "NakSent": "events", "QueueDropped": "events",
+    "jct_s": "figures", "goodput_bps": "figures", "retransmissions.packets": "figures", "bit_exact": "figures",
+    "exit code": "errors", "HostCapabilityError": "errors", "ScenarioError": "errors",
+    "ecn_mark": "fault-kinds", "link_down": "fault-kinds", "nak_again": "fault-kinds",
+    "STAGED_CHECK": "registers", "COUNT_ICRC": "registers",
+    "on_record": "python-api", "register_checker": "python-api",
+    "PyTorch": "tutorial-training", "first scenario": "tutorial-scenario", "dilation glossary": "glossary",
+    "go-back-N": "roce",
+}  # fmt: skip
+"""What a reader types, and a page that must be among the first five answers."""
+
+
+@needs_browser
+@pytest.mark.timeout(280)
+def test_searches_find_the_page(address: str) -> None:
+    assert len(_SEARCHES) >= 30
+    wrong = {}
+    with browser() as opened:
+        for words, page in _SEARCHES.items():
+            opened.look(f"{address}index.html?q={quote(words)}", 1400, whole=False)
+            if f"{page}.html" not in (found := _answers(opened)):
+                wrong[words] = found
+    assert wrong == {}
+
+
+def _answers(opened: Browser) -> list[str]:
+    script = "return [...document.querySelectorAll('.md-search-result__link')].map(link => link.getAttribute('href'))"
+    for _ in range(100):
+        if found := opened.run(script):
+            pages = [str(link).partition("?")[0].rpartition("/")[2].partition("#")[0] for link in found]
+            return list(dict.fromkeys(pages))[:5]
+        time.sleep(0.1)
+    return []
