@@ -78,15 +78,10 @@ def _entry() -> str:
     return table(_HEAD, [row for row in _rows(JobEntry) if row not in common])
 
 
-def _own_keys(name: str) -> Callable[[], str]:
-    """Keys of `job` that one collective has."""
-
-    def made() -> str:
-        own = protocol_of(name).job_keys
-        assert own is not None
-        return key_table(own)
-
-    return made
+def _own_keys() -> str:
+    """Keys of `job` that one collective alone has."""
+    own = ((name, protocol_of(name).job_keys) for name in names())
+    return "\n".join(f"### Keys of `job` for {name}\n\n{key_table(keys)}" for name, keys in own if keys is not None)
 
 
 def _faults() -> str:
@@ -159,7 +154,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "keys of JobEntry": _entry,
     "keys of topology": _topology_keys,
     "keys of custom": _custom,
-    **{f"keys of job for {name}": _own_keys(name) for name in names() if protocol_of(name).job_keys},
+    "keys of single collectives": _own_keys,
     "collectives": _collectives,
     "faults": _faults,
     "forgeries": _forgeries,

@@ -2,7 +2,7 @@
 people.
 
 From that one declaration come the reading of a file (`read_section`), the writing of one (`write_section`), the JSON
-Schema (`testbed.reading.jsonschema`) and the tables of the documentation (`testbed.reading.keytables`). To declare a
+Schema (`testbed.reading.jsonschema`) and the tables of the documentation (`testbed.manual.keys`). To declare a
 section:
 
     @dataclass(frozen=True, slots=True)
