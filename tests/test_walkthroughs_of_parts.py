@@ -59,7 +59,7 @@ def test_a_scenario_key_is_one_line(copy: Path) -> None:
     (copy / "again.yaml").write_text(resolved.stdout, encoding="utf-8")
     assert tb(copy, "validate", "again.yaml", "--resolved").stdout == resolved.stdout
     assert "\nowner: nobody\n" in tb(copy, "validate", "rack", "--resolved").stdout
-    wrong = tb(copy, "validate", "rack", "--set", "owner=7")
+    wrong = tb(copy, "validate", "-q", "rack", "--set", "owner=7")
     assert (wrong.returncode, wrong.stderr) == (
         64, "tb: --set: owner: not text; found 7; allowed: text; quote it\n"
     )  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_fault_kind_is_a_module_and_a_line(copy: Path) -> None:
     assert fault["name"] == "every-1"
     assert fault["strikes"] > 0
     assert "no differences" in tb(copy, "replay", "run", "--out", "again").stdout
-    wrong = tb(copy, "validate", "every.yaml", "--set", "faults[0].number=1", "--set", "faults[0].rate=4%")
+    wrong = tb(copy, "validate", "-q", "every.yaml", "--set", "faults[0].number=1", "--set", "faults[0].rate=4%")
     assert len(wrong.stderr.splitlines()) == 2
     hunt = tb(copy, "hunt", "--schedules", "25", "--out", "hunt")
     assert hunt.returncode == 0, hunt.stdout + hunt.stderr
