@@ -63,10 +63,6 @@ REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
         0.25,
         ("irn-rack-spine-leaf-sprayed",),
     ),
-    "Each second packet is cut and leaves twice; what is lost on its second way shows late, or only by a timer": (
-        0.13,
-        ("incast-trimmed",),
-    ),
     "Two messages are all that may be under way, so that the last packet of a window is one of 64": (
         0.07,
         ("irn-held-spine-leaf-lossy",),
