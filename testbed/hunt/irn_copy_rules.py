@@ -10,6 +10,9 @@ from workloads.wire import PSN_MASK, psn_diff
 __all__ = ["HeldSender", "RackSender"]
 
 
+_PROBE_TRIPS = 2
+
+
 class CountedSender(Sender):
     """Knows in which order all copies left."""
 
@@ -45,11 +48,41 @@ class RackSender(CountedSender):
         super().__init__(config, tell)
         self._newest = self._timer_place = -1
         """the latest places of a packet that an answer named, and of what had left when a timer was over last"""
+        self._left_at = dict[int, int]()
+        """when each PSN left that left once"""
+        self._quiet_since = 0
+        """when it sent or heard something last"""
+        self._shortest: int | None = None
+        """the shortest round trip: the mean one is no shorter"""
+        self._probe: int | None = None
+        """the packet that a probe may send again"""
+
+    def woke(self, now: int) -> None:
+        super().woke(now)
+        is_quiet = self._shortest is not None and now - self._quiet_since >= _PROBE_TRIPS * self._shortest
+        if is_quiet and self._irn.in_order:
+            missing = (psn for psn in range(self._oldest, self._end) if psn not in self._arrived)
+            self._probe = max(missing, default=None)
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
         at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
         self._newest = max(self._newest, *self._copies.get(at, (-1,)))
+        self._quiet_since = now
+        if at in self._left_at and at not in self._arrived:
+            took = now - self._left_at.pop(at)
+            self._shortest = took if self._shortest is None else min(self._shortest, took)
         super().heard(syndrome, cumulative, selective, now)
+
+    def sent(self, psn: int, now: int) -> None:
+        at, end = self._oldest + psn_diff(psn, self._oldest & PSN_MASK), self._end
+        super().sent(psn, now)
+        self._quiet_since = now
+        if at == end:
+            self._left_at[at] = now
+            return
+        self._left_at.pop(at, None)
+        if at == self._oldest:  # its timer starts again
+            self._since, self._fired = now, None
 
     def _asked_by_a_timer(self) -> int:
         self._timer_place = self._places
@@ -60,6 +93,9 @@ class RackSender(CountedSender):
         last = max(self._copies.get(at, (0,)))
         asked = at <= self._lost_to and last <= self._timer_place
         if self._is_of_the_timer(at) or last < self._newest or asked:
+            return
+        if at == self._probe:
+            self._probe = None
             return
         if at != self._oldest:
             self._tell(

@@ -10,11 +10,12 @@ simpler queue pair that works with plain sets.
 - `holes_alone_again`: what is sent again is the oldest unacknowledged packet, or lacks below one that arrived; and each
   but once, until a timer is over, or the recovery: all that had left when the oldest was sent again is acknowledged.
   Under `irn-rack`: or something that left after its last copy arrived, or, where packets may wait in the network, a
-  timer is over. Under `irn-held`: a map has its bit clear and names as the newest something that left no earlier than
+  timer is over, or, elsewhere, it is the newest that did not arrive, and nothing was sent or heard for two round trips.
+  Under `irn-held`: a map has its bit clear and names as the newest something that left no earlier than
   its last copy. When a timer is over, and since the one before nothing came but the packet that this had sent again:
   all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
-  when more than N were in flight.
+  when more than N were in flight that are not known to have arrived.
 """
 
 from __future__ import annotations

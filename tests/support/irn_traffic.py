@@ -151,7 +151,12 @@ def play(t: Traffic) -> tuple[int, int]:
                 side.end.handle_timer(now)
             states = [side.state(now) for side in both]
             assert all(state == states[0] for state in states)
-        if round_ >= 12 and not any(both[0].end.get_timer() for both in sides):
+        waits = any(both[0].end.get_timer() for both in sides)
+        if (
+            round_ >= 12
+            and not waits
+            and not any(qp.requester.can_send for both in sides for qp in both[0].end.queue_pairs)
+        ):
             break
     done = sum(isinstance(told, SendCompleted) and told.status == "SUCCESS" for told in sides[0][1].told)
     return done, sum(both[-1].by_c for both in sides)

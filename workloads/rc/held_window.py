@@ -58,7 +58,7 @@ class HeldWindow(SenderWindow):
     def upcoming(self, end: int) -> int | None:
         if self._lost:
             return self.una + lowest(self._lost)
-        return self.nxt if self.nxt < end and self.in_flight < self._cap else None
+        return self._unsent(end)
 
     def left(self, sequence: int) -> None:
         self._copies += 1
@@ -78,6 +78,7 @@ class HeldWindow(SenderWindow):
 
     def trimmed(self, cumulative: int, selective: int) -> bool:
         new = self.heard(False, cumulative, selective)
+        self._narrow(selective)
         if self._is_missing(selective):
             self._lost |= 1 << selective - self.una
             self._asked |= 1 << selective - self.una

@@ -11,6 +11,7 @@ from workloads.rc.rack_window import RackWindow
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
 from workloads.rc.verbs import SendRequest
+from workloads.wire import PSN_MASK
 
 __all__ = ["RackSender"]
 
@@ -28,11 +29,20 @@ class RackSender:
         irn, cap = config.irn, self._inner.window.cap
         most_ns = irn.rto_low_ns if irn.in_order else irn.rto_low_ns // _TRIPS
         self.window = self._inner.window = RackWindow(config.first_psn, cap, most_ns, in_order=irn.in_order)
+        self._probe_at: int | None = None
+        self._is_probed = False
+        """nothing was heard since a probe left"""
 
     @property
     def deadline(self) -> int | None:
-        own, timer = self._inner.deadline, None if self._inner.failed else self.window.timer
-        return own if timer is None else timer if own is None else min(own, timer)
+        """One of three: what waits for the reorder window is found by it, and IRN's timer is for the rest (RFC 8985,
+        section 8)."""
+        own = self._inner.deadline
+        if own is None or self._inner.failed:
+            return own
+        if self.window.timer is not None:
+            return self.window.timer
+        return own if self._probe_at is None else min(own, self._probe_at)
 
     @property
     def una(self) -> int:
@@ -53,18 +63,44 @@ class RackSender:
         self._inner.posted()
 
     def next_packet(self, now: int) -> RequestPacket | None:
-        self.window.now = now
-        return self._inner.next_packet(now)
+        window = self.window
+        window.now = now
+        before, is_probed = window.nxt, self._is_probed
+        packet = self._inner.next_packet(now)
+        if packet is None:
+            return None
+        if window.nxt == before and packet.psn == window.una & PSN_MASK:
+            self._inner.arm(now)
+        if not is_probed:
+            self._schedule_probe(now)
+        return packet
 
     def on_answer(self, packet: Inbound, now: int) -> None:
         self.window.now = now
         self._inner.on_answer(packet, now)
+        self._schedule_probe(now)
 
     def on_timer(self, now: int) -> None:
-        self.window.now = now
-        if self.window.timer is not None and self.window.timer <= now and not self._inner.failed:
-            self.window.detect()
+        window = self.window
+        window.now = now
+        if self._inner.failed:
+            return
+        if window.timer is not None:
+            if window.timer <= now:
+                window.detect()
+            if window.is_busy:
+                return
+        if self._probe_at is not None and self._probe_at <= now:
+            self._probe_at, self._is_probed = None, True
+            if window.probe():
+                self._inner.wait_ended(now)
+                return
         self._inner.on_timer(now)
+
+    def _schedule_probe(self, now: int) -> None:
+        wait_ns = self.window.probe_ns
+        self._is_probed = False
+        self._probe_at = None if wait_ns is None or not self.window.in_flight else now + wait_ns
 
     def shut(self) -> None:
         self._inner.shut()

@@ -109,7 +109,7 @@ class IrnSender:
         window.left(sequence)
         if self.deadline is None:
             self._progress_at = now
-            self._arm(now)
+            self.arm(now)
         return irn_packet(self._queue.holding(sequence), sequence)
 
     def on_answer(self, packet: Inbound, now: int) -> None:
@@ -143,7 +143,7 @@ class IrnSender:
         if syndrome == Nak.TRIMMED:
             brings_new = window.trimmed(cumulative, selective)
             if window.in_flight:
-                self._arm(now)  # it is asked for at once: the timer is for what nobody tells of
+                self.arm(now)  # it is asked for at once: the timer is for what nobody tells of
         else:
             brings_new = window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective)
         if brings_new:
@@ -151,32 +151,38 @@ class IrnSender:
             self.acknowledged(cumulative)
             self._progress_at = now
             if window.in_flight:
-                self._arm(now)
+                self.arm(now)
             else:
                 self.deadline = None
 
     def on_timer(self, now: int) -> None:
         if self.deadline is None or self.deadline > now:
             return
-        if not self._is_extended and self.window.in_flight > self._irn.few_packets:
+        if not self._is_extended and self.window.unheard > self._irn.few_packets:
             self._is_extended = True
             self.deadline = self._armed_at + self._irn.rto_high_ns
             if self.deadline > now:
                 return
-        self._counters.timeouts += 1
         if self._give_up_ns is not None and now - self._progress_at >= self._give_up_ns:
+            self._counters.timeouts += 1
             waited = (now - self._progress_at) / 1e6
             self._fail("RETRY_EXC", f"was not acknowledged for {waited:g} ms (retry_count {self._config.retry_count})")
             return
         self.window.timed_out()
+        self.wait_ended(now)
+
+    def wait_ended(self, now: int) -> None:
+        """A timer has a packet sent again, which leaves next."""
+        self._counters.timeouts += 1
         self._timed_out, self._waited_ns = True, now - self._progress_at
-        self._arm(now)
+        self.arm(now)
 
     def shut(self) -> None:
         self._failed, self.deadline = True, None
         self._flush()
 
-    def _arm(self, now: int) -> None:
+    def arm(self, now: int) -> None:
+        """RTO_low begins."""
         self._armed_at, self._is_extended = now, False
         self.deadline = now + self._irn.rto_low_ns
 

@@ -11,10 +11,13 @@ Rule 1: what is lost is sent again alone. A packet that an answer names selectiv
         are unacknowledged. Rule 7: what came without its payload, as an answer says, is sent again before all else,
         once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out. Rule 8: when all that
         happened since a timer sent a packet again is that this packet arrived, the next timer takes everything that is
-        in flight for lost: a burst of losses with nothing behind it costs two timers, not one for each packet.
+        in flight for lost: a burst of losses with nothing behind it costs two timers, not one for each packet. Rule 9:
+        an answer about a packet without its payload halves the number of packets that may be unacknowledged, down to
+        2, but only if that packet left after the last halving. Then the number grows by one, up to `cap`, whenever so
+        many packets were acknowledged (RFC 5681).
 
-Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5, 7 and 8 are ours. Sequence
-numbers do not wrap here.
+Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5, 7, 8 and 9 are ours.
+Sequence numbers do not wrap here.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 __all__ = ["SenderWindow", "WindowState", "lowest"]
+
+_LEAST = 2
+"""of rule 9, as RFC 5681 has it"""
 
 
 class WindowState(NamedTuple):
@@ -57,6 +63,10 @@ class SenderWindow:
         """rule 8: what did not arrive up to here is a hole"""
         self._timed = first - 2
         """the oldest packet when a timer ran out last"""
+        self._allowed, self._grown = cap, 0
+        """rule 9: packets that may be unacknowledged at present; how many were acknowledged since that grew"""
+        self._narrowed_to = first - 1
+        """the last packet that had left when it shrank"""
         self._asked = self._renewed = 0
         """bitmaps as `_arrived`: trimmed and to be sent again; trimmed and sent again. Compiled code never has any"""
 
@@ -68,6 +78,11 @@ class SenderWindow:
     @property
     def in_flight(self) -> int:
         return self.nxt - self.una
+
+    @property
+    def unheard(self) -> int:
+        """Those of which no answer says that they arrived."""
+        return self.in_flight - self._arrived.bit_count()
 
     @property
     def state(self) -> WindowState:
@@ -98,7 +113,11 @@ class SenderWindow:
             return self.una + lowest(self._asked)
         if self._is_due and self._again >= self.una:
             return self._again
-        return self.nxt if self.nxt < end and self.in_flight < self._cap else None
+        return self._unsent(end)
+
+    def _unsent(self, end: int) -> int | None:
+        """What leaves for the first time, if something may."""
+        return self.nxt if self.nxt < end and self.in_flight < self._allowed else None
 
     def left(self, sequence: int) -> None:
         """What `upcoming` said."""
@@ -136,6 +155,7 @@ class SenderWindow:
     def trimmed(self, cumulative: int, selective: int) -> bool:
         """An answer about a packet that came without its payload; otherwise as `heard`."""
         new = self._acknowledge(cumulative)
+        self._narrow(selective)
         if selective >= self.una and not self._arrived >> selective - self.una & 1:
             self._asked |= 1 << selective - self.una
         return new > 0
@@ -167,6 +187,18 @@ class SenderWindow:
         self._again = self.una
         self._schedule_hole()
 
+    def _narrow(self, trimmed: int) -> None:
+        if trimmed > self._narrowed_to:
+            self._allowed, self._grown = max(_LEAST, min(self._allowed, self.in_flight) // 2), 0
+            self._narrowed_to = self.nxt - 1
+
+    def _widen(self, new: int) -> None:
+        """So many packets were acknowledged."""
+        if self._allowed < self._cap:
+            self._grown += new
+            if self._grown >= self._allowed:
+                self._allowed, self._grown = self._allowed + 1, 0
+
     def _acknowledge(self, cumulative: int) -> int:
         """How many packets that brings."""
         new = cumulative - self.una
@@ -175,6 +207,7 @@ class SenderWindow:
             self._asked >>= new
             self._renewed >>= new
             self.una = cumulative
+            self._widen(new)
         if self.recovering and cumulative > self._recover_to:
             self.recovering = False
         return new

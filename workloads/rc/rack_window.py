@@ -18,8 +18,12 @@ Rule 5: a packet that was answered twice, and sent twice, was sent again for not
         it: the window rises by the quarter, once in a round trip.
 Rule 6: the window is never longer than `most_ns`.
 Rule 7: what came without its payload, as an answer says, is lost at once.
+Rule 8: when nothing was heard or sent for two mean round trips, the newest packet that did not arrive leaves again, as
+        a probe (7.2): its answer shows by rule 2 what else is lost. Also where that packet was sent again before, since
+        nothing may be left to send behind it; once, until something is heard. Not where packets may wait in the
+        network: there the mean has the waits for other hosts in it.
 
-Sequence numbers do not wrap here. Tail losses, behind which nothing arrives, wait for IRN's timers.
+Sequence numbers do not wrap here. What a probe does not find waits for IRN's timers.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ _EPOCH = 256
 """deliveries"""
 _ENOUGH = 3
 """DupThresh of RFC 8985, RFC 5681"""
+_PROBE_TRIPS, _SMOOTHING = 2, 8
+"""of RFC 8985, 7.2; of RFC 6298"""
 _REMEMBERED = 1024
 """packets that were sent again and arrived"""
 
@@ -73,6 +79,8 @@ class RackWindow(SenderWindow):
         self._rtt_ns: int | None = None
         """of that copy"""
         self._shortest_ns: int | None = None
+        self._smooth_ns = 0
+        """mean round trip of packets that were sent once, as RFC 6298 has it; 0: none was measured"""
         self._is_reordered = False
         self._behind = 0
         """packets that arrived and are not acknowledged"""
@@ -84,12 +92,35 @@ class RackWindow(SenderWindow):
         self._raised_to = first
         """rule 5 waits until this is acknowledged"""
 
+    @property
+    def unheard(self) -> int:
+        return self.in_flight - self._behind
+
+    @property
+    def is_busy(self) -> bool:
+        """Something is to be sent again, or waits for the reorder window."""
+        return bool(self._is_lost) or self.timer is not None
+
+    @property
+    def probe_ns(self) -> int | None:
+        """Rule 8: how long nothing may be heard before a probe leaves; None: not known."""
+        return _PROBE_TRIPS * self._smooth_ns if self._in_order and self._smooth_ns else None
+
+    def probe(self) -> bool:
+        """The newest packet that is not known to have arrived leaves again, if there is one."""
+        newest = max((n for n, flight in self._flights.items() if not flight.arrived), default=None)
+        if newest is None or self._is_lost:
+            return False
+        self._waiting[newest] = self._flights[newest]
+        self._lose(newest)
+        return True
+
     def upcoming(self, end: int) -> int | None:
         while self._lost and self._lost[0] not in self._is_lost:
             heappop(self._lost)
         if self._lost:
             return self._lost[0]
-        return self.nxt if self.nxt < end and self.in_flight < self._cap else None
+        return self._unsent(end)
 
     def left(self, sequence: int) -> None:
         self._orders += 1
@@ -122,11 +153,14 @@ class RackWindow(SenderWindow):
             gone = self._flights.pop(sequence)
             self._behind -= gone.arrived
             self._forget(sequence)
-        self.una = max(self.una, cumulative)
+        if new > 0:
+            self.una = cumulative
+            self._widen(new)
         return new
 
     def trimmed(self, cumulative: int, selective: int) -> bool:
         new = self._gone(cumulative)
+        self._narrow(selective)
         flight = self._flights.get(selective)
         if flight is not None and not flight.arrived:
             self._trimmed.add(selective)
@@ -194,6 +228,7 @@ class RackWindow(SenderWindow):
                 return
         else:
             self._shortest_ns = took if self._shortest_ns is None else min(self._shortest_ns, took)
+            self._smooth_ns += (took - self._smooth_ns) // _SMOOTHING if self._smooth_ns else took
         if flight.order > self._newest_order:
             self._newest_order, self._rtt_ns = flight.order, took
         elif flight.copies == 1:

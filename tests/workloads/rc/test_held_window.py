@@ -125,3 +125,16 @@ def test_the_newest_is_remembered_so_far_back_and_no_farther():
     window.heard(False, 101 + REMEMBERED, 100)
     window.told(120 + REMEMBERED, 1, 0, 100)
     assert due(window) == []
+
+
+def test_what_came_without_its_payload_halves_what_may_be_unacknowledged() -> None:
+    window = HeldWindow(0, 16)
+    for sequence in range(16):
+        window.left(sequence)
+    window.trimmed(0, 15)
+    assert window.upcoming(100) == 15
+    window.left(15)
+    window.heard(False, 7, 6)
+    assert window.upcoming(100) is None, "9 are unacknowledged, of 8"
+    window.heard(False, 8, 7)
+    assert window.upcoming(100) == 16

@@ -98,6 +98,8 @@ def test_a_packet_lost_twice_waits_for_the_timer(psn: int) -> None:
     pair.drop_psn(pair.psn(2), times=2)
     check(pair, transfer(pair, PACKETS * MTU))
     assert pair.offsets(pair.data()).count(2) == 3
+    last = pair.events_of(Retransmission)[-1]
+    assert (last.cause, last.waited_ns) == ("timeout", IRN.rto_low_ns), "of many in flight, all but one arrived"
     assert [event.cause for event in pair.events_of(Retransmission)] == ["nak", "timeout"]
 
 

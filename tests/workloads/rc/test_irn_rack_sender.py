@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.irn_transfers import check, transfer
 from tests.support.rc_pair import MTU, START_PSNS, RcPair, Sent, pattern
 from workloads.config import IrnConfig
-from workloads.events import QpFailed, Retransmission
+from workloads.events import QpFailed, RcStatistics, Retransmission
 
 RTT, PACKETS = 200_000, 8
 IRN = IrnConfig(rto_low_ns=4 * RTT, rto_high_ns=13 * RTT, cap_packets=40)
@@ -58,12 +59,40 @@ def test_one_swap_brings_nothing_again() -> None:
     assert len(pair.data()) == PACKETS
 
 
-def test_a_lost_tail_waits_for_the_timers_of_irn() -> None:
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_lost_tail_waits_for_two_round_trips(copies: int) -> None:
+    """Then for IRN's timer: there is one probe until something is heard."""
     pair = rack_pair()
-    pair.drop("a", PACKETS)
+    pair.drop_psn(PACKETS - 1, times=copies)
     check(pair, transfer(pair, PACKETS * MTU))
+    left = [sent.time for sent in pair.data() if sent.psn == PACKETS - 1]
+    waits = [later - before for before, later in pairwise(left)]
+    assert 2 * RTT <= waits[0] < 3 * RTT + SPACING < IRN.rto_low_ns
+    assert waits[1:] == [IRN.rto_low_ns] * (copies - 1)
+    assert [told.cause for told in pair.events_of(Retransmission)] == ["timeout"] * copies
+    told = pair.events_of(Retransmission)[0]
+    assert told.waited_ns is not None
+    assert 2 * RTT <= told.waited_ns < 3 * RTT
+    statistics = pair.ends["a"].statistics()[0]
+    assert isinstance(statistics, RcStatistics)
+    assert statistics.timeouts == copies
+
+
+def test_the_timer_starts_again_with_the_oldest_packet() -> None:
+    """It leaves again after a round trip, and its answer is waited for as long as if it had just left first."""
+    pair = rack_pair(irn=IrnConfig(RTT * 3 // 2, RTT * 3 // 2, 40))
+    pair.drop("a", 1)
+    check(pair, transfer(pair, PACKETS * MTU))
+    assert [told.cause for told in pair.events_of(Retransmission)] == ["nak"]
+
+
+def test_what_waits_for_the_reorder_window_is_left_to_it() -> None:
+    """IRN's timer would be over before."""
+    pair = rack_pair(irn=IrnConfig(RTT + RTT // 8, RTT + RTT // 8, 40))
+    pair.drop("a", 1)
+    check(pair, transfer(pair, 2 * MTU))
     (told,) = pair.events_of(Retransmission)
-    assert told.cause == "timeout"
+    assert told.cause == "nak"
 
 
 @pytest.mark.parametrize("late", [RTT // 2, RTT, 2 * RTT])

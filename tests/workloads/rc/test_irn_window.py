@@ -236,3 +236,32 @@ def test_what_arrived_is_not_sent_again_because_a_copy_of_it_was_trimmed() -> No
     assert window.was_trimmed(101) is False
     window.trimmed(101, 103)
     assert window.upcoming(105) == 103
+
+
+def test_what_came_without_its_payload_halves_what_may_be_unacknowledged_once_for_all_that_left_before() -> None:
+    window = sent(16, cap=16)
+    for sequence in range(16):
+        window.trimmed(0, sequence)
+    assert leave(window) == list(range(16)), "what is asked for leaves at once"
+    window.heard(False, 7, 6)
+    assert leave(window) == [], "9 are unacknowledged, of 8"
+    window.heard(False, 8, 7)
+    assert leave(window) == [16], "8 were acknowledged: 9 may be under way"
+    window.trimmed(8, 16)
+    window.heard(False, 12, 11)
+    assert leave(window) == [16], "5 are unacknowledged; halved again, 4, and one more for 4"
+    window.heard(False, 13, 12)
+    assert leave(window) == [17]
+
+
+def test_it_never_falls_below_two_and_grows_up_to_the_cap() -> None:
+    window = sent(3, cap=3)
+    window.trimmed(0, 2)
+    assert leave(window) == [2]
+    for number in range(3):
+        window.heard(False, number + 1, number)
+    assert leave(window, 10) == [3, 4, 5], "2, and one more after 2 were acknowledged"
+    for number in range(3, 30):
+        window.heard(False, number + 1, number)
+        leave(window)
+    assert window.in_flight == 3

@@ -321,3 +321,39 @@ class AnyNetwork(RuleBasedStateMachine):
 
 AnyNetwork.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
 TestAnyNetwork = AnyNetwork.TestCase
+
+
+def test_what_came_without_its_payload_halves_what_may_be_unacknowledged() -> None:
+    window = sent(16, cap=16)
+    window.now = RTT
+    window.trimmed(0, 15)
+    window.heard(False, 7, 6)
+    assert leave(window) == [15], "9 are unacknowledged, of 8"
+    window.heard(False, 8, 7)
+    assert leave(window) == [16], "8 were acknowledged: 9 may be under way"
+
+
+def test_a_probe_leaves_after_two_mean_round_trips() -> None:
+    window = sent(3)
+    assert window.probe_ns is None
+    window.now = RTT
+    window.heard(False, 1, 0)
+    assert window.probe_ns == 2 * RTT
+    window.now = 9 * RTT + 10
+    window.heard(False, 2, 1)
+    assert window.probe_ns == 2 * (RTT + 8 * RTT // 8)
+    assert window.probe()
+    assert leave(window, 3) == [2]
+    assert sent(3, in_order=False).probe_ns is None
+
+
+def test_a_probe_is_the_newest_packet_that_did_not_arrive() -> None:
+    window = sent(4)
+    gap(window, RTT + 30, 3)
+    assert window.probe()
+    assert leave(window, 4) == [2]
+    gap(window, 2 * RTT + 30, 2)
+    wake(window, 4 * RTT)
+    assert leave(window, 4) == [0, 1], "its answer shows what else is lost"
+    assert window.probe()
+    assert not window.probe(), "one leaves already"
