@@ -38,7 +38,7 @@ def check_job(
     if config.job in {other.job for other in switch.jobs[:number]}:
         raise refuse("two jobs with one id", config.job, "an id of its own")
     if not 1 <= len(members) <= most_workers:
-        raise refuse("number of workers", len(members), f"1 .. {most_workers}, the width of the bitmap")
+        raise refuse("number of workers", len(members), f"1 .. {most_workers}, what bitmaps can name")
     if [member.rank for member in members] != list(range(len(members))):
         raise refuse("members are not in rank order", [member.rank for member in members], "0, 1, 2, ...")
     if len({member.ip for member in members}) != len(members):

@@ -17,11 +17,11 @@ _EVERYWHERE = {"help", "quiet", "verbose", "no_color"}
 def all_commands() -> str:
     (commands,) = _children(full_parser())
     return "\n".join(
-        part for name, parser in commands.choices.items() for part in _command(f"tb {name}", parser, level=2)
+        part for name, parser in commands.choices.items() for part in _described(f"tb {name}", parser, level=2)
     )
 
 
-def _command(name: str, parser: Parser, level: int) -> Iterator[str]:
+def _described(name: str, parser: Parser, level: int) -> Iterator[str]:
     yield f"{'#' * level} {name}\n"
     if parser.description:
         text = " ".join(parser.description.split())
@@ -34,7 +34,7 @@ def _command(name: str, parser: Parser, level: int) -> Iterator[str]:
         yield f"```text\n{parser.epilog.strip()}\n```\n"
     for child in _children(parser):
         for word, inner in child.choices.items():
-            yield from _command(f"{name} {word}", inner, level + 1)
+            yield from _described(f"{name} {word}", inner, level + 1)
 
 
 def _children(parser: argparse.ArgumentParser) -> list[argparse._SubParsersAction[Parser]]:

@@ -68,7 +68,7 @@ def problems_in_share(
     if not 1 <= share.job < 1 << 16:
         yield ConfigProblem("collective.job", str(share.job), "1 .. 65535")
     if not 1 <= share.size <= most:
-        yield ConfigProblem("collective.size", str(share.size), f"1 .. {most}, the width of the bitmap")
+        yield ConfigProblem("collective.size", str(share.size), f"1 .. {most}, what bitmaps can name")
     elif not 0 <= share.rank < share.size:
         yield ConfigProblem("collective.rank", str(share.rank), f"0 .. {share.size - 1}")
     yield from (problem.within("collective") for problem in problems_in_arithmetic(share.arithmetic, dtypes))

@@ -40,7 +40,7 @@ def _problems_in_job(job: ServedJob) -> Iterator[ConfigProblem]:
     names_racks = job.kind in KINDS and KINDS[job.kind].names_racks
     most_workers = MAX_WORKERS_IN_RACKS if names_racks else MAX_WORKERS
     if not 1 <= len(job.members) <= most_workers:
-        yield ConfigProblem("members", str(len(job.members)), f"1 .. {most_workers} workers, the width of the bitmap")
+        yield ConfigProblem("members", str(len(job.members)), f"1 .. {most_workers} workers, what bitmaps can name")
     elif len(job.members) > MAX_WORKERS:
         for problem in problems_in_racks(job.racks, len(job.members)):
             yield ConfigProblem("racks", f"{len(job.racks)} racks", problem)

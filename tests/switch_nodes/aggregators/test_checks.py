@@ -36,7 +36,7 @@ def test_the_registry_knows_them() -> None:
     ("job", "text"),
     [
         (replace(JOB, job=1 << 16), "switch s1: job 65536: job id; found 65536; allowed: 1 .. 65535"),
-        (replace(JOB, members=()), "number of workers; found 0; allowed: 1 .. 1024, the width of the bitmap"),
+        (replace(JOB, members=()), "number of workers; found 0; allowed: 1 .. 1024, what bitmaps can name"),
         (replace(JOB, members=()), "number of workers; found 0"),
         (replace(JOB, members=JOB.members[::-1]), "members are not in rank order; found [2, 1, 0]"),
         (replace(JOB, members=(JOB.members[0], replace(JOB.members[0], rank=1))), "two members have the same address"),

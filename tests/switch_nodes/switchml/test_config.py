@@ -30,7 +30,7 @@ def test_the_registry_knows_it() -> None:
     ("job", "text"),
     [
         (replace(JOB, job=1 << 16), "switch s1: job 65536: job id; found 65536; allowed: 1 .. 65535"),
-        (job_config(workers=33), "number of workers; found 33; allowed: 1 .. 32, the width of the bitmap"),
+        (job_config(workers=33), "number of workers; found 33; allowed: 1 .. 32, what bitmaps can name"),
         (replace(JOB, members=()), "number of workers; found 0"),
         (replace(JOB, members=JOB.members[::-1]), "members are not in rank order; found [2, 1, 0]"),
         (replace(JOB, members=(JOB.members[0], replace(JOB.members[0], rank=1))), "two members have the same address"),

@@ -98,8 +98,8 @@ def test_the_files_of_the_documentation_reduce_a_job(tmp_path: Path) -> None:
         ({"windows": 1}, "windows: unknown key; allowed: name, collective, workload, envelope"),
         ({"collective": {"kind": "atp", "job": 1, "rank": 2, "size": 2}},
             "collective.rank: cannot be; found 2; allowed: 0 .. 1"),
-        ({"collective": {"kind": "atp", "job": 1, "rank": 0, "size": 33}},
-            "collective.size: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap"),
+        ({"collective": {"kind": "atp", "job": 1, "rank": 0, "size": 1025}},
+            "collective.size: cannot be; found 1025; allowed: 1 .. 1024, what bitmaps can name"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_workers_file(tmp_path: Path, change: dict[str, Any], text: str) -> None:
@@ -179,7 +179,7 @@ def test_mistakes_in_the_workload_of_any_worker(tmp_path: Path, name: str, chang
     ("change", "text"),
     [
         ({"kind": "switchml"}, "jobs[0].kind: cannot be; found switchml; allowed: atp, esa, grid, ps"),
-        ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 32 workers, the width of the bitmap"),
+        ({"members": []}, "jobs[0].members: cannot be; found 0; allowed: 1 .. 1024 workers, what bitmaps can name"),
         ({"window": 0}, "jobs[0].window: cannot be; found 0; allowed: 1 .. 65536 packets"),
         ({"rto_ns": 0}, "jobs[0].rto_ns: cannot be; found 0; allowed: 10000 or more"),
         ({"cached_windows": 1}, "jobs[0].cached_windows: cannot be; found 1; allowed: 2 .. 64"),

@@ -8,16 +8,15 @@ import pytest
 import yaml
 
 import testbed.sweeps
+from testbed.scenario.builtin import find_scenario
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.named import protocol_names
 from testbed.sweeps.protocols import _known, under_protocol
 from workloads.errors import ScenarioError
 
-_SCENARIOS = Path(__file__).resolve().parents[3] / "playbooks" / "scenarios"
-
 
 def data_of(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load((_SCENARIOS / f"{name}.yaml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = yaml.safe_load(find_scenario(name)[0].read_text(encoding="utf-8"))
     return data
 
 

@@ -280,7 +280,7 @@ def test_two_levels_are_told_in_the_header() -> None:
         ),
         (
             {"collective": JobShare("atp", 9, 0, 1025)},
-            "collective.size: worker h1: cannot be; found 1025; allowed: 1 .. 1024, the width of the bitmap",
+            "collective.size: worker h1: cannot be; found 1025; allowed: 1 .. 1024, what bitmaps can name",
         ),
         (
             {"collective": JobShare("atp", 9, 3, 3)},

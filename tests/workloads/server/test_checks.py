@@ -22,7 +22,7 @@ def test_servers() -> None:
     (job,) = config.jobs
     wrong = [
         (replace(job, kind="switchml"), "kind: switchml; atp, esa, grid, ps"),
-        (replace(job, members=()), "members: 0; 1 .. 1024 workers, the width of the bitmap"),
+        (replace(job, members=()), "members: 0; 1 .. 1024 workers, what bitmaps can name"),
         (replace(job, members=job.members[::-1]), "members: [3, 2, 1, 0]; in rank order, 0 .. 3"),
         (replace(job, arithmetic=ArithmeticSpec("max", "int32")), "arithmetic.op: max; sum"),
         (replace(job, elements=258), "elements: 258; an even number, 2 .. 256"),

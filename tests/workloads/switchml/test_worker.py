@@ -207,7 +207,7 @@ def test_a_straggler_starts_late() -> None:
         ),
         (
             replace(CONFIG, collective=JobShare("switchml", 9, 0, 33)),
-            "collective.size: worker h1: cannot be; found 33; allowed: 1 .. 32, the width of the bitmap",
+            "collective.size: worker h1: cannot be; found 33; allowed: 1 .. 32, what bitmaps can name",
         ),
         (replace(CONFIG, elements=7), "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),
         (replace(CONFIG, window=0), "window: worker h1: cannot be; found 0; allowed: 1 .. 65536 packets"),
