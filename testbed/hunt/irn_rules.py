@@ -15,7 +15,7 @@ simpler queue pair that works with plain sets.
   its last copy. When a timer is over, and since the one before nothing came but the packet that this had sent again:
   all that had left by then.
 - `timers_wait`: what no answer asked for is sent again only when RTO_low is over since the last progress, or RTO_high
-  when more than N were in flight that are not known to have arrived.
+  when more than N were in flight; where no packet waits in the network, of those that are not known to have arrived.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ class Sender:
         """the oldest PSN when the timer was over last; all up to here is taken for lost"""
 
     def woke(self, now: int) -> None:
-        many = self._end - self._oldest - len(self._arrived) > self._irn.few_packets
+        known = len(self._arrived) if self._irn.in_order else 0
+        many = self._end - self._oldest - known > self._irn.few_packets
         is_over = now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns)
         if self._fired is None and self._end > self._oldest and is_over:
             is_burst = self._waited_for == self._oldest - 1 and not self._arrived

@@ -62,7 +62,7 @@ REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
     ),
     "A packet that left again at the end of its window, 128 packets each round trip of 1 ms, is lost again. Nothing "
     "leaves behind it, and RTO_low is two of these round trips": (
-        0.13,
+        0.12,
         ("irn-rack-spine-leaf-sprayed",),
     ),
     "Two messages are all that may be under way: a packet that is lost twice is the last of its 64. After RTO_low, two "

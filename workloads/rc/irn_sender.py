@@ -158,9 +158,12 @@ class IrnSender:
     def on_timer(self, now: int) -> None:
         if self.deadline is None or self.deadline > now:
             return
-        if not self._is_extended and self.window.unheard > self._irn.few_packets:
+        irn, window = self._irn, self.window
+        counts_missing = irn.in_order or self._config.trimming  # else a hole may be the loss of another host
+        many = (window.unheard if counts_missing else window.in_flight) > irn.few_packets
+        if many and not self._is_extended:
             self._is_extended = True
-            self.deadline = self._armed_at + self._irn.rto_high_ns
+            self.deadline = self._armed_at + irn.rto_high_ns
             if self.deadline > now:
                 return
         if self._give_up_ns is not None and now - self._progress_at >= self._give_up_ns:

@@ -100,6 +100,15 @@ def test_a_packet_lost_twice_waits_for_the_timer(psn: int) -> None:
     assert pair.offsets(pair.data()).count(2) == 3
     last = pair.events_of(Retransmission)[-1]
     assert (last.cause, last.waited_ns) == ("timeout", IRN.rto_low_ns), "of many in flight, all but one arrived"
+
+
+@pytest.mark.parametrize("trimming", [False, True])
+def test_where_packets_wait_in_the_network_all_in_flight_count_for_the_timer_unless_queues_trim(trimming: bool) -> None:
+    pair = irn_pair(irn=replace(IRN, in_order=False), trimming=trimming)
+    pair.drop_psn(pair.psn(2), times=2)
+    check(pair, transfer(pair, PACKETS * MTU))
+    last = pair.events_of(Retransmission)[-1]
+    assert (last.cause, last.waited_ns) == ("timeout", IRN.rto_low_ns if trimming else IRN.rto_high_ns)
     assert [event.cause for event in pair.events_of(Retransmission)] == ["nak", "timeout"]
 
 
