@@ -42,12 +42,13 @@ may be up to 15 %. No job grows over 50,000 packets, counted on each link, so th
 LONG_TRIPS, LONG_HOPS = 300, 1_000_000
 LONG = frozenset({
     "grid-geryon", "grid-goat", "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-rack-spine-leaf-sprayed",
+    "irn-spine-leaf-lossy", "spine-leaf-lossy",
     "ps-fat-tree", "ps-fat-tree-lossy", "repair", "repair-direct-lossy", "repair-lossy", "repair-msr-lossy",
     "sharded-ps-lossy", "spine-leaf-ack-lost", "spine-leaf-boundary-lost", "spine-leaf-trimmed", "strategy-esa",
     "switchml-uc-lossy",
 })  # fmt: skip
 """where one or two waits for a last packet are more than 5 % of 20 round trips: jobs so long that they are not"""
-RACK = ("incast-trimmed", "irn-spine-leaf-lossy", "spine-leaf-ring-lossy")
+RACK = ("incast-trimmed", "spine-leaf-ring-lossy")
 """Where irn-rack finds more losses without a timer: each second packet leaves twice, or few packets follow a lost
 one."""
 REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
