@@ -42,7 +42,7 @@ may be up to 15 %. No job grows over 50,000 packets, counted on each link, so th
 LONG_TRIPS, LONG_HOPS = 300, 1_000_000
 LONG = frozenset({
     "grid-geryon", "grid-goat", "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-rack-spine-leaf-sprayed",
-    "irn-spine-leaf-lossy", "spine-leaf-lossy",
+    "irn-spine-leaf-lossy",
     "ps-fat-tree", "ps-fat-tree-lossy", "repair", "repair-direct-lossy", "repair-lossy", "repair-msr-lossy",
     "sharded-ps-lossy", "spine-leaf-ack-lost", "spine-leaf-boundary-lost", "spine-leaf-trimmed", "strategy-esa",
     "switchml-uc-lossy",
