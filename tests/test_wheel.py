@@ -29,6 +29,7 @@ _OPTIONAL = {
     "argparse_manpage",
     "distributed",
     "mininet",
+    "mkdocs",
     "os_ken",
     "pandas",
     "pytest",

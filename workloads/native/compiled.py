@@ -20,6 +20,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -51,8 +52,8 @@ _IN_C = {"workloads.heap", "workloads.kernels"}
 
 
 def _found(folder: str) -> Iterator[str]:
-    """The modules of a folder, and of those in it, that have a `.pxd`."""
-    with os.scandir(folder) as entries:
+    """The modules of a folder, and of those in it, that have a `.pxd`. A guest has only some of the folders."""
+    with os.scandir(folder) if os.path.isdir(folder) else nullcontext(()) as entries:
         for entry in entries:
             if entry.name.endswith(".pxd"):
                 yield os.path.relpath(entry.path, _ROOT).removesuffix(".pxd").replace(os.sep, ".")

@@ -36,8 +36,8 @@ def test_those_of_a_fabric_can_be_installed() -> None:
     ("changes", "links", "message"),
     [
         ({"members": ()}, {}, "number of members; found 0; allowed: 1 .. 64"),
-        ({}, {"group": 1}, "number of hosts; found 1; allowed: 2 .. 64"),
-        ({}, {"group": 65}, "number of hosts; found 65; allowed: 2 .. 64"),
+        ({}, {"group": 1}, "number of hosts; found 1; allowed: 2 .. 1024"),
+        ({}, {"group": 1025}, "number of hosts; found 1025; allowed: 2 .. 1024"),
         ({}, {"group": 5}, "ranks; found [3, 4, 5]; allowed: 0 .. 4"),
         ({"members": LEAF.members[::2]}, {}, "members are not in rank order; found [3, 5]; allowed: contiguous"),
         ({"members": LEAF.members[::-1]}, {}, "members are not in rank order; found [5, 4, 3]; allowed: contiguous"),

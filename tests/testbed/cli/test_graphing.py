@@ -57,7 +57,7 @@ def test_a_bad_scenario_is_not_drawn(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["graph", "fat-tree-ring", "--set", "topology.k=3"]) == 64
     assert (
         capsys.readouterr().err
-        == "tb: --set: topology.k: an odd number; found 3; allowed: an even number from 2 to 6\n"
+        == "tb: --set: topology.k: an odd number; found 3; allowed: an even number from 2 to 16\n"
     )
 
 

@@ -1,5 +1,4 @@
-"""Rings of 2 to 32 hosts, and of the 64 that a header can count: what is a bit, a table row or a port per host
-holds."""
+"""Rings of 2 to 32 hosts, and of the 64 that one switch adds: what is a bit, a table row or a port per host holds."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from testbed.worlds.simulated import simulate
 from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
-from topologies import MAX_HOSTS, MAX_RANKS, LinkShape, rack
+from topologies import MAX_HOSTS, MAX_PORTS, LinkShape, rack
 from workloads.events import MessageReceived, QpFailed, WorkerFailed
 
 SIZES = (2, 3, 4, 8, 16, 24, 32)
@@ -24,7 +23,7 @@ SIZES = (2, 3, 4, 8, 16, 24, 32)
 
 @pytest.mark.parametrize(
     ("hosts", "collective"),
-    [(hosts, collective) for collective in ("netreduce", "ring") for hosts in SIZES] + [(MAX_RANKS, "netreduce")],
+    [(hosts, collective) for collective in ("netreduce", "ring") for hosts in SIZES] + [(MAX_PORTS, "netreduce")],
 )
 def test_every_host_gets_the_sum_over_links_that_lose(hosts: int, collective: str) -> None:
     job = {"collective": collective, "size_bytes": 20_000, "message_packets": 4}
@@ -37,7 +36,7 @@ def test_every_host_gets_the_sum_over_links_that_lose(hosts: int, collective: st
     assert len(digests(records)) == hosts
 
 
-@pytest.mark.parametrize("hosts", [2, 32, MAX_RANKS])
+@pytest.mark.parametrize("hosts", [2, 32, MAX_PORTS])
 def test_no_sum_leaves_before_the_last_host_of_all(hosts: int) -> None:
     """The highest bit of a slot counts as every other."""
     late_ns = 20_000_000

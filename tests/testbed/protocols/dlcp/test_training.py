@@ -11,6 +11,7 @@ from testbed.train.planning import TrainingSource, has_one_size, judged_plan, tr
 from tests.support.dlcp_mutants import EndsEarly, KeepsItsOwn, KeepsOldResults
 from tests.support.trained import Trained
 from tests.testbed.train.calls import Training, complaints, nothing_is_left, root
+from workloads.dlcp.worker import DlcpWorker
 
 
 def test_its_own_judge_follows_a_training():
@@ -73,11 +74,19 @@ def test_without_a_bound_dlcp_trains_as_others_do():
         assert {each.tobytes() for each in after} == {total.tobytes()}
 
 
+class _FlowsEndEarly(DlcpWorker):
+    """Of sums."""
+
+    def begin(self, now):
+        super().begin(now)
+        self._result = EndsEarly(self._packets, self._needed)
+
+
 @pytest.mark.parametrize(
     ("name", "place", "planted", "told"),
     [
         ("dlcp-lossy", "workloads.dlcp.hosts.DlcpWorker", KeepsOldResults, "sha256"),
-        ("dlcp-lossy", "workloads.dlcp.worker.ReceivedFlow", EndsEarly, "it ends with "),
+        ("dlcp-lossy", "workloads.dlcp.hosts.DlcpWorker", _FlowsEndEarly, "it ends with "),
         ("dlcp-ring", "workloads.dlcp.hosts.DlcpRing", KeepsItsOwn, "sha256"),
     ],
 )
