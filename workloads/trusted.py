@@ -19,7 +19,8 @@ from workloads.errors import ScenarioError
 from workloads.visible import visible
 
 __all__ = [
-    "allowed_folders", "distrust", "open_private", "require_trusted", "trusted_users", "write_file", "write_named",
+    "allowed_folders", "caller_of_sudo", "distrust", "make_folder", "open_private", "require_trusted", "trusted_users",
+    "write_file", "write_named",
 ]  # fmt: skip
 
 _CODE = Path(__file__).resolve().parent
@@ -32,10 +33,32 @@ _FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | g
 def trusted_users() -> frozenset[int]:
     """User ids that may own what we obey."""
     users = {0, os.geteuid(), _CODE.stat().st_uid}
-    if os.geteuid() == 0:
-        with contextlib.suppress(KeyError, ValueError):
-            users.add(int(os.environ["SUDO_UID"]))
+    if (caller := caller_of_sudo()) is not None:
+        users.add(caller)
     return frozenset(users)
+
+
+def caller_of_sudo() -> int | None:
+    """User id of the user who called sudo; None: this is not root, or sudo was not used."""
+    user = os.environ.get("SUDO_UID", "")
+    return int(user) if os.geteuid() == 0 and user.isdecimal() else None
+
+
+def make_folder(folder: Path, *, fresh: bool = False) -> None:
+    """Make a folder and its missing parents. Under sudo they belong to the caller, who may then run commands without
+    sudo in the same place. Raises OSError; `fresh`: FileExistsError where the folder exists already."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=not fresh)
+    caller = caller_of_sudo()
+    if caller is None:
+        return
+    for path in missing:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(handle).st_uid == 0:  # the caller may have put another one there
+                os.fchown(handle, caller, -1)
+        finally:
+            os.close(handle)
 
 
 def distrust(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""Program `dlcp`: sums of whoever came in time (docs/dlcp.md). `service` has what happens to packets."""
+"""Program `dlcp`: sums of the contributions that came in time (docs/dlcp.md). `service` has what happens to packets."""
 
 from __future__ import annotations
 

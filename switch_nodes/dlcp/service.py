@@ -3,7 +3,8 @@
 It looks at what workers at its ports send to their server, and lets everything else pass. The first packet of a block
 takes a slot; when all workers at its ports are inside, or the slot has waited long enough, their sum leaves for the
 server, with a bitmap that says who is inside, and the slot is free. Contributions stay apart until then, so that a sum
-is by rank, whoever came first. What was sent before (RESEND) passes: its block may be gone. So does what finds no slot.
+is by rank, in whatever order they came. A retransmitted packet (RESEND) passes, since its block may be gone. So does
+a packet that finds no slot.
 """
 
 from __future__ import annotations

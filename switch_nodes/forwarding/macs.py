@@ -51,7 +51,7 @@ class MacTable:
                 raise ScenarioError(f"switch {config.name}: the group of MAC {mac.hex(':')} {problem}")
 
     def learn(self, source: bytes, port: int) -> None:
-        """`source` was seen on `port`. Group addresses are no sources (802.1D 7.8). Beside the tree nothing is learnt:
+        """`source` was seen on `port`. Group addresses are no sources (802.1D 7.8). Outside the tree nothing is learnt:
         what took one of several paths says nothing about the way back, and entries could form a loop."""
         known = source in self.static or source in self.groups or self.learnt.get(source) == port
         if known or source[0] & 1 or port not in self.flood_ports:

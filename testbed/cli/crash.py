@@ -11,7 +11,7 @@ from pathlib import Path
 from testbed.terminal.shellwords import shell_words
 from testbed.terminal.stream import complain, shown_path
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted, write_file
+from workloads.trusted import make_folder, require_trusted, write_file
 
 __all__ = ["report_crash"]
 
@@ -25,7 +25,7 @@ def report_crash(error: Exception, words: Sequence[str], began: float, runs: Pat
     complain(f"tb: internal error: {type(error).__name__}: {error}")
     try:
         require_trusted(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         path = folder / "traceback.txt"
         write_file(path, "".join(traceback.format_exception(error)))
         complain(f"tb: traceback:     {shown_path(path)}", f"tb: run directory: {shown_path(folder)}")

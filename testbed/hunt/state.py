@@ -17,7 +17,7 @@ from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted, write_file
+from workloads.trusted import make_folder, require_trusted, write_file
 
 __all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
 
@@ -88,7 +88,7 @@ class HuntState(Store):
                 allowed="a new directory, or a hunt's",
             )
         else:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             _write(head, json.dumps(mine, indent=2) + "\n")
         self.anew = sum(count for first, count in self._others.items() if first not in self.done)
         """schedules that were hunted by other code only, and so are hunted anew"""

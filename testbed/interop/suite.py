@@ -24,6 +24,7 @@ from testbed.interop.platforms import choose_platform, native_boot
 from testbed.interop.scapy_check import load_scapy
 from testbed.interop.table import rule_a_line
 from testbed.kernel.rxe import has_rxe
+from workloads.trusted import make_folder
 
 __all__ = ["SuiteResult", "run_suite"]
 
@@ -125,7 +126,7 @@ def _run_folder(keep: Path | None) -> Iterator[Path]:
     name = f"interop-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     if keep is not None:
         folder = keep.absolute()
-        folder.mkdir(parents=True)
+        make_folder(folder, fresh=True)
         yield folder
         return
     runs = default_work_folder() / "runs"

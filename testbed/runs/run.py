@@ -48,7 +48,7 @@ from testbed.terminal.shellwords import shell_word, shell_words
 from testbed.terminal.stream import near
 from testbed.worlds.base import World
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted, write_file
+from workloads.trusted import make_folder, require_trusted, write_file
 
 __all__ = [
     "Observer",
@@ -346,7 +346,7 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ScenarioError("is not an empty directory", file="--out", found=str(out), allowed="a new directory")
         with _unwritable_told(out, "--out"):
-            out.mkdir(parents=True, exist_ok=True)
+            make_folder(out)
         return out.resolve()
     runs = Path.cwd() / "runs"
     require_trusted(runs)
@@ -356,7 +356,7 @@ def _make_run_dir(scenario: Scenario, out: Path | None) -> Path:
         run_dir = runs / f"{stamp}-{scenario.name}-{scenario.seed}{suffix}"
         try:
             with _unwritable_told(runs, str(runs)):
-                run_dir.mkdir(parents=True)
+                make_folder(run_dir, fresh=True)
         except FileExistsError:
             continue
         _point_latest(runs, run_dir)

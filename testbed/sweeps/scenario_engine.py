@@ -12,7 +12,7 @@ from testbed.runs.codeversion import model_version, program_version
 from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
 from testbed.sweeps.store import Store
-from workloads.trusted import write_file
+from workloads.trusted import make_folder, write_file
 
 __all__ = ["Compute", "FinishedScenarios", "run_scenario_sweep"]
 
@@ -99,6 +99,6 @@ def _name(point: Point) -> str:
 
 def _keep(folder: Path, point: Point, document: dict[str, Any]) -> None:
     """As a run directory without a history: `tb compare` and `tb.load` read it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     write_file(folder / "scenario.yaml", point.text)
     write_file(folder / "result.json", to_json(document))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from workloads.errors import ScenarioError
-from workloads.trusted import require_trusted
+from workloads.trusted import make_folder, require_trusted
 
 __all__ = ["Store"]
 
@@ -26,7 +26,7 @@ class Store:
         """keys without a version of the code: what any code computed"""
         self._file: TextIO | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
             self._file = self.path.open("a", encoding="utf-8")
         except OSError as error:

@@ -11,7 +11,7 @@ from testbed.kernel.scratch import make_scratch
 from workloads.errors import ScenarioError
 from workloads.ranks.client import default_socket, untrusted_peer
 from workloads.ranks.wire import Down, encode
-from workloads.trusted import distrust, require_trusted
+from workloads.trusted import caller_of_sudo, distrust, require_trusted
 
 __all__ = ["SOCKET_NAME", "default_place", "end_network", "give_to_caller", "make_place", "remove_dead_place"]
 
@@ -65,10 +65,10 @@ def remove_dead_place() -> str | None:
 
 def give_to_caller(folder: Path) -> None:
     """Ranks run as who called sudo, not as root."""
-    user = os.environ.get("SUDO_UID", "")
-    if os.geteuid() == 0 and user.isdigit():
+    caller = caller_of_sudo()
+    if caller is not None:
         for path in (folder, folder / SOCKET_NAME):
-            os.chown(path, int(user), -1)
+            os.chown(path, caller, -1)
 
 
 def end_network(place: Path, timeout_s: float) -> None:

@@ -15,7 +15,7 @@ from testbed.cli import main
 from testbed.kernel.processes import boot_id, identify, pid_namespace
 from workloads.errors import ScenarioError
 from workloads.native import build
-from workloads.trusted import distrust, open_private, require_trusted, write_file
+from workloads.trusted import distrust, make_folder, open_private, require_trusted, write_file
 
 MALLORY = 54_321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
@@ -206,3 +206,36 @@ def test_no_library_is_loaded_that_another_user_could_have_made(tmp_path: Path, 
         assert "available=True" in told
         assert made.stat().st_ino != before
         assert made.stat().st_uid == 0
+
+
+def test_folders_made_under_sudo_belong_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", str(MALLORY))
+    (tmp_path / "before").mkdir()
+    make_folder(tmp_path / "before" / "runs" / "first")
+    owners = [(tmp_path / name).stat().st_uid for name in ("before", "before/runs", "before/runs/first")]
+    assert owners == [0, MALLORY, MALLORY]
+    make_folder(tmp_path / "before" / "runs" / "first")
+    with pytest.raises(FileExistsError):
+        make_folder(tmp_path / "before" / "runs" / "first", fresh=True)
+
+
+def test_a_link_that_the_caller_puts_in_place_of_a_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUDO_UID", str(MALLORY))
+    (tmp_path / "system").mkdir()
+    monkeypatch.setattr(Path, "mkdir", lambda folder, **_: folder.symlink_to(tmp_path / "system"))
+    with pytest.raises(OSError, match="runs"):
+        make_folder(tmp_path / "runs")
+    assert (tmp_path / "system").stat().st_uid == 0
+
+
+def test_a_run_under_sudo_leaves_its_folders_to_the_caller(tmp_path: Path) -> None:
+    """README's two commands follow each other: the second is without sudo, and writes to the same `runs`."""
+    os.chown(tmp_path, MALLORY, MALLORY)
+    command = ["-P", "-m", "testbed", "run", "rack", "--world", "simulated", "-q", "--set", "job.size=40kB"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2]), "SUDO_UID": str(MALLORY)}
+    first = subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=False)
+    assert first.returncode == 0
+    (run,) = [path for path in (tmp_path / "runs").iterdir() if not path.is_symlink()]
+    assert {path.stat().st_uid for path in (run, run.parent)} == {MALLORY}

@@ -22,7 +22,7 @@ from testbed.bench.rows import Report
 from testbed.runs.calibration import machine_name
 from testbed.terminal.numbers import seconds
 from workloads.errors import ScenarioError
-from workloads.trusted import write_named
+from workloads.trusted import make_folder, write_named
 
 __all__ = ["DEFAULT_PLOT", "bench_peers"]
 
@@ -48,7 +48,7 @@ def bench_peers(say: Say, options: BenchOptions, dilation: int | None = None, gr
                 file.add(sample)
     figures, path = figures_of(samples), options.plot or DEFAULT_PLOT
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise ScenarioError(f"cannot be made: {error.strerror}", file=str(path.parent), key="--plot") from error
     write_named(path, plot_svg(figures, machine), key="--plot")
