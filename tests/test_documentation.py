@@ -260,11 +260,9 @@ def test_scenarios_that_pages_name_are_built_in():
     assert len(named) >= 30
 
 
-def test_the_first_command_of_the_readme_prints_what_it_shows(tmp_path):
+def test_the_run_of_the_readme_prints_what_it_shows(tmp_path):
     """`...` stands for lines left out; each part stands in the output as it is, in that order."""
-    command, sample = re.search(
-        r"```\n\./tb (run .*?)  +#.*?```.*?\n```\n(Checks\n.*?)```", _README, re.DOTALL
-    ).groups()
+    command, sample = re.search(r"\n\./tb (run .*?)  +#.*?```.*?\n```\n(Checks\n.*?)```", _README, re.DOTALL).groups()
     words = [sys.executable, "-P", "-m", "testbed", *shlex.split(command), "--out", "run"]
     environment = {**os.environ, "PYTHONPATH": str(_TOP), "COLUMNS": "100"}
     run = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True)
