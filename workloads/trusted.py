@@ -41,7 +41,9 @@ def trusted_users() -> frozenset[int]:
 def caller_of_sudo() -> int | None:
     """User id of the user who called sudo; None: this is not root, or sudo was not used."""
     user = os.environ.get("SUDO_UID", "")
-    return int(user) if os.geteuid() == 0 and user.isdecimal() else None
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:  # other systems have no such thing
+        return None
+    return int(user) if user.isdecimal() else None
 
 
 def make_folder(folder: Path, *, fresh: bool = False) -> None:

@@ -210,7 +210,12 @@ class OpenVSwitch:
         return self._command("ovs-vsctl", f"--db=unix:{self._file('db.sock')}", f"--timeout={_COMMAND_S}", *words)
 
     def _command(self, *words: str) -> str:
-        done = subprocess.run(words, capture_output=True, text=True, env=self._environment, check=False)
+        parent, role, ledger = os.getpid(), f"{words[0]} {self.name}", self._ledger
+        # It waits for daemons that may be gone, so it must not outlive us either.
+        done = subprocess.run(
+            words, capture_output=True, text=True, env=self._environment, check=False,
+            preexec_fn=lambda: child_setup(parent, lambda process: ledger.note_process(process, role)),
+        )  # fmt: skip
         if done.returncode:
             raise HostCapabilityError(
                 f"Open vSwitch for {self.name} ({words[0]} says: {done.stderr.strip()}){self._tail()}",

@@ -172,13 +172,16 @@ def _chart(
     _scale(area, heights, sorted(places.values()) if numeric else [])
     area.set_xticks(list(places.values()), [textwrap.fill(shown_value(value), 14) for value in along], minor=False)
     area.set_xlabel(layout.along)
-    if unit := unit_of(figure):
+    unit = unit_of(figure)
+    if unit or area.get_yscale() == "log":
         area.yaxis.set_major_formatter(EngFormatter(unit))
     area.set_ylabel(title_of(figure))
 
 
 def _scale(area: Any, heights: Sequence[float], places: Sequence[float]) -> None:
     """Logarithmic where values are far apart; 0 has a place on the horizontal axis all the same."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     above = [place for place in places if place > 0]
     if above and places[0] >= 0 and max(above) > _WIDE * min(above):
         if places[0] == 0:
@@ -188,5 +191,7 @@ def _scale(area: Any, heights: Sequence[float], places: Sequence[float]) -> None
         area.minorticks_off()
     if heights and min(heights) > 0 and max(heights) > _WIDE * min(heights):
         area.set_yscale("log")
+        area.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        area.yaxis.set_minor_formatter(NullFormatter())  # its own would show powers of ten without the unit
     elif heights and min(heights) >= 0:
         area.set_ylim(bottom=0)

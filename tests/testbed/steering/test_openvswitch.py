@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -182,3 +184,30 @@ def test_a_database_is_waited_for_until_it_takes_connections(tmp_path: Path) -> 
         assert not openvswitch._listens(name)
         server.listen()
         assert openvswitch._listens(name)
+
+
+def test_a_command_that_waits_dies_with_us(tmp_path: Path) -> None:
+    """ovs-vsctl waits for a daemon that may be gone."""
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from testbed.kernel.ledger import Ledger\n"
+        "from testbed.steering.openvswitch import OpenVSwitch\n"
+        "ledger = Ledger.create('run-of-a-test', Path(sys.argv[1]))\n"
+        "switch = OpenVSwitch('s1', 1, (), os.getpid(), ledger, Path(sys.argv[1]) / 's1.log')\n"
+        "switch._command('sleep', '30')\n"
+    )
+    environment = {**os.environ, "INA_STATE_DIR": str(tmp_path / "state")}
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=environment) as run:
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+        deadline = time.monotonic() + 20
+        while (
+            not (mine := children.read_text().split()) or b"sleep" not in Path(f"/proc/{mine[0]}/cmdline").read_bytes()
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        run.kill()
+    end = time.monotonic() + 5
+    while Path(f"/proc/{mine[0]}").exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{mine[0]}").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from testbed.sweeps.scenario_model import Outcome, ScenarioSweep, Variant
 SERIES = 11
 
 
-def finished(told: int = SERIES) -> FinishedScenarios:
+def finished(told: int = SERIES, jct: Callable[[int], float] = lambda number: 1.0 + number) -> FinishedScenarios:
     """`told`: how many series tell packets sent again; all tell a JCT."""
     variants = tuple(Variant(f"a protocol, number {number}") for number in range(SERIES))
     sweep = ScenarioSweep(
@@ -29,7 +30,7 @@ def finished(told: int = SERIES) -> FinishedScenarios:
     for point in points:
         number = labels.index(point.values[sweep.variant_name])
         again = {"retransmissions.packets": number} if number < told else {}
-        outcomes.append(Outcome("done", "pass", {"jct_s": 1.0 + number, **again}))
+        outcomes.append(Outcome("done", "pass", {"jct_s": jct(number), **again}))
     return FinishedScenarios(sweep, points, tuple(outcomes), tuple("x" for _ in points), 0, 0, "code", Path())
 
 
@@ -53,6 +54,18 @@ def test_the_legend_is_inside_the_picture(drawing: Any) -> None:
     box = legend.get_window_extent()
     assert box.x0 >= 0
     assert box.x1 <= drawing.bbox.x1
+
+
+def test_each_figure_of_a_wide_axis_has_its_unit() -> None:
+    with mpl.rc_context(figure._STYLE):
+        drawn = figure._drawn(finished(jct=lambda number: 0.02 * 1.38**number), "jct_s")
+        drawn.canvas.draw()
+        [area] = drawn.axes
+        ticks = [*area.get_yticklabels(), *area.get_yticklabels(minor=True)]
+    labels = [tick.get_text() for tick in ticks if tick.get_text()]
+    assert area.get_yscale() == "log"
+    assert len(labels) >= 4
+    assert all(label.endswith((" s", " ms")) for label in labels), labels
 
 
 def test_a_missing_figure_is_told_where_it_is_missing(tmp_path: Path) -> None:
