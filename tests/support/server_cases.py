@@ -52,12 +52,24 @@ def a_repeated_part_counts_once(make: Make) -> None:
 
 def an_overlapping_sum_is_thrown_away_as_a_whole(make: Make) -> None:
     bench = make()
-    bench.send([0], 0)
-    assert not bench.send([0, 1], 0, EVICTED), "a sum cannot be taken apart"
-    assert not bench.send([2], 0)
-    (sent,) = bench.send([1], 0, RESEND)
+    bench.send([0, 1], 0, EVICTED)
+    assert not bench.send([1, 2], 0, EVICTED), "a sum cannot be taken apart"
+    (sent,) = bench.send([2], 0, RESEND)
     assert elements(sent) == bench.total([0, 1, 2], 0)
     assert bench.sums == [(0, (1, 1, 1))]
+
+
+def a_wider_packet_replaces_those_inside_it(make: Make) -> None:
+    bench = make()
+    bench.send([0], 0)
+    assert not bench.send([0, 1], 0, EVICTED)
+    (sent,) = bench.send([2], 0)
+    assert elements(sent) == bench.total([0, 1, 2], 0)
+    bench.send([0], 1)
+    bench.send([1], 1)
+    (sent,) = bench.send([0, 2], 1, RESEND)
+    assert elements(sent) == bench.total([0, 1, 2], 1)
+    assert bench.sums == [(0, (1, 1, 1)), (1, (1, 1, 1))]
 
 
 def blocks_do_not_mix(make: Make) -> None:
@@ -255,7 +267,8 @@ CASES: dict[str, Callable[[Make], None]] = {
     case.__name__: case
     for case in (
         disjoint_parts_are_added, partial_sums_are_added, a_packet_of_all_is_the_sum, a_repeated_part_counts_once,
-        an_overlapping_sum_is_thrown_away_as_a_whole, blocks_do_not_mix, who_asks_again_gets_the_result_alone,
+        an_overlapping_sum_is_thrown_away_as_a_whole, a_wider_packet_replaces_those_inside_it, blocks_do_not_mix,
+        who_asks_again_gets_the_result_alone,
         a_whole_sum_again_frees_the_slot_again, results_stay_for_two_windows, what_is_gone_is_said_to_be_gone,
         a_collision_moves_the_entry, exponents_are_the_largest, sums_wrap, saturated_sums_say_so,
         parts_that_saturated_do_not_spoil_the_whole, marks_go_back_to_the_workers, who_goes_ahead_of_results_is_named,

@@ -38,6 +38,21 @@ class OverlapCompletes(JobServer):
         return event
 
 
+class WiderIsAdded(JobServer):
+    """A packet is added to those that are inside it."""
+
+    def swap(self, block, a, now):  # type: ignore[no-untyped-def]
+        self.add(block, a, now)
+
+
+class WiderIsDropped(JobServer):
+    """Any packet is thrown away of which a worker is inside already."""
+
+    def _classify(self, block, number, a):  # type: ignore[no-untyped-def]
+        event = super()._classify(block, number, a)
+        return BlockEvent.OVERLAP if event in (BlockEvent.WIDER, BlockEvent.WIDER_COMPLETING) else event
+
+
 class CountsPackets(JobServer):
     """Complete after as many packets as there are workers."""
 
@@ -192,6 +207,8 @@ def small_cache(job, *args: Any, **more: Any) -> JobServer:  # type: ignore[no-u
 MUTANTS: dict[str, Mutant] = {
     "partial merged twice": Mutant(PartialTwice, "a_repeated_part_counts_once"),
     "overlapping partial added": Mutant(OverlapCompletes, "an_overlapping_sum_is_thrown_away_as_a_whole"),
+    "wider packet added": Mutant(WiderIsAdded, "a_wider_packet_replaces_those_inside_it"),
+    "wider packet thrown away": Mutant(WiderIsDropped, "a_wider_packet_replaces_those_inside_it"),
     "fan-in compared with the packet count": Mutant(CountsPackets, "a_repeated_part_counts_once"),
     "whole sum added": Mutant(WholeIsAdded, "a_packet_of_all_is_the_sum"),
     "workers never asked": Mutant(NackIgnored, "an_open_block_is_asked_for"),

@@ -44,6 +44,8 @@ class Block:
         """when it is asked for, in ns"""
         self.size = 0
         """elements"""
+        self._packets: list[tuple[Any, bytes, int, bool]] = []
+        """workers, frame, place of its elements and overflow of each packet inside"""
         self.values: Any = _NOTHING
         self.frame = b""
         """the result to all, once it is complete"""
@@ -51,11 +53,9 @@ class Block:
     def replace(self, a: Arrival) -> None:
         """The packet's elements are the sum. Whether parts of it left int32 when they were added here no longer
         matters."""
-        self.entered, self.overflow = [0] * len(self.entered), False
-        self.bitmap, self.exponent0, self.exponent1 = a.bitmap, a.exponent0, a.exponent1
-        if self.size != a.count or not self.size:
-            self.values, self.size = np.empty(a.count, np.int32), a.count
-        read_words(self.values, 0, a.frame, a.at, a.count)
+        self.exponent0, self.exponent1 = a.exponent0, a.exponent1
+        self._empty(a.count)
+        self._sum(a.bitmap, a.frame, a.at, a.flags & _OVERFLOW != 0)
         self._note(a)
 
     def add(self, a: Arrival) -> None:
@@ -64,21 +64,56 @@ class Block:
         if a.count != self.size:
             raise ValueError(f"{a.count} elements for a sum of {self.size}")
         self.collided = self.collided or a.slot != self.slot
-        self.bitmap |= a.bitmap
         self.exponent0 = a.exponent0 if a.exponent0 > self.exponent0 else self.exponent0
         self.exponent1 = a.exponent1 if a.exponent1 > self.exponent1 else self.exponent1
-        if self._saturating:
-            exact = np.asarray(self.values).astype(np.int64) + np.frombuffer(a.frame, ">i4", a.count, a.at)
+        self._sum(a.bitmap, a.frame, a.at, a.flags & _OVERFLOW != 0)
+        self._note(a)
+
+    def is_wider(self, bitmap: Any) -> bool:
+        """Whether a packet of these workers can take the place of all packets inside that it overlaps, and brings
+        another worker."""
+        if not bitmap & ~self.bitmap:
+            return False
+        for workers, _, _, _ in self._packets:  # noqa: SIM110 - compiled methods have no generators
+            if workers & bitmap and workers & ~bitmap:
+                return False
+        return True
+
+    def swap(self, a: Arrival) -> None:
+        """A packet that `is_wider`: it replaces those that it overlaps. What is left is added anew, as a sum that
+        stopped at an end of int32 cannot be taken apart."""
+        kept = [packet for packet in self._packets if not packet[0] & a.bitmap]
+        self._empty(self.size)
+        for workers, frame, at, left_range in kept:
+            self._sum(workers, frame, at, left_range)
+        self.add(a)
+
+    def _empty(self, size: int) -> None:
+        """No elements of anybody are inside."""
+        self.entered, self.bitmap, self._packets, self.overflow = [0] * len(self.entered), 0, [], False
+        if self.size != size or not size:
+            self.values, self.size = np.empty(size, np.int32), size
+
+    def _sum(self, workers: Any, frame: bytes, at: int, left_range: bool) -> None:
+        """Add the elements at `at` of the frame. `left_range`: a switch says that a sum in them left int32."""
+        if not self._packets:
+            read_words(self.values, 0, frame, at, self.size)
+        elif self._saturating:
+            exact = np.asarray(self.values).astype(np.int64) + np.frombuffer(frame, ">i4", self.size, at)
             total = np.clip(exact, _LEAST, _MOST)
             self.values = total.astype(np.int32)
-            self.overflow = self.overflow or bool((exact != total).any())
+            left_range = left_range or bool((exact != total).any())
         else:
-            add_words(self.values, 0, a.frame, a.at, a.count)
-        self._note(a)
+            add_words(self.values, 0, frame, at, self.size)
+        self._packets.append((workers, frame, at, left_range))
+        self.bitmap |= workers
+        self.overflow = self.overflow or left_range
+        for rank in ranks_in(workers):
+            self.entered[rank] += 1
 
     def seal(self, frame: bytes) -> None:
         """The sum is in the frame of its result; the block keeps that and nothing else."""
-        self.frame, self.values, self.size = frame, _NOTHING, 0
+        self.frame, self.values, self.size, self._packets = frame, _NOTHING, 0, []
 
     def hear(self, a: Arrival) -> None:
         """What a packet says besides its elements, whatever becomes of those."""
@@ -88,6 +123,3 @@ class Block:
     def _note(self, a: Arrival) -> None:
         self.slot, self.tensor = a.slot, a.tensor
         self.priority = a.priority if a.priority > self.priority else self.priority
-        self.overflow = self.overflow or a.flags & _OVERFLOW != 0
-        for rank in ranks_in(a.bitmap):
-            self.entered[rank] += 1

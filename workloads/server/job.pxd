@@ -34,6 +34,8 @@ cdef class JobServer(JobSender):
     cpdef store(self, Block block, Arrival a, long long now)
     cpdef add(self, Block block, Arrival a, long long now)
     cpdef add_and_send(self, Block block, Arrival a, long long now)
+    cpdef swap(self, Block block, Arrival a, long long now)
+    cpdef swap_and_send(self, Block block, Arrival a, long long now)
     cpdef replace_and_send(self, Block block, Arrival a, long long now)
     cpdef keep(self, Block block, Arrival a, long long now)
     cpdef replay(self, Block block, Arrival a, long long now)

@@ -163,9 +163,12 @@ class JobServer(JobSender):
             if whole:
                 block.answers = max(0, block.answers - asks)
                 return BlockEvent.WHOLE
-            if a.bitmap & block.bitmap:
+            completes = a.bitmap | block.bitmap == self._everybody
+            if not a.bitmap & block.bitmap:
+                return BlockEvent.COMPLETING if completes else BlockEvent.NEW
+            if not block.is_wider(a.bitmap):
                 return BlockEvent.OVERLAP
-            return BlockEvent.COMPLETING if a.bitmap | block.bitmap == self._everybody else BlockEvent.NEW
+            return BlockEvent.WIDER_COMPLETING if completes else BlockEvent.WIDER
         if state is _LOST and whole:
             return BlockEvent.WHOLE
         if whole and asks and block.answers:
@@ -193,6 +196,8 @@ class JobServer(JobSender):
             BlockAction.STORE: self.store,
             BlockAction.ADD: self.add,
             BlockAction.ADD_AND_SEND: self.add_and_send,
+            BlockAction.SWAP: self.swap,
+            BlockAction.SWAP_AND_SEND: self.swap_and_send,
             BlockAction.REPLACE_AND_SEND: self.replace_and_send,
             BlockAction.KEEP: self.keep,
             BlockAction.REPLAY: self.replay,
@@ -216,6 +221,13 @@ class JobServer(JobSender):
 
     def add_and_send(self, block: Block, a: Arrival, now: int) -> None:
         block.add(a)
+        self._complete(block, now)
+
+    def swap(self, block: Block, a: Arrival, now: int) -> None:
+        block.swap(a)
+
+    def swap_and_send(self, block: Block, a: Arrival, now: int) -> None:
+        self.swap(block, a, now)
         self._complete(block, now)
 
     def replace_and_send(self, block: Block, a: Arrival, now: int) -> None:
