@@ -86,13 +86,14 @@ def rooms_below(room: str) -> set[str]:
 
 
 def picture() -> str:
-    """One line a room: the first sentence of its docstring."""
+    """One line a room: the first sentence of its docstring, up to a colon if that says enough."""
     lines = ["| floor | room | what it holds |", "|---|---|---|"]
     for number, floor in zip(range(len(ROOMS), 0, -1), ROOMS, strict=True):
         for room in floor:
             face = ast.get_docstring(ast.parse((ROOT / "testbed" / room / "__init__.py").read_text(encoding="utf-8")))
             first = re.split(r"(?<=\.)\s", " ".join((face or "").split()))[0]
-            lines.append(f"| {number} | `{room}/` | {first} |")
+            short = re.split("[:;]", first)[0]
+            lines.append(f"| {number} | `{room}/` | {(short if short.count(' ') > 2 else first).rstrip('.')} |")
     return "\n".join(lines)
 
 
