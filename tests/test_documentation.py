@@ -285,7 +285,8 @@ def test_the_timeline_that_the_page_shows_is_one_that_is_drawn():
 
 
 def test_the_times_that_clocks_change_are_named():
-    told = re.search(r"Times that a Machine writes\ninto its events \(fields of (.*?)\)", _page("simulation")).group(1)
+    page = " ".join(_page("simulation").split())
+    told = re.search(r"Times that a Machine writes into its events \(fields of (.*?)\)", page).group(1)
     assert set(re.findall(r"`(\w+)`", told)) == {kind.__name__ for kind in INSTANTS}
 
 

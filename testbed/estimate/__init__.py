@@ -1,4 +1,4 @@
-"""What a scenario will take of this machine, before it runs: memory, and the dilation at which it keeps up."""
+"""What a scenario needs of this machine, before it runs: memory, and the dilation that makes its times correct."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Faults as values, what they do to a packet, and the decision whom they strike: by identity, from a seed."""
+"""Faults as values, what they do to a packet, and which packets they hit: decided by identity, from a seed."""
 
 import workloads  # noqa: F401  # installs the finder of compiled modules

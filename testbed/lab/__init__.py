@@ -1,2 +1,2 @@
-"""A lab of remote hosts and FPGA cards, reached by SSH: what it is (inventory), how it is reached (ssh), who may use it
-(leases, at the agents), and one that this machine stands in for (emulated)."""
+"""A lab of remote hosts and FPGA cards, reached by SSH: its inventory, connections and leases (at the agents), and an
+emulated lab on this machine."""

@@ -1,2 +1,2 @@
-"""The worlds: each realises a plan and tells the history. Filters of switches and the choice of fault backends are
+"""The worlds: each realises a plan and records the history. Filters of switches and the choice of fault backends are
 common to them."""

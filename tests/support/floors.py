@@ -4,6 +4,7 @@ anew."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -85,15 +86,14 @@ def rooms_below(room: str) -> set[str]:
 
 
 def picture() -> str:
-    """One line a room: what its face says of it, and the rooms that it imports."""
-    order = [room for floor in ROOMS for room in floor]
-    lines = ["| floor | room | what it holds | imports |", "|---|---|---|---|"]
+    """One line a room: the first sentence of its docstring, up to a colon if that says enough."""
+    lines = ["| floor | room | what it holds |", "|---|---|---|"]
     for number, floor in zip(range(len(ROOMS), 0, -1), ROOMS, strict=True):
         for room in floor:
             face = ast.get_docstring(ast.parse((ROOT / "testbed" / room / "__init__.py").read_text(encoding="utf-8")))
-            below = sorted(rooms_below(room), key=order.index)
-            first = " ".join((face or "").split("\n\n")[0].split())
-            lines.append(f"| {number} | `{room}/` | {first} | {', '.join(below)} |")
+            first = re.split(r"(?<=\.)\s", " ".join((face or "").split()))[0]
+            short = re.split("[:;]", first)[0]
+            lines.append(f"| {number} | `{room}/` | {(short if short.count(' ') > 2 else first).rstrip('.')} |")
     return "\n".join(lines)
 
 
