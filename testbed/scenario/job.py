@@ -105,7 +105,7 @@ class SharedJob(Section):
     file, from the folder of the scenario ([jobs](jobs.md#models))"""
     stages: Annotated[StagesKeys | None, _LAYERED, Key(what="the stages")] = None
     """instead of `size`, a parallelisation strategy: `{chain: alexnet, strategy: "5xDP,3xMP", divide: 1000}`. Its
-    transfers follow one another, with computing between them ([strategies](strategies.md#beside-other-jobs))"""
+    transfers follow one another, with computing between them ([strategies](strategies.md#as-one-of-several-jobs))"""
     scale: Annotated[int, _LAYERED, whole(1, 1_000_000)] = 1000
     """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
     entries of `jobs`, too"""
