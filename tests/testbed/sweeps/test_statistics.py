@@ -57,6 +57,7 @@ def test_the_table_of_the_page_is_that_of_the_code(held: dict[int, float]) -> No
     rows = [
         f"| {count} | {_place(count)} | {100 * coverage_of(count):.1f} % | {100 * share:.1f} % |"
         for count, share in held.items()
+        if count <= 10
     ]
     assert table.splitlines()[2:] == rows
 
