@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from testbed.lab.cards.listing import map_markdown
-from testbed.manual import commands, errors, events, figures, keys
+from testbed.manual import commands, errors, events, figures, keys, steps
 
 __all__ = ["PARTS", "filled"]
 
@@ -22,6 +22,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "events": events.all_events,
     "exit codes": errors.exit_codes,
     "figures": figures.all_figures,
+    "lab steps": steps.lab_steps,
     "registers": map_markdown,
 }
 _MARKER = re.compile(r"^<!-- generated: (.*?) -->$", re.MULTILINE)
