@@ -14,7 +14,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-__all__ = ["LONGEST", "PHRASES", "Breach", "breaches_of", "sentences_of"]
+__all__ = [
+    "LONGEST", "PHRASES", "Breach", "breaches_of", "count_words", "phrases_in", "sentences_of", "split_sentences",
+]  # fmt: skip
 
 LONGEST = 30
 """words of a sentence of a page"""
@@ -54,17 +56,27 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
             yield line, "".join(words).strip()
 
 
+def split_sentences(text: str) -> Iterator[str]:
+    kept = ""
+    for part in _END.split(text):
+        kept = f"{kept} {part}".strip()
+        if not _NO_END.search(kept):
+            yield kept
+            kept = ""
+    if kept:
+        yield kept
+
+
 def sentences_of(text: str) -> Iterator[tuple[int, str]]:
     """Line of its paragraph, and each sentence of a page in Markdown."""
     for line, block in _blocks(text):
-        kept = ""
-        for part in _END.split(block):
-            kept = f"{kept} {part}".strip()
-            if not _NO_END.search(kept):
-                yield line, kept
-                kept = ""
-        if kept:
-            yield line, kept
+        for sentence in split_sentences(block):
+            yield line, sentence
+
+
+def phrases_in(text: str) -> Iterator[str]:
+    for found in _PHRASES.finditer(text):
+        yield found.group(0)
 
 
 def count_words(sentence: str) -> int:
@@ -76,8 +88,8 @@ def breaches_of(text: str, longest: int = LONGEST) -> Iterator[Breach]:
         words = count_words(sentence)
         if words > longest:
             yield Breach(line, f"{words} words, at most {longest}", sentence)
-        for found in _PHRASES.finditer(sentence):
-            yield Breach(line, f"phrase {found.group(0)!r}", sentence)
+        for phrase in phrases_in(sentence):
+            yield Breach(line, f"phrase {phrase!r}", sentence)
 
 
 def main() -> int:

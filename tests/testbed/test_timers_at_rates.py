@@ -52,15 +52,6 @@ RACK = ("incast-trimmed", "spine-leaf-ring-lossy")
 """Where irn-rack finds more losses without a timer: each second packet leaves twice, or few packets follow a lost
 one."""
 REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "Results of three switches overtake each other, which workers take for loss: thousands of repetitions": (
-        0.1,
-        ("grid-goat",),
-    ),
-    "The server asks the host of each job that is 2 ms farther away for packets: 16,379 of 16,637 times, many more "
-    "than were lost. That host had made no progress for 0.6 ms each time, which counts as a wait (cause `nack`)": (
-        0.16,
-        ("strategy-esa",),
-    ),
     "A packet that left again at the end of its window, 128 packets each round trip of 1 ms, is lost again. Nothing "
     "leaves behind it, and RTO_low is two of these round trips": (
         0.12,

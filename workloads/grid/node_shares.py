@@ -42,6 +42,8 @@ class ShareTable:
         """where the parts of each rank begin, in these two"""
         self._ends: Any = array(_NUMBERS, [end for each in bounds for end, _ in each])
         self._nodes: Any = array(_NUMBERS, [node for each in bounds for _, node in each])
+        self._bounds: Any = array(_NUMBERS, sorted({end for each in bounds for end, _ in each}))
+        """where the node of any rank changes"""
         self._whole = all(len(each) == 1 for each in bounds)
         self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
         """by node; of packet 0, and so of all where nobody is split"""
@@ -52,6 +54,13 @@ class ShareTable:
             at += 1
         node: int = self._nodes[at]
         return node
+
+    def way_of(self, packet: int) -> int:
+        """Number of the packet's way: all packets of one way have the same node as each other, at each rank."""
+        point, way = packet * _GOLDEN & _POINT_BITS, 0
+        while point >= self._bounds[way]:
+            way += 1
+        return way
 
     def expected(self, node: int, packet: int) -> int:
         """Bit r for each rank whose packet that node gets."""

@@ -1,4 +1,7 @@
+cimport cython
+
 from workloads.atp.window cimport SendWindow
+from workloads.grid.node_shares cimport ShareTable
 
 cdef long long _MOST_REFUSALS
 
@@ -8,6 +11,12 @@ cdef class GridWindow(SendWindow):
     cdef public long long threshold
     cdef long long _grown, _halved_before
     cdef public dict _refusals
+    cdef ShareTable _shares
+    cdef dict _top
+    cdef long long _from
 
     cpdef refuse(self, long long packet)
+    cpdef follow(self, ShareTable shares)
+    @cython.locals(before=cython.longlong, missing=cython.longlong, way=cython.longlong)
+    cdef _overtook(self, long long packet)
     cdef _halve(self)

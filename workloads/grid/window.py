@@ -1,18 +1,27 @@
-"""GRID's window control (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5): a packet whose sum came back opens the
-window by one packet up to a threshold; a RATE packet, from a switch whose slot was taken, halves it and makes that the
-threshold.
+"""GRID's window control (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5).
 
-Decided here: above the threshold the window grows by one packet per window, as TCP's does (RFC 5681), since a window
-that could never grow again would not find the rate of a new plan. One round of RATE packets halves once, and so does
-one of timeouts; a round in vain after that halves again. What had no result in time leaves once more when it is inside
-the window, as with TCP: what left when the window was larger, each on its own around the switches, would keep a queue
-full that made it late. A fragment that was turned away several times in a row goes around the switch. A timer has all
-leave that waited too long, as far as the window goes: a result from one switch says nothing about the others.
+A packet whose sum came back opens the window by one packet up to a threshold. A RATE packet comes from a switch whose
+slot was taken: it halves the window and makes that the threshold.
+
+Decided here:
+
+- Above the threshold the window grows by one packet per window, as TCP's does (RFC 5681). A window that could never
+  grow again would not find the rate of a new plan.
+- One round of RATE packets halves the window once, and so does one round of timeouts.
+- A packet without a result in time is resent when it is inside the window, as with TCP. Packets that left in a larger
+  window would keep a queue full.
+- A result shows a loss only of earlier packets of its way. Switches differ in how long they take, so that results of
+  different ways arrive in any order.
+- A fragment that switches refused several times in a row goes around the switch.
+- A timer resends all packets that waited too long, as far as the window goes: a result from one switch says nothing
+  about the others.
 """
 
 from __future__ import annotations
 
-from workloads.atp.window import SendWindow
+from workloads.atp.window import GAP, SendWindow
+from workloads.grid.config import SERVER, NodeShare
+from workloads.grid.node_shares import ShareTable
 
 __all__ = ["GridWindow"]
 
@@ -35,8 +44,18 @@ class GridWindow(SendWindow):
         self._halved_before = 0
         """packets below that left before the window was halved"""
         self._refusals: dict[int, int] = {}
+        self._shares = ShareTable([[NodeShare(SERVER, 1.0)]])
+        self._top: dict[int, int] = {}
+        """by way: its last packet with a result"""
+        self._from = 0
+        """first packet that leaves by these shares"""
         if first is not None:
             self.size = min(first, window)
+
+    def follow(self, shares: ShareTable) -> None:
+        """A plan: what leaves for the first time from now on takes its ways."""
+        self._shares, self._from = shares, self.next
+        self._top.clear()
 
     def refuse(self, packet: int) -> None:
         """A switch had no slot for an outstanding packet: it leaves again."""
@@ -45,6 +64,15 @@ class GridWindow(SendWindow):
         self.ask_again(packet, "timeout" if times >= _MOST_REFUSALS else "rate")
         if packet >= self._halved_before:
             self._halve()
+
+    def _overtook(self, packet: int) -> None:
+        way = self._shares.way_of(packet)
+        before = max(self._top.get(way, -1) + 1, self.base, self._from)
+        for missing in range(before, packet):
+            if self._shares.way_of(missing) == way and self.is_outstanding(missing):
+                self.ask_again(missing, GAP)
+        if packet >= before:
+            self._top[way] = packet
 
     def waited_in_vain(self) -> None:
         self._halve()

@@ -79,7 +79,9 @@ class GridWorker(AtpWorker):
 
     def obey(self, orders: GridOrders, now: int) -> None:
         """They hold from now on."""
+        window: GridWindow = self._window
         self._shares = ShareTable(orders.shares)
+        window.follow(self._shares)
         self._pace.set_rate(orders.rate_bps, now)
 
     def make_window(self, config: AtpConfig) -> SendWindow:
