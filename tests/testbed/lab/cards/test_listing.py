@@ -57,9 +57,7 @@ def test_the_example_of_the_guide_is_what_the_reference_program_does():
 
 
 def test_the_guide_has_every_opcode_that_is_summed():
-    table = next(
-        part for part in _between("## Packet format", "The INA header").split("\n\n") if "| opcode |" in part
-    )
+    table = next(part for part in _between("## Packet format", "The INA header").split("\n\n") if "| opcode |" in part)
     codes, _, names, reth, imm = ([cell.strip() for cell in line.split("|")[2:-1]] for line in table.splitlines())
     found, kind = {}, ""
     for code, name, *extensions in zip(codes, names, reth, imm, strict=True):
