@@ -28,8 +28,10 @@ def edge_ports(size: int, ports: int) -> tuple[int, ...]:
 
 
 def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) -> SwitchConfig:
-    """`base`: what the switch would be told without accelerator. The ports of the accelerator leave the flooding
-    tree."""
+    """The configuration of a commodity switch with an accelerator. `base`: its configuration without accelerator.
+
+    The ports of the accelerator leave the flooding tree.
+    """
     topology = scenario.topology
     ports = tuple(link.a_port for link in found.links)
     where = dict(base.macs) | dict(base.groups)

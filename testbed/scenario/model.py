@@ -51,7 +51,7 @@ class Scenario(Section):
     description: LineKey = field(default="", kw_only=True)
     """its first sentence is what `tb list scenarios` shows"""
     seed: Annotated[int, whole(0, (1 << 63) - 1)] = field(default=1, kw_only=True)
-    """decides PSNs, QPNs, ports, gradients, and which packets are struck. One seed, one run"""
+    """seed of PSNs, QPNs, ports, gradients and the choice of packets that faults hit. One seed, one run"""
     world: Annotated[str, choice(names.WORLDS)] = field(default="emulated", kw_only=True)
     """`emulated`: real packets between network namespaces (root). `simulated`: the same nodes in virtual time. `lab`:
     hosts and a card behind SSH ([lab](lab.md))"""
@@ -106,8 +106,11 @@ class Scenario(Section):
 
     @property
     def parts(self) -> tuple[Scenario, ...]:
-        """The jobs of each collective as a scenario of their own: this one, or `job` and `jobs`, then each entry of
-        `beside`, over switches that only forward. Ids of jobs count on, and no two parts draw from one seed."""
+        """The jobs of each collective as a scenario of their own.
+
+        The first part is this scenario, or its `job` and `jobs`. Each entry for another collective is a further part,
+        over switches that only forward. Ids of jobs count on, and no two parts draw from one seed.
+        """
         if not self.beside:
             return (self,)
         parts = [replace(self, beside=(), job=replace(self.job, number=self.job.number or 1))]
