@@ -93,7 +93,7 @@ def _turned_away(context: CheckContext) -> Broken:
 
 
 class _SwitchModel:
-    """What a switch must know, by what it told. `opened`: how often it may have asked for tokens."""
+    """The state that a switch must have, according to its reports. `opened`: how often it may have asked for tokens."""
 
     def __init__(self, config: SwitchConfig, grid: GridSwitch, opened: int) -> None:
         self._name, self._grid, (self._job,) = config.name, grid, config.jobs
@@ -106,9 +106,9 @@ class _SwitchModel:
         self._inside: dict[int, int] = {}
         """by slot, the ranks inside"""
         self._around: dict[int, int] = {}
-        """by block of which some parts went around: which ranks'"""
+        """by block: the ranks whose parts went around the switch"""
         self._asker: int | None = None
-        """rank whose packet made that slot leave which is told next"""
+        """rank whose packet flushed the sum that is reported next"""
         self.start_anew()
 
     def start_anew(self) -> None:
