@@ -21,7 +21,7 @@ def _survival(scenario: Scenario) -> Survival:
 
 
 def may_fail(scenario: Scenario) -> str | None:
-    """Why a failure that is told (never a wrong sum) is all right here; None: everything must complete."""
+    """Why a reported failure (never a wrong sum) is allowed here. None: everything must complete."""
     return _survival(scenario).may_fail(scenario)
 
 
