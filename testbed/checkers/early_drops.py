@@ -31,7 +31,7 @@ def skip_early_drops(context: CheckContext) -> str | None:
 
 
 def early_drops(context: CheckContext) -> CheckResult:
-    """UNKNOWN where a queue lost more than its switch told of: nobody knows whether it had room."""
+    """UNKNOWN where a queue lost more than its switch reported: then it is not known whether the queue had room."""
     links = {link.name: link for link in context.plan.scenario.topology.links}
     told, wrong, untold = Counter[tuple[str, str, bool]](), list[str](), list[str]()
     for record in context.events(QueueDropped):
@@ -79,7 +79,8 @@ def _problems(record: Record[QueueDropped], link: Link) -> Iterator[str]:
 
 
 def _unlike_captures(context: CheckContext) -> Iterator[str]:
-    """Frames that a capture shows as dropped early: of the low class, and as many as were told there."""
+    """Check that frames that a capture shows as dropped early are of the low class, and as many as the switch
+    reported."""
     told = Counter(
         (record.node, record.event.link, record.event.dscp)
         for record in context.events(QueueDropped)

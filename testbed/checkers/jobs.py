@@ -1,5 +1,7 @@
-"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol:
-every contribution once, no slot for two jobs, nobody ahead of the results that free slots."""
+"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol.
+
+Every contribution counts once, no slot serves two jobs, and no worker sends before the results that free its slots.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +154,7 @@ def _overlaps(context: CheckContext) -> Iterable[str]:
 
 
 def job_credit(context: CheckContext) -> CheckResult:
-    """The opinion of switches and servers: no packet was an `overrun`, unless they started anew without memory."""
+    """The opinion of switches and servers: no packet was an `overrun`, unless they restarted without memory."""
     name, reborn = "credit_bound", {*context.restarted_switches, *context.restarted_servers}
     wrong = [
         f"{record.node} got block {record.event.block} of rank {record.event.rank} of job {record.event.job} before "

@@ -1,4 +1,4 @@
-"""Judges of a training whose gradients came from processes beside the workers."""
+"""Judges of a training whose gradients came from processes outside the workers."""
 
 from __future__ import annotations
 

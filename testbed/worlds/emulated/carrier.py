@@ -1,5 +1,8 @@
-"""Faults that take the carrier of an Open vSwitch port: pure. Our own switches lose frames instead; this one has no
-ports of ours, so the interface itself goes down, and the switch tells its controller."""
+"""Faults that take the carrier of an Open vSwitch port: pure.
+
+Our own switches lose frames instead. Open vSwitch has no ports of ours, so the interface itself goes down, and the
+switch reports it to its controller.
+"""
 
 from __future__ import annotations
 

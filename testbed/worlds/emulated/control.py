@@ -203,7 +203,7 @@ class NodeChannel:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def drain(self) -> None:
-        """Sends everything held, and waits for room; gives up after a while when nobody reads."""
+        """Sends everything held, and waits for room. Gives up after a while when the other end does not read."""
         self._encode_held()
         deadline = time.monotonic() + _LAST_WORDS_S
         self.socket.setblocking(False)

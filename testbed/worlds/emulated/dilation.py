@@ -1,4 +1,4 @@
-"""Time dilation at the edges of the emulated world: what the kernel is told, and what cannot be dilated."""
+"""Time dilation at the edges of the emulated world: the kernel's settings, and what cannot be dilated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class KernelShape:
     emulated_bps: int
     """what `rate_bps` is in emulated time: the kernel keeps whole bytes per second"""
     ahead_ns: int
-    """emulated time: what a host's NIC on it holds at most, beside one frame"""
+    """emulated time: what a host's NIC on it holds at most, in addition to one frame"""
 
 
 def clock_of(scenario: Scenario) -> EmulatedClock:

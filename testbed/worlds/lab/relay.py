@@ -118,7 +118,8 @@ class _Loop:
 
 
 def relay_builder(tunnel: Tunnel, namespace: Path | None) -> NodeBuilder:
-    """Hosts as ever, the switch as a relay. `namespace`: None for that of the process that forks the nodes."""
+    """Builder of nodes: a host as in the emulated world, the switch as a relay. `namespace`: None for that of the
+    process that forks the nodes."""
 
     def build(task: NodeTask, channel: NodeChannel) -> NodeLoop:
         if task.node.role is Role.HOST:

@@ -47,9 +47,9 @@ class Wire(Actor):
         self._serves_classes = shape.priority != "none"
         self._longest = shape.mtu + _ETHERNET_BYTES
         self.tells_drops = shape.knows_classes
-        """whether a switch tells of each frame that this does not take"""
+        """whether a switch reports each frame that this wire does not take"""
         self.link, self.direction = "", ""
-        """what it is told as"""
+        """names in reports about this wire"""
         self.deliver: Callable[[bytes], None] = _nowhere
         """where frames arrive, unless it leads to a station"""
         self.refill: Callable[[], bytes | None] = _nothing

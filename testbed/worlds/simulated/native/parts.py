@@ -35,9 +35,9 @@ _KNOWN_OF_SCENARIOS = frozenset(
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})
-"""beside those of packets, which the filters of links know"""
+"""faults in addition to those of packets, which the filters of links know"""
 _HEADERS = 160
-"""bytes of a request beside its payload, at most, and some more"""
+"""most bytes of a request without its payload, and some more"""
 
 
 @dataclass(frozen=True, slots=True)
