@@ -1,8 +1,8 @@
 """The blocks of a job that travels in datagrams, worked out from the plan and the number of elements alone.
 
 A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of
-an iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers; int32, and
-float32 with one scale, K.
+an iteration. float32 needs W packets more than max(K, W), which carry exponents ahead of the integers. int32, and
+float32 with one scale, need K.
 """
 
 from __future__ import annotations

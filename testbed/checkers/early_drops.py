@@ -1,7 +1,8 @@
 """Queues that know classes dropped nothing but what they may: the low class early, anything else when they were full.
 
-Switches tell of every frame that such a queue did not take, with its DSCP and the length of the queue; the worlds count
-what the queues of each link lost; captures hold the frames. All three must agree."""
+Switches report every frame that such a queue did not take, with its DSCP and the length of the queue. The worlds count
+what the queues of each link lost. Captures hold the frames. All three must agree.
+"""
 
 from __future__ import annotations
 

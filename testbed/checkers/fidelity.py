@@ -151,7 +151,7 @@ def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: se
 
 
 def _stood_still(context: CheckContext, planes: list[Record[PlaneStatistics]]) -> list[str]:
-    """Nodes whose longest stand-still, inside the time of the job, is longer than the time scale of the run: a sender
+    """Nodes whose longest stand-still, inside the time of the job, is longer than the time scale of the run. A sender
     timed out meanwhile, or the job may have waited for a good part of its time. A node that a fault pauses is meant to
     stand still."""
     began = min((record.t for record in context.events(TrafficStarted)), default=0)

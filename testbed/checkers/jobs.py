@@ -29,9 +29,9 @@ _SHOWN = 8
 
 
 def blocks_once(context: CheckContext) -> CheckResult:
-    """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once,
-    none is missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other.
-    """
+    """Each block is summed once in the life of a node, each rank is inside once, none is missing. What leaves a switch
+    on its way to a server holds each rank of its bitmap once, and no other. The evidence is what switches and servers
+    report."""
     name, jobs = "exactly_once", summing_nodes(context)
     groups = context.plan.groups
     layouts = {job: block_layout(context, job) for job in groups}

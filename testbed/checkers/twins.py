@@ -36,8 +36,8 @@ OF_JOB = "JCT of job "
 TWINS = 5
 """of a run under chance, at least"""
 MOST_TWINS = 25
-"""of one that is outside the range of fewer: a draw of the same kind lies outside the range of n others with
-probability 2 / (n + 1), which is a third for 5 and 8 % for 25"""
+"""most reference runs of a run that is outside the range of fewer. A draw of the same kind lies outside the range of n
+others with probability 2 / (n + 1): a third for 5, and 8 % for 25"""
 
 
 @dataclass(frozen=True, slots=True)

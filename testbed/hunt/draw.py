@@ -63,9 +63,9 @@ def draw_schedule(
     kind: str = RACK,
     recovery: str = "",
 ) -> Schedule:
-    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults
-    left out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and
-    `program` runs on the switches. `recovery`: of all drawn rings, in place of the drawn one."""
+    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed. Otherwise
+    everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on the
+    switches. `recovery`: of all drawn rings, in place of the drawn one."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0

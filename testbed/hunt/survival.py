@@ -92,8 +92,8 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def _overtake(scenario: Scenario) -> bool:
-    """Whether packets do so without a fault, and each time cost a NAK: equal ways are sprayed over, go-back-N keeps
-    nothing that is early, and switches do not sum, which would put them in order."""
+    """Whether packets do so without a fault, and each time cost a NAK. That is so if equal ways are sprayed over,
+    go-back-N keeps nothing that is early, and switches do not sum (they would put packets in order)."""
     sprays = scenario.topology.multipath == "spray" and len(scenario.topology.switches) > 1
     return sprays and not scenario.transport.speaks_irn and not sums(scenario.switch.program)
 
@@ -150,10 +150,11 @@ def _hops(scenario: Scenario) -> int:
 
 
 def _firsts(scenario: Scenario, fault: PacketFault, *, further: bool) -> int:
-    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in
-    each direction; over a fabric at host links and between switches, and the answer as well as the packet. In a rack
-    the reserve bears that, but not of `further` faults where nothing is summed: there a receiver answers each copy, and
-    each answer may be lost. Where packets are sprayed, each copy may take a link that saw none before."""
+    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other. It may
+    do so in each direction. Over a fabric it may do so at host links and between switches, and to the answer as well as
+    the packet. In a rack the reserve bears that, but not of `further` faults where nothing is summed: there a receiver
+    answers each copy, and each answer may be lost. Where packets are sprayed, each copy may take a link that saw none
+    before."""
     answers = 2 if fault.match.opcodes is None else 1
     if len(scenario.topology.switches) == 1:
         return len(fault.directions) * (answers if further and not sums(scenario.switch.program) else 1)

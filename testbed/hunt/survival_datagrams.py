@@ -6,7 +6,7 @@ complete once all trouble has ended.
 
 A worker that restarts is gone: the others went on without it. So is a switch of SwitchML, where a sum that some workers
 lack may have been nowhere but in its memory. A restart of a server, or of a switch in a job with a server, is
-different: every sum that some worker lacks can be made again, or another worker has kept it. The question is until
+different. Every sum that some worker lacks can be made again, or another worker has kept it. The question is until
 when.
 
 The argument. Let w be the longest that a packet waits until it is sent again. Let T be the longest that anything is

@@ -137,9 +137,9 @@ def is_settled(document: dict[str, Any], before: dict[str, Any] | None) -> bool:
 
 
 def exact_factor(plan: Plan, document: dict[str, Any], spent_s: float = 0.0) -> int | None:
-    """The factor from which on frames arrive one by one: below it none takes its time on a wire, and a job that waits
-    for answers may be done too early. None: the attempt was there, this machine cannot keep it, or it would exceed
-    LONGEST_S. `spent_s`: as of `twice`."""
+    """The factor from which on frames arrive one by one. Below it a frame that finds an idle link arrives without its
+    serialisation delay, and a job that waits for answers may be done too early. None: the attempt was there, this
+    machine cannot keep it, or it would exceed LONGEST_S. `spent_s`: as of `twice`."""
     from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
 
     exact, took_s = exact_dilation(plan), document["metrics"].get("duration_s")

@@ -65,8 +65,8 @@ class Recorded:
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
     """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a
     run with code of the user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no
-    finished run, or a file in it is damaged; a history that is cut is not: what is missing in it shows in the
-    comparison."""
+    finished run, or a file in it is damaged. A history that is cut does not raise it: the comparison shows what is
+    missing."""
     for override in overrides:
         if not _is_of_code(override, overrides):
             raise ScenarioError(

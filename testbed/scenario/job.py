@@ -119,8 +119,8 @@ class SharedJob(Section):
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     """all-reduces, one after the other"""
     window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
-    """W, packets outstanding per worker, 1 to 32768; never more than a gradient has
-    packets, with `switchml` never more than its part of `switch.memory` has indices: half of it with one job"""
+    """W, packets outstanding per worker, 1 to 32768; never more than a gradient has packets. With `switchml` never more
+    than its part of `switch.memory` has indices: half of it with one job"""
     straggler: Annotated[Straggler | None, Key(what="the straggler")] = None
     """`{rank: 2, delay: 100ms}`: that rank starts every iteration late. `slowdown: 1.5`: it computes that much slower,
     where `compute` gives it something to do"""

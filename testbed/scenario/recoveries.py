@@ -1,6 +1,6 @@
 """`recoveries`: the loss recovery of single hosts, where it is another than `transport.recovery`.
 
-A connection needs the same recovery at both ends, and a ring is made of connections from each host to the next; the
+A connection needs the same recovery at both ends, and a ring is made of connections from each host to the next. The
 switch of NetReduce places all packets of a ring by one rule. So the hosts of a job agree, or the scenario is refused.
 """
 

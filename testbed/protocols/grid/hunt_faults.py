@@ -1,5 +1,5 @@
-"""Faults around a calm scenario of GRID: those of the other datagram protocols, and links and switches that go away,
-for a while or for good, so that there are new plans."""
+"""Faults around a calm scenario of GRID: those of the other datagram protocols, and failures of links and switches. A
+failure lasts for a while or for good, so that there are new plans."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def end_at(link: Link, switches: Collection[str]) -> tuple[str, int] | None:
 
 def carrier_actions(faults: Iterable[Fault], topology: Topology, switches: Collection[str]) -> tuple[Action, ...]:
     """Of the links that end at these switches, in no special order. A link that is down in one direction has no carrier
-    at either end (remote fault, IEEE 802.3 clause 46); a node that is dead has none on all its links."""
+    at either end (remote fault, IEEE 802.3 clause 46). A dead node has no carrier on any of its links."""
     links = [link for link in topology.links if end_at(link, switches)]
     return tuple(action for fault in faults for link in links for action in _actions(fault, link))
 

@@ -1,4 +1,4 @@
-"""A switch node whose inside is elsewhere: what comes in on port k goes through the tunnel to port k of a card, and
+"""A switch node whose inside is elsewhere. What comes in on port k goes through the tunnel to port k of a card, and
 what the card sends on that port leaves here. Faults and captures are where they are on every switch node: at these
 ports."""
 

@@ -86,8 +86,8 @@ class Wire(Actor):
         return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
 
     def send(self, frame: bytes) -> str:
-        """Put a frame into its queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
-        when as many as the link allows wait already, `misfit` when it is longer than the MTU, `early` when it is of the
+        """Put a frame into its queue, with CE when so many wait that the link marks. Or drop it and say why: `queue`
+        when as many as the link allows wait already, `misfit` when it is longer than the MTU. `early` when it is of the
         low class and more wait than that may join. Where the link trims, a full queue takes the headers of data, and
         answers, into its reserve."""
         self.cut = None

@@ -146,7 +146,7 @@ class Simulation:
 
     @property
     def event_loop(self) -> str:
-        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for; else
+        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for. Otherwise
         `compiled` or `python`, the loop whose source is Python."""
         if isinstance(self.agenda, NativeAgenda):
             return "native"
