@@ -92,8 +92,8 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def _overtake(scenario: Scenario) -> bool:
-    """Whether packets do so without a fault, and each time cost a NAK. That is so if equal ways are sprayed over,
-    go-back-N keeps nothing that is early, and switches do not sum (they would put packets in order)."""
+    """Whether packets overtake each other without a fault, and each time cost a NAK. That is so if equal ways are
+    sprayed over, go-back-N keeps nothing that is early, and switches do not sum."""
     sprays = scenario.topology.multipath == "spray" and len(scenario.topology.switches) > 1
     return sprays and not scenario.transport.speaks_irn and not sums(scenario.switch.program)
 
