@@ -24,9 +24,11 @@ _SHOWN = 8
 
 
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
-    """`create` makes the gradients; None: `workloads.gradients.create_source`. What workers told before they fell back
-    is compared with the reference of the first collective, and need not be complete; what they told after it with the
-    other's."""
+    """Compare each result with the reference. `create` makes the gradients; None: `workloads.gradients.create_source`.
+
+    Results from before a fall-back are compared with the reference of the first collective, and need not be complete.
+    Results from after it are compared with that of the other collective.
+    """
     if is_training(context):
         return training_bit_exact(context)
     lives = _digests(context)
@@ -62,7 +64,7 @@ class _Findings:
 
 
 def _digests(context: CheckContext) -> tuple[Digests, Digests]:
-    """Before and after the workers fell back. A process that starts anew is in its first life again."""
+    """Digests before and after the workers fell back. A process that restarts is in its first life again."""
     lives: tuple[Digests, Digests] = ({}, {})
     later: set[str] = set()
     for record in context.events(CollectiveCompleted) if not context.fell_back else context.history:
@@ -128,7 +130,7 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
 
 
 def _fallen_back(plan: Plan) -> Plan:
-    """As it is when all workers have started their job anew."""
+    """The plan after all workers have started their job again."""
     job = replace(plan.scenario.job, collective=plan.scenario.job.fallback)
     later = with_workers(plan, [worker.fallback or worker for worker in plan.ring_workers])
     return replace(later, scenario=replace(plan.scenario, job=job))

@@ -1,8 +1,8 @@
 """The blocks of a job that travels in datagrams, worked out from the plan and the number of elements alone.
 
 A block is what one packet of a worker carries. SwitchML, ATP, ESA (docs/switchml.md): K = ceil(elements / s) blocks of
-an iteration; float32 needs W packets more than max(K, W), which carry exponents ahead of the integers; int32, and
-float32 with one scale, K.
+an iteration. float32 needs W packets more than max(K, W), which carry exponents ahead of the integers. int32, and
+float32 with one scale, need K.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class UnevenBlocks(BlockLayout):
 
 
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
-    """Of one job in `context`. The gradient's size is what its first worker told, else what the scenario asks for.
-    Raises ValueError for workers whose blocks follow no rule that is known here."""
+    """The layout of one job in `context`. The gradient's size is what its first worker reported, else what the scenario
+    asks for. Raises ValueError for workers whose blocks follow no rule that is known here."""
     worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
     if protocol.blocks is None:
         raise ValueError(f"nothing is known of the blocks of {protocol.name}")
@@ -107,12 +107,12 @@ def blocks_with_exponents(worker: BlockConfig, elements: int) -> int:
 
 
 def served_jobs(context: CheckContext) -> Mapping[tuple[str, int], JobConfig]:
-    """By (switch, job id): what switches were told to aggregate."""
+    """By (switch, job id): the jobs that switches are configured to aggregate."""
     return {(switch.name, job.job): job for switch in context.plan.switches for job in switch.jobs}
 
 
 def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
-    """(switch, parameter server or worker, job id): who may complete blocks of which job."""
+    """The nodes that may complete blocks, with the job: (switch, parameter server or worker, job id)."""
     servers = {(server.name, job.job) for server in context.plan.servers for job in server.jobs}
     workers = {(worker.name, worker.group) for worker in context.plan.workers if part_of(context, worker).sums}
     return frozenset(served_jobs(context)) | servers | workers

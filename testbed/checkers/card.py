@@ -1,4 +1,4 @@
-"""What a card tells that keeps no trace: counters of one moment and its active registers (event `CardCounted`). They
+"""Facts from a card that keeps no trace: counters of one moment and its active registers (event `CardCounted`). They
 say how much entered sums, not into which."""
 
 from __future__ import annotations

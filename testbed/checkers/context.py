@@ -78,7 +78,7 @@ class CheckContext:
 
     @cached_property
     def finished(self) -> frozenset[str]:
-        """Workers that told that they finished, and did not fall back after it."""
+        """Workers that reported that they finished, and did not fall back afterwards."""
         done: set[str] = set()
         for record in self.history:
             if isinstance(record.event, WorkerFinished):
@@ -89,12 +89,12 @@ class CheckContext:
 
     @property
     def fell_back(self) -> bool:
-        """Whether a worker started its job anew without the help of the network."""
+        """Whether a worker started its job again without the help of the network."""
         return bool(self.events(WorkerFellBack))
 
     @cached_property
     def first_life(self) -> Sequence[Record]:
-        """The history without what workers told after they fell back."""
+        """The history without what workers reported after they fell back."""
         if not self.fell_back:
             return self.history
         records, later = [], set[str]()
@@ -107,7 +107,7 @@ class CheckContext:
 
     @property
     def restarted_switches(self) -> tuple[str, ...]:
-        """Switches that started more than once: what they summed before that, none of their lives tells."""
+        """Switches that started more than once: no report covers what they summed before a restart."""
         return self._restarted(switch.name for switch in self.plan.switches)
 
     @property
@@ -125,5 +125,5 @@ class CheckContext:
 
 
 def is_training(context: CheckContext) -> bool:
-    """Whether the gradients came from processes beside the workers: their sizes are told, not planned."""
+    """Whether processes outside the workers made the gradients. Their sizes are then reported, not planned."""
     return context.plan.workers[0].workload.kind == "external"

@@ -1,4 +1,4 @@
-"""Nobody sends past the credit window: a message leaves only when it is fewer than N beyond what came back."""
+"""No host sends past the credit window: a message leaves only when it is fewer than N beyond what came back."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ _SHOWN = 8
 
 
 def credit_bound(context: CheckContext) -> CheckResult:
-    """Message m may be posted iff m < N + min(received, acked), counted from what each worker told before (protocol
-    text, section 8); with `credit: received` or `acked` that term alone counts. With a hello nothing else goes before
-    its result is back. The switch's own opinion: no packet was an `overrun`, unless it started anew without memory or a
-    fault forged packets. A job that fell back to a ring is judged as far as it came before."""
+    """Message m may be posted iff m < N + min(received, acked), counted from what each worker reported before (protocol
+    text, section 8).
+
+    With `credit: received` or `acked` that term alone counts. With a hello nothing else goes before its result is back.
+    The switch must agree: no packet was an `overrun`, unless the switch restarted without memory or a fault forged
+    packets. A job that fell back to a ring is judged as far as it came before.
+    """
     accounts = {
         (part.name, part.collective.phase): _Account(part)
         for worker in context.plan.ring_workers
@@ -66,7 +69,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
 
 
 class _Account:
-    """What one worker told of one of its rings."""
+    """The reports of one worker about one of its rings."""
 
     def __init__(self, part: WorkerConfig) -> None:
         self._collective, self.window = part.collective, part.collective.window_messages

@@ -1,8 +1,8 @@
-"""The results that workers got, as frames: what left a switch for them, from its capture. A second witness beside their
-digests.
+"""The results that workers got, as frames: what left a switch for them, from its capture. A second witness, in addition
+to their digests.
 
-It is asked where captures tell: NetReduce whose hosts hang on switches that were captured from start to end, and no
-node of the run started anew. Independent of the codec that endpoints and switches use.
+It is used where captures are complete: NetReduce, all switches of the hosts captured from start to end, and no node of
+the run restarted. It is independent of the codec that endpoints and switches use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DeliveredResults:
     """by worker whose switch was captured: packet of the connection -> CRC-32s of the elements that left for it"""
 
     def problem(self, worker: str, iteration: int, expected: bytes) -> str | None:
-        """Which packet of the result no frame brought to this worker; None: all were there, or nobody watched."""
+        """Which packet of the result no frame brought to this worker. None: all were there, or there is no capture."""
         seen = self.seen.get(worker)
         if seen is None:
             return None
@@ -58,7 +58,8 @@ class DeliveredResults:
 
 
 def delivered_results(context: CheckContext) -> DeliveredResults | None:
-    """None where captures do not tell. One that cannot be read tells nothing here: `transparency` says so."""
+    """The results in the captures. None where they are not complete, or one cannot be read: `transparency` reports
+    that."""
     workers = context.plan.ring_workers
     if not workers or any(worker.phases or not ring_kind(worker.collective.kind).is_summed for worker in workers):
         return None

@@ -1,7 +1,8 @@
 """Queues that know classes dropped nothing but what they may: the low class early, anything else when they were full.
 
-Switches tell of every frame that such a queue did not take, with its DSCP and the length of the queue; the worlds count
-what the queues of each link lost; captures hold the frames. All three must agree."""
+Switches report every frame that such a queue did not take, with its DSCP and the length of the queue. The worlds count
+what the queues of each link lost. Captures hold the frames. All three must agree.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def skip_early_drops(context: CheckContext) -> str | None:
 
 
 def early_drops(context: CheckContext) -> CheckResult:
-    """UNKNOWN where a queue lost more than its switch told of: nobody knows whether it had room."""
+    """UNKNOWN where a queue lost more than its switch reported: then it is not known whether the queue had room."""
     links = {link.name: link for link in context.plan.scenario.topology.links}
     told, wrong, untold = Counter[tuple[str, str, bool]](), list[str](), list[str]()
     for record in context.events(QueueDropped):
@@ -79,7 +80,8 @@ def _problems(record: Record[QueueDropped], link: Link) -> Iterator[str]:
 
 
 def _unlike_captures(context: CheckContext) -> Iterator[str]:
-    """Frames that a capture shows as dropped early: of the low class, and as many as were told there."""
+    """Check that frames that a capture shows as dropped early are of the low class, and as many as the switch
+    reported."""
     told = Counter(
         (record.node, record.event.link, record.event.dscp)
         for record in context.events(QueueDropped)

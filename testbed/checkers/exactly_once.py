@@ -83,7 +83,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
 
 
 class _Ring:
-    """What the switches told of one ring."""
+    """The reports of the switches about one ring."""
 
     def __init__(self, context: CheckContext, ring: PlannedRing, among_others: bool) -> None:
         self._ring, self.layout, self._among_others = ring, ring_layout(context, ring), among_others

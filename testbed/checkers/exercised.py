@@ -1,4 +1,5 @@
-"""A fault that never struck tested nothing; one whose rate is 0 is expected not to."""
+"""Each fault must hit something: a fault that never did tested nothing. A fault whose rate is 0 is expected to hit
+nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Did the machine keep up? When it did not, correctness is judged all the same, performance figures are not."""
+"""Whether the machine had enough CPU time. When it had not, correctness is judged all the same, performance figures are
+not."""
 
 from __future__ import annotations
 
@@ -48,8 +49,10 @@ _WORTH_TELLING = 0.05
 
 
 def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin | None = None) -> CheckResult:
-    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time has nothing to keep up with.
-    `own`: the figures of this run; `twin`: those of the same plan in virtual time."""
+    """Never FAIL: PASS or UNKNOWN, one reason per line of the evidence. Virtual time needs no CPU time.
+
+    `own`: the figures of this run. The last argument: those of the reference run.
+    """
     planes = context.events(PlaneStatistics)
     virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
@@ -107,7 +110,7 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
 
 
 def _plane(record: Record[PlaneStatistics]) -> list[str]:
-    """What one node's data plane tells of a machine that is too slow for it."""
+    """Signs, from one node's data plane, of a machine that is too slow for it."""
     node, wall, reasons = record.node, max(1, record.event.wall_ns), []
     if record.event.socket_drops:
         reasons.append(
@@ -148,7 +151,7 @@ def _starved(context: CheckContext, record: Record[PlaneStatistics], changed: se
 
 
 def _stood_still(context: CheckContext, planes: list[Record[PlaneStatistics]]) -> list[str]:
-    """Nodes whose longest stand-still, inside the time of the job, is longer than the time scale of the run: a sender
+    """Nodes whose longest stand-still, inside the time of the job, is longer than the time scale of the run. A sender
     timed out meanwhile, or the job may have waited for a good part of its time. A node that a fault pauses is meant to
     stand still."""
     began = min((record.t for record in context.events(TrafficStarted)), default=0)
@@ -220,7 +223,7 @@ def _beside_twin(own: Figures | None, twin: Twin | None) -> list[str]:
 
 
 def _compared(own: Figures | None, twin: Twin | None) -> str:
-    """How far the figures are from the twin's, in words; empty: nobody compared them."""
+    """How far the figures are from those of the reference run, in words. Empty: there was no comparison."""
     if own is None or twin is None:
         return ""
     if twin.left_out:

@@ -1,7 +1,7 @@
 """Reductions of whole gradients, in every order that a protocol has.
 
-Arithmetic (protocol text section 7): float32 is a left fold in the order given, rounded to binary32 at every step, a
-NaN becomes 0x7fc00000; int32 wraps; int32sat is the exact sum clamped once; xor is bitwise; in a float32 max NaN wins
+Arithmetic (protocol text section 7): float32 is a left fold in the order given, rounded to binary32 at every step, and
+a NaN becomes 0x7fc00000. int32 wraps. int32sat is the exact sum clamped once. Xor is bitwise. In a float32 max NaN wins
 and +0 is above -0. A ring all-reduce folds chunk c of P in the order c, c+1, ..., c-1 (mod P), one rounding (or clamp)
 per step.
 """

@@ -63,8 +63,8 @@ class RoceFrame:
     held: tuple[int, int, int, int] | None
     """of one with a map (`irn-held`) and a right iCRC: first PSN, packets, their bits, newest PSN or 0xffffffff"""
     head: bytes
-    """of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it (the
-    INA header), without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
+    """bytes of data: Ethernet header to the last extension header and, where a message starts, the 16 bytes behind it
+    (the INA header). Without what a switch may change: ToS, TTL, IP checksum, UDP checksum"""
     payload: bytes
     payload_bytes: int
     constant: bytes

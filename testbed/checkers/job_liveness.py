@@ -46,8 +46,8 @@ def job_liveness(context: CheckContext) -> CheckResult:
 
 
 def _open_at_servers(context: CheckContext) -> list[str]:
-    """Where a server completes every block. With ESA a switch does, and what comes late may wait at the server for a
-    copy that nobody needs."""
+    """Open blocks of each server, where a server completes every block. With ESA a switch does, and what comes late may
+    wait at the server for a copy that no worker needs."""
     if not traits_of(context.plan.scenario.job.collective).server_completes:
         return []
     return [

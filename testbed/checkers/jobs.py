@@ -1,5 +1,7 @@
-"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol:
-every contribution once, no slot for two jobs, nobody ahead of the results that free slots."""
+"""Judges of programs and parameter servers that keep the contract of `switch_nodes.jobs`, whatever their protocol.
+
+Every contribution counts once, no slot serves two jobs, and no worker sends before the results that free its slots.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ _SHOWN = 8
 
 
 def blocks_once(context: CheckContext) -> CheckResult:
-    """By what switches and servers tell: each block is summed once in the life of a node, each rank is inside once,
-    none is missing; and what leaves a switch on its way to a server holds each rank of its bitmap once, and no other.
-    """
+    """Each block is summed once in the life of a node, each rank is inside once, none is missing. What leaves a switch
+    on its way to a server holds each rank of its bitmap once, and no other. The evidence is what switches and servers
+    report."""
     name, jobs = "exactly_once", summing_nodes(context)
     groups = context.plan.groups
     layouts = {job: block_layout(context, job) for job in groups}
@@ -152,7 +154,7 @@ def _overlaps(context: CheckContext) -> Iterable[str]:
 
 
 def job_credit(context: CheckContext) -> CheckResult:
-    """The opinion of switches and servers: no packet was an `overrun`, unless they started anew without memory."""
+    """The opinion of switches and servers: no packet was an `overrun`, unless they restarted without memory."""
     name, reborn = "credit_bound", {*context.restarted_switches, *context.restarted_servers}
     wrong = [
         f"{record.node} got block {record.event.block} of rank {record.event.rank} of job {record.event.job} before "

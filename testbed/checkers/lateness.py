@@ -22,9 +22,9 @@ _GAVE_UP = "RETRY_EXC"
 
 
 def machine_to_blame(context: CheckContext) -> str:
-    """Why the first queue pair that gave up had to, in words: a node that no fault paused stood still while it sent
-    again, so long that at most one of its attempts could be answered; or a node was later with what was due than the
-    sender waits for an answer. Empty: nothing of the kind; the failure is what it looks like."""
+    """Why the first queue pair that gave up had to, in words. A node that no fault paused stood still while it sent
+    again, so long that at most one of its attempts could be answered. Or a node sent something later than the sender
+    waits for an answer. Empty: nothing of the kind; the failure is what it looks like."""
     failed = context.events(QpFailed, WorkerFailed, TimeLimitReached)
     first = min(failed, key=lambda record: record.t, default=None)
     transport = context.plan.scenario.transport

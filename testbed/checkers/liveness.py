@@ -91,8 +91,8 @@ def _cause(context: CheckContext) -> str:
 
 
 def failures(context: CheckContext) -> list[str]:
-    """What went wrong, each once, in the order of time; the first one is why the others did. A worker that gives up
-    because its queue pair failed tells nothing that the queue pair did not."""
+    """What went wrong, each once, in the order of time. The first one is why the others did. A worker that gives up
+    because its queue pair failed adds nothing to the report of the queue pair."""
     gave_up, ended = context.events(QpFailed, WorkerFailed), context.events(TimeLimitReached)
     failed = {(record.node, record.event.status) for record in context.events(QpFailed)}
     records = [

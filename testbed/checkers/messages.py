@@ -85,8 +85,8 @@ class MessageLayout:
 
 
 def message_layout(context: CheckContext) -> MessageLayout:
-    """Of the job in `context`, whose workers form a ring. The gradient's size is what the workers told, else what the
-    scenario asks for."""
+    """The layout of the job in `context`, whose workers form a ring. The gradient's size is what the workers reported,
+    else what the scenario asks for."""
     worker = context.plan.ring_workers[0]
     if is_training(context) and not worker.phases:
         return _uneven_layout(context, worker)

@@ -23,9 +23,11 @@ _SOURCE_IP, _TARGET_IP = slice(26, 30), slice(30, 34)
 
 
 def parts_of(context: CheckContext) -> Mapping[str, CheckContext]:
-    """By name of the collective, in the order of the scenario: its plan, with what its own hosts told and what passed
-    between them. What a switch program tells is of the jobs that it serves, which are those of the first. A run of one
-    collective is its only part."""
+    """The part of each collective, by its name and in the order of the scenario.
+
+    A part has its plan, the reports of its own hosts, and what passed between them. Reports of a switch program belong
+    to the jobs that it serves, which are those of the first collective. A run of one collective is its only part.
+    """
     plan = context.plan
     if not plan.beside:
         return {plan.scenario.job.collective: context}

@@ -21,9 +21,9 @@ class PieceJudge(Protocol):
         ...
 
     def hear(self, record: Record) -> Iterable[Event]:
-        """What a node told."""
+        """A node reported something."""
         ...
 
     def conclude(self) -> Iterable[Event]:
-        """Nothing more will be posted or told."""
+        """Nothing more will be posted or reported."""
         ...

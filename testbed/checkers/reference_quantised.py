@@ -1,8 +1,8 @@
 """The independent reference of sums of floats that travel as integers (docs/switchml.md, "Floats as integers"), without
 worker code.
 
-Per half block of all n gradients: E is the least exponent from -126 on with |x| < 2^E for all elements of all ranks;
-every rank's share is round-half-even(x * (2^31 - 1) / n / 2^E) as an integer; the result is their sum / that scale.
+Per half block of all n gradients, E is the least exponent from -126 on with |x| < 2^E for all elements of all ranks.
+Every rank's share is round-half-even(x * (2^31 - 1) / n / 2^E) as an integer. The result is their sum / that scale.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class ConnectionRules:
         self._naks: dict[int, int] = {}
         """sequence NAKs of each PSN"""
         self._returns: dict[int, int] = {}
-        """how often each PSN left behind a later one, or was refused for want of a receive: its receiver may find the
-        same gap once more after each, though the answer to it be lost, and though its last NAK be still on its way"""
+        """how often each PSN left behind a later one, or was refused because no receive was posted. Its receiver may
+        find the same gap again after each, even if the answer is lost, and even if its last NAK is still on its way"""
         self._owed: dict[int, str] = {}
         """PSNs that a NAK asked for, on its way to the sender"""
         self._unanswered: dict[int, int] = {}

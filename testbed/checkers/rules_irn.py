@@ -16,7 +16,7 @@ _VA_BYTES = 8
 
 
 class IrnConnectionRules(ConnectionRules):
-    """As `ConnectionRules`. Every packet has a RETH with its own address and the length of its message; every packet
+    """As `ConnectionRules`. Every packet has a RETH with its own address and the length of its message. Every packet
     that reaches the receiver is answered once, with what is expected next and with its own PSN."""
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:

@@ -36,7 +36,7 @@ def skip_steering(context: CheckContext) -> str | None:
 
 def steering(context: CheckContext) -> CheckResult:
     """What leaves the commodity switch towards the accelerator is data of the job that a host sent, no more often than
-    it came from there; data of the job reaches a host only after it came back. Frames with a wrong iCRC are not judged:
+    it came from there. Data of the job reaches a host only after it came back. Frames with a wrong iCRC are not judged:
     the switch cannot know."""
     found = attachment(context.plan.scenario.topology)
     assert found is not None, "skipped without one"

@@ -1,4 +1,4 @@
-"""Judges of a training whose gradients came from processes beside the workers."""
+"""Judges of a training whose gradients came from processes outside the workers."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _over_store(context: CheckContext) -> dict[str, int]:
 
 
 def training_bit_exact(context: CheckContext) -> CheckResult:
-    """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients: the
-    digests of the workers against those that were taken while the gradients were there."""
+    """Every worker held, after every piece of every all-reduce, what the reference makes of the ranks' gradients. The
+    check compares the digests of the workers with those that were taken while the gradients were there."""
     name = "bit_exact"
     expected = {record.event.iteration: record.event.sha256 for record in context.events(PieceExpected)}
     results: dict[tuple[int, str], set[str]] = {}

@@ -38,9 +38,10 @@ def skip_transparency(context: CheckContext) -> str | None:
 
 def transparency(context: CheckContext) -> CheckResult:
     """One pass over each capture, in the order in which the switch saw the frames. A frame that a fault took away
-    before the switch counts as sent, not as entered; one that a fault damaged may enter, but no sum may be made of it.
+    before the switch counts as sent, not as entered. A damaged frame may enter, but no sum may be made of it.
 
-    What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on."""
+    What a switch may do to packets is judged at every switch; what hosts may do, at the switches that they hang on.
+    """
     if not context.captures:
         return CheckResult("transparency", Verdict.UNKNOWN, "the run left no capture")
     captures = [FileCapture(found) if isinstance(found, Path) else found for found in context.captures]
@@ -225,11 +226,13 @@ class _CaptureJudge:
             self._by_answers[frame.connection].answer_left(frame, seen)
 
     def _is_stale(self, connection: Connection, psn: int) -> bool:
-        """Whether the receiver has sent a packet of a message that is N later on its own connection: by the credit
-        window it has the result of this one (protocol text, section 4b, rule E).
+        """Whether the receiver has sent a packet of a message that is N later on its own connection. Then, by the
+        credit window, it has the result of this one (protocol text, section 4b, rule E).
 
-        Where its own packets do not come by, they are in the sums of the next connection around the ring that does: at
-        a spine the one of the receiver's rack, at the leaf of a boundary's sender the one that brings values down."""
+        Where its own packets do not come by, they are in the sums of the next connection around the ring that does. At
+        a spine that is the connection of the receiver's rack; at the leaf of a boundary's sender it is the one that
+        brings values down.
+        """
         seat = self._seats.get(connection)
         if seat is None:  # a forged connection has no receiver
             return True

@@ -1,7 +1,8 @@
-"""Transparency where nobody captured at the switch: from what each host's NIC sent and got.
+"""Transparency without captures at the switch: from what each host's NIC sent and got.
 
-Clocks of hosts differ, so that nothing is said about the order between them: rules 1, 6, 7 and 8 of `rules.RULES`,
-which ask what came out of the network that never went in. What was sent and never came, cables may have lost.
+Clocks of hosts differ, so that nothing is said about the order between them. The check uses rules 1, 6, 7 and 8 of
+`rules.RULES`, which ask what came out of the network that never went in. Cables may have lost what was sent and never
+came.
 """
 
 from __future__ import annotations

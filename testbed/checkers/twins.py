@@ -1,10 +1,13 @@
-"""An emulated run beside its twin: the same plan and seed in virtual time. Pure.
+"""Comparison of an emulated run with its reference run: the same plan and seed in virtual time. Pure.
 
-What differs between the two is what the machine did to the emulation. Where nothing is lost one twin is enough: times
-deviate by 5 % at most, and nothing is sent again. Under chance, or where what is lost depends on when things happen,
-one run is one draw: several twins, their starts shifted by less than a wake-up, span a range; more of them where the
-run is outside the range of a few. Where every loss is a drop by identity, as many packets are sent again as in one of
-them: which frame is on its way when a NAK comes may hang on less than a wake-up.
+What differs between the two is what the machine did to the emulation. Where nothing is lost, one reference run is
+enough: times deviate by 5 % at most, and nothing is sent again.
+
+Under chance, or where losses depend on when things happen, one run is one draw. Then several reference runs, their
+starts shifted by less than a wake-up, span a range. There are more of them if the run is outside the range of a few.
+
+Where every loss is a drop by identity, the number of resent packets must be that of one of them. Which frame is on its
+way when a NAK comes may depend on less than a wake-up.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ OF_JOB = "JCT of job "
 TWINS = 5
 """of a run under chance, at least"""
 MOST_TWINS = 25
-"""of one that is outside the range of fewer: a draw of the same kind lies outside the range of n others with
-probability 2 / (n + 1), which is a third for 5 and 8 % for 25"""
+"""most reference runs of a run that is outside the range of fewer. A draw of the same kind lies outside the range of n
+others with probability 2 / (n + 1): a third for 5, and 8 % for 25"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Figures:
     seconds: Mapping[str, float]
     """by name: `JCT`, `JCT of job two`, `iterations`"""
     resent: int | None
-    """packets sent again; None: nobody told"""
+    """packets sent again; None: not reported"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,13 @@ class Twin:
     left_out: str = ""
     """why it judges nothing, in words; empty: it judges"""
     fails: bool = False
-    """being left out is a reason of its own: nobody could say whether the figures are true"""
+    """whether being left out is a reason of its own: it is then not known whether the figures are true"""
     took_s: float = field(default=0.0, compare=False)
     """real time"""
 
 
 def is_by_identity(faults: tuple[Fault, ...]) -> bool:
-    """Whether there are faults, and each strikes packets that it names, whenever they come."""
+    """Whether there are faults, and each applies to packets that it names, whenever they come."""
     return bool(faults) and all(
         isinstance(fault, Drop | Corrupt)
         and fault.rate in (0, 1)
@@ -74,7 +77,7 @@ def is_by_identity(faults: tuple[Fault, ...]) -> bool:
 
 
 def needs_several(scenario: Scenario, first: Figures) -> bool:
-    """Whether one twin is one draw. `first`: of the twin that was made first."""
+    """Whether one reference run is only one draw. `first`: figures of the reference run that was made first."""
     if scenario.faults and not is_by_identity(scenario.faults):
         return any(not isinstance(fault, PacketFault) or fault.rate > 0 for fault in scenario.faults)
     jitter = any(link.shape.jitter_ns for link in scenario.topology.links)
@@ -84,7 +87,8 @@ def needs_several(scenario: Scenario, first: Figures) -> bool:
 
 
 def deviation(own: Figures, twin: Twin) -> float | None:
-    """Of the JCT, to the nearest end of the twins' range: 0.05 is 5 % slower. None: one of them has no JCT."""
+    """Deviation of the JCT from the nearest end of the range of the reference runs: 0.05 is 5 % slower. None: one of
+    them has no JCT."""
     return _deviation("JCT", own, twin)
 
 
@@ -98,7 +102,7 @@ def _deviation(name: str, own: Figures, twin: Twin) -> float | None:
 
 
 def judge_twin(own: Figures, twin: Twin) -> list[str]:
-    """Reasons why the figures of a run are not to be trusted; none where the twin does not judge."""
+    """Reasons why the figures of a run are not to be trusted. None where the reference run does not judge."""
     if twin.left_out:
         return [twin.left_out] if twin.fails else []
     reasons = []

@@ -30,7 +30,7 @@ class LeafLoad:
     """(connection, PSN) of what hosts of the rack sent"""
     up: set[tuple[tuple[bytes, bytes, int], int]] = field(default_factory=set)
     packets: int = 0
-    """that left for a spine, repetitions included"""
+    """packets that left for a spine, repetitions included"""
     payload_bytes: int = 0
     """of them, INA headers included"""
     strangers: list[str] = field(default_factory=list)

@@ -14,7 +14,7 @@ __all__ = ["configure_completion", "run_completion"]
 
 _SHELLS = ("bash", "zsh", "tcsh")
 _NAMES = {"scenario": "scenario", "scenarios": "scenario", "targets": "target"}
-"""argument -> what is completed in its place: names of built-ins, then files"""
+"""argument -> kind of names that complete it: names of built-ins, then files"""
 _BASH = """\
 _tb_{kind}() {{
   COMPREPLY=( $(compgen -W "{words}" -- "$1") $(compgen -f -- "$1") )

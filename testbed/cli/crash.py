@@ -1,5 +1,4 @@
-"""An error that nobody expected: the traceback goes into the run directory, and the person learns how to run it
-again."""
+"""An unexpected error: the traceback goes into the run directory, and the user learns how to run it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`--dilation` and `--no-twin`: how slowly emulated time passes, and what the run is compared with."""
+"""The options for dilation and for the reference run: how slowly emulated time passes, and what the run is compared
+with."""
 
 from __future__ import annotations
 

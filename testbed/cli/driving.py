@@ -41,11 +41,13 @@ def drive(
     tap: BoundedTap | None = None,
     heeds_signals: Callable[[], None] = lambda: None,
 ) -> None:
-    """Runs the machine until it is over or a signal came, then lets it tell its last facts. `started` is told once
-    frames are received; with `barrier` it begins when stdin has a line, and ends when stdin does; `on_signal` happens
-    between two turns of the loop, and its event is told. `control`: given the machine's clock, a socket that the loop
-    watches and what to do when it can be read, as of a DataPlane. `heeds_signals` is called once signals do what is
-    said here."""
+    """Runs the machine until it is over or a signal came, then lets it report its last facts.
+
+    `started` is reported once frames are received. With `barrier` the machine begins when stdin has a line, and ends
+    when stdin does. `on_signal` happens between two turns of the loop, and its event is reported. `control`: given the
+    machine's clock, a socket that the loop watches and what to do when it can be read, as of a DataPlane.
+    `heeds_signals` is called once signals do what is said here.
+    """
     from switch_nodes.dataplane import DataPlane
 
     origin = time.monotonic_ns()
@@ -98,7 +100,7 @@ def drive(
 
 
 def _abandoned() -> bool:
-    """Whoever started us is gone: nobody holds the other end of our stdin."""
+    """Whether the process that started us is gone: no process holds the other end of our stdin."""
     ready, _, _ = select.select([0], [], [], 0)
     return bool(ready) and os.read(0, 4096) == b""
 

@@ -1,8 +1,8 @@
 """`tb switch` and `tb worker`: one node in the current network namespace, events as JSON lines on stdout. `tb server`
 and workers over datagrams are read by `datagramnode`.
 
-SIGTERM and SIGINT stop a node at its next wake-up; it then tells its statistics and ends with exit 0 (a worker that
-failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (tell the statistics so far);
+SIGTERM and SIGINT stop a node at its next wake-up. It then reports its statistics and ends with exit 0 (a worker that
+failed: 1). A switch also heeds SIGHUP (read the rings again) and SIGUSR1 (report the statistics so far);
 `docs/switch-node.md`.
 """
 
@@ -105,8 +105,8 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
 
 
 def _reload(program: SwitchProgram, config: SwitchConfig, args: argparse.Namespace) -> Event | None:
-    """Install the rings that the file names now, or let the jobs go that it names no more. A file that cannot be used
-    is told; a running switch never dies of it."""
+    """Install the rings that the file names now, or end the jobs that it no longer names. A file that cannot be used is
+    reported; a running switch never dies of it."""
     from switch_nodes.events import ConfigRefused
 
     if args.config is None or not isinstance(program, (TakesRings, LetsJobsGo)):

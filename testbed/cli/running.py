@@ -232,8 +232,8 @@ def _warn(scenario: Scenario) -> Plan:
 
 @contextlib.contextmanager
 def _progress(console: Console) -> Iterator[tuple[Observer | None, Say]]:
-    """Progress on stderr, which ends however the run ends, and what says there that something goes on beside the run;
-    nothing with --quiet."""
+    """Progress on stderr, which ends however the run ends, and a function that reports there what goes on around the
+    run. Nothing with --quiet."""
     if console.verbosity < 0:
         yield None, lambda text: None
         return

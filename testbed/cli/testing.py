@@ -24,10 +24,11 @@ _TOP = Path(__file__).resolve().parent.parent.parent
 _OWNS_THE_MACHINE = "root or mininet or ebpf or rxe"
 """marks (setup.cfg)"""
 _FOR_CI = "minutes"
-"""left out of `tb test`: hunts that take long, and further tests of a kind of which others run there"""
+"""mark of tests that `tb test` omits: hunts that take long, and further tests of a kind if `tb test` runs others of
+it"""
 _MOST_PROCESSES = 8
 _SLOWEST = ["--durations", "12"]
-"""told at the end: a suite that nobody watches grows"""
+"""option that prints the slowest tests at the end, so that a growing suite is noticed"""
 
 
 def steps(pytest_args: list[str]) -> list[list[str]]:

@@ -14,7 +14,7 @@ __all__ = ["configure_down", "configure_train", "configure_up", "run_down", "run
 
 _LEAST_MEMORY_BYTES = 4096
 _DOWN_S = 120.0
-"""that a network may take to go"""
+"""seconds that a network may take to go"""
 
 
 def configure_train(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What a hunt met: strikes, values drawn, transitions taken. Counts that add up in any order."""
+"""What a hunt met: hits of faults, values drawn, transitions taken. Counts that add up in any order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Coverage:
     strikes: Counter[str] = field(default_factory=Counter)
     """by kind of fault"""
     struck: Counter[str] = field(default_factory=Counter)
-    """schedules in which a kind struck"""
+    """by kind of fault: schedules in which such a fault hit something"""
     drawn: dict[str, Counter[str]] = field(default_factory=dict)
     """values of the drawn quantities -> schedules"""
     transitions: Counter[str] = field(default_factory=Counter)

@@ -30,14 +30,14 @@ __all__ = ["TRACE_EVERY", "draw_schedule", "draw_transport", "link_shape", "with
 T = TypeVar("T")
 
 TRACE_EVERY = 8
-"""one schedule of so many tells the steps of the tables"""
+"""schedules per traced one: a traced schedule records the steps of the tables"""
 _FOLLOWS_RECIPE = 0.6
 """share of the traced ones"""
 _TIME_LIMIT_NS = 60_000_000_000
 _MOST_CONTRIBUTIONS = 64
 """packets of all hosts together, unless the dice want a large one"""
 _MOST_FRAMES = 160
-"""that enter or leave switches of a fabric when nothing is lost, unless the dice want a large one"""
+"""frames that enter or leave switches of a fabric when nothing is lost, unless the dice want a large one"""
 _MOST_WAITS = 24
 """RNR timers in a row"""
 _LENGTHS = {RACK: {1: 18, 2: 25, 3: 22, 4: 15, 5: 10, 6: 10}, FABRIC: {1: 38, 2: 34, 3: 16, 4: 8, 5: 2, 6: 2}}
@@ -63,9 +63,9 @@ def draw_schedule(
     kind: str = RACK,
     recovery: str = "",
 ) -> Schedule:
-    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed, its own faults
-    left out; else everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and
-    `program` runs on the switches. `recovery`: of all drawn rings, in place of the drawn one."""
+    """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed. Otherwise
+    everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on the
+    switches. `recovery`: of all drawn rings, in place of the drawn one."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
     run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
@@ -190,7 +190,7 @@ def link_shape(draw: Random, mtu: int, queues: dict[int, int]) -> LinkShape:
 
 
 def with_timeout(draw: Random, scenario: Scenario) -> Scenario:
-    """The RTO, and what is told in shares of it."""
+    """`scenario` with an RTO, and with the times that are drawn as shares of it."""
     wanted = draw.choice((8, 8, 12, 24)) * travel_ns(scenario)
     code = next(code for code in range(1, 32) if (rto_ns(code) or 0) >= wanted)
     rto = rto_ns(code) or 0

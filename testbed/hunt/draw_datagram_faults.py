@@ -1,4 +1,4 @@
-"""Faults around a calm scenario of a datagram protocol: all kinds that can strike datagrams, several at once, each with
+"""Faults around a calm scenario of a datagram protocol: all kinds that apply to datagrams, several at once, each with
 an end."""
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _COUNTS = {0: 4, 1: 28, 2: 32, 3: 21, 4: 10, 5: 5}
 _MOST_ATTEMPTS = 2
 """faults that name attempts: each makes every round longer"""
 _MOST_COPIES = 10
-"""that duplicates make of a packet and its answer"""
+"""most copies that duplicates make of a packet and its answer"""
 
 
 def draw_datagram_faults(draw: Random, scenario: Scenario) -> Scenario:
-    """`scenario` with faults; what does not fit beside the others is left out again."""
+    """`scenario` with faults. A fault that does not fit with the others is omitted."""
     kinds: list[str] = []
     weights, once = kind_weights("datagrams"), drawn_once()
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
@@ -59,7 +59,7 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 
 
 class DatagramDice(FaultDice):
-    """Faults that can strike datagrams."""
+    """Faults that apply to datagrams."""
 
     delay_share = 8
 

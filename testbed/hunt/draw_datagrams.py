@@ -1,8 +1,8 @@
-"""Schedules of datagram protocols: several jobs beside each other, little memory, links; `draw_datagram_faults` adds
-the trouble.
+"""Schedules of datagram protocols: several jobs at a time, little memory, links. `draw_datagram_faults` adds the
+trouble.
 
-A block takes a contribution of each worker and a result for each, so the jobs are as small as a hundred thousand of
-them must be; windows may still be larger than the memory, and gradients shorter than the windows.
+A block takes a contribution of each worker and a result for each. A hunt runs a hundred thousand schedules, so that
+jobs must be small. Windows may still be larger than the memory, and gradients shorter than the windows.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _TWO_LEVELS = 0.3
 """share of those that may have them"""
 _LEAST_RTO_NS = 200_000
 _INDICES = {1: 18, 2: 24, 3: 16, 4: 14, 6: 10, 8: 9, 16: 9}
-"""that a job gets, where the memory is large enough"""
+"""indices that a job gets where the memory is large enough, with weights"""
 _MOST_MEMORY = 64
 _TIMEOUTS = 40
-"""RTO that a run goes on behind the last kill where nobody need finish"""
+"""RTO that a run goes on after the last kill where no worker need finish"""
 _LONGEST_WAIT = 50_000
 """RTO that a job may wait for the dead while others need their time: it sends again in each"""
 
@@ -70,8 +70,10 @@ def draw_datagram_schedule(
 
 
 def with_limit(scenario: Scenario) -> Scenario:
-    """Its time limit is when it must have ended. Where that is far away, nobody dies for whom others would wait until
-    then."""
+    """`scenario` with its time limit: the time by which it must have ended.
+
+    The hunt kills no node if other workers could then wait too long.
+    """
     end, plan = must_end_ns(scenario), plan_of(scenario)
     assert end is not None, "no fault is drawn that has no end"
     waiting, living = excused(plan), tuple(fault for fault in scenario.faults if not isinstance(fault, Kill))
@@ -129,5 +131,6 @@ def with_times(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _memory(draw: Random, least: int) -> int:
-    """`least`: values that an index for each job takes. What is left over serves nobody."""
+    """Values in the memory of a switch. `least`: values that one index for each job takes. No job uses the
+    remainder."""
     return min(_MOST_MEMORY, least * _weighted(draw, _INDICES) + draw.randrange(least))

@@ -45,8 +45,10 @@ FORGED_ANSWERS = ("ack_unsent", "ack_stale", "nak_again", "rnr_again", "nak_fata
 
 
 def draw_faults(draw: Random, scenario: Scenario) -> Scenario:
-    """`scenario` with faults (of a traced one many are forged: what tells of steps should take them all); what would
-    not be survivable is left out again, unless a failure is all right anyway."""
+    """`scenario` with faults. A fault that would not be survivable is omitted, unless a failure is allowed anyway.
+
+    A traced schedule gets many forgeries, so that traced schedules take all steps of the tables.
+    """
     kinds: list[str] = []
     plain, once = kind_weights("roce"), drawn_once()
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
@@ -86,7 +88,7 @@ def _damaged_once(scenario: Scenario) -> tuple[Fault, ...]:
 
 
 def _fits(scenario: Scenario, fault: Fault) -> bool:
-    """Beside the faults that are there."""
+    """Whether a fault fits with the faults that are there."""
     others = scenario.faults
     if isinstance(fault, Forge):
         forgeries = [other for other in others if isinstance(other, Forge)]
@@ -107,9 +109,12 @@ def _fits(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> bool:
-    """False where something is forged between switches, or starts plain messages, beside another forgery over a fabric.
-    A spine takes what its leaves send for sums of racks; two such forgeries together can make a packet that no honest
-    leaf sends: one that is forged from the other's, or a host's own packet, passed on raw."""
+    """False for a forgery between switches, or one that starts plain messages, together with another forgery over a
+    fabric.
+
+    A spine takes what its leaves send for sums of racks. Two such forgeries together can make a packet that no honest
+    leaf sends: one that is forged from the other's, or a host's own packet, passed on raw.
+    """
     if not others or len(scenario.topology.switches) == 1:
         return True
     hosts = {host.name for host in scenario.topology.hosts}
@@ -118,7 +123,7 @@ def _stands_alone(scenario: Scenario, others: Sequence[Forge], fault: Forge) -> 
 
 
 def is_sensible(scenario: Scenario) -> bool:
-    """As a scenario file must be: no fault contradicts another, each can strike."""
+    """Whether the faults are as a scenario file requires: none contradicts another, and each can apply."""
     problems, topology, job, transport = Problems("drawn", {}), scenario.topology, scenario.job, scenario.transport
     placed = [((), kind_of(item), item) for item in scenario.faults]
     check_conflicts(problems, placed, topology)
@@ -189,7 +194,7 @@ class _Maker(FaultDice):
         return Drop(name, links, directions, match=replace(self.identity(), attempt=self.draw.choice((1, 1, 1, 2, 3))))
 
     def corrupt(self, name: str) -> Corrupt:
-        """Never with a repaired iCRC: such a sum is wrong by right."""
+        """A corruption, never with a repaired iCRC: its sum would be expected to be wrong."""
         if self.draw.random() < 0.4:
             return Corrupt(name, *self.where(), match=replace(self.identity(), attempt=1))
         return Corrupt(name, *self.where(), self.window(), self.match(), self.rate(0.02, 0.6))

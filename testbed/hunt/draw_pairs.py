@@ -30,7 +30,8 @@ _HOSTS = {2: 22, 3: 24, 4: 24, 5: 12, 6: 8, 7: 5, 8: 5}
 """powers of two and what lies between, where ranks beyond the last power fold in and out; many cost the square"""
 _MTUS = {256: 80, 512: 8, 1024: 12}
 _QUEUES = {1000: 1}
-"""nothing is dropped for want of room: several peers send to one host at once, and nobody counts that as trouble"""
+"""queues that never drop a packet because they are full: several peers send to one host at once, and the argument about
+trouble does not count such drops"""
 _OVER_SPINES = 0.25
 _MOST_PACKETS = 16
 """of a gradient, unless the dice want a large one"""

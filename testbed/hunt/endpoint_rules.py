@@ -1,17 +1,17 @@
 """Rules of RC endpoints (protocol text, section 10), judged at the endpoint itself, frame by frame.
 
 A capture at a switch knows neither what a fault did behind it nor what a host knew when it answered. Here a second,
-much simpler queue pair lives beside each of a host's: it hears the same frames, and says what the first may believe and
-send.
+much simpler queue pair runs next to each queue pair of a host. It hears the same frames, and says what the first may
+believe and send.
 
 - `msn_counts_messages`: the MSN of every answer is the number of messages that end in front of what it covers.
-- `answers_are_earned`: an ACK covers what came in order, a NAK names the first missing PSN, once per gap, an RNR NAK a
-  packet that came and was refused; no answer takes another one back.
+- `answers_are_earned`: an ACK covers what came in order. A NAK names the first missing PSN, once per gap. An RNR NAK
+  names a packet that came and was refused. No answer takes another one back.
 - `answers_are_given`: AckReq, a duplicate, a gap and a refusal are answered before the host sends anything else.
 - `acks_are_believed`: the oldest unacknowledged PSN follows from the answers about PSNs that were sent, and from
   nothing else.
-- `rnr_is_waited_for`: nothing leaves a queue pair until the time that an RNR NAK told is over.
-- `requests_in_order`: a request is the next PSN or the oldest unacknowledged one, inside the window; a failed pair
+- `rnr_is_waited_for`: nothing leaves a queue pair until the time in an RNR NAK is over.
+- `requests_in_order`: a request is the next PSN or the oldest unacknowledged one, inside the window. A failed pair
   sends none.
 
 These are the rules of go-back-N; `irn_rules` has those of IRN.

@@ -1,5 +1,5 @@
-"""What a schedule may come to, by the protocol: `survival` has the argument for RC connections, `survival_datagrams`
-the one for protocols whose workers send again for ever, `survival_grid` the one where they follow a plan."""
+"""How a schedule may end, by the protocol. `survival` has the argument for RC connections. `survival_datagrams` has the
+one for protocols whose workers send again for ever, and `survival_grid` the one where they follow a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _survival(scenario: Scenario) -> Survival:
 
 
 def may_fail(scenario: Scenario) -> str | None:
-    """Why a failure that is told (never a wrong sum) is all right here; None: everything must complete."""
+    """Why a reported failure (never a wrong sum) is allowed here. None: everything must complete."""
     return _survival(scenario).may_fail(scenario)
 
 

@@ -1,5 +1,5 @@
-"""Dice for faults of any protocol: where, when, how much. What a schedule bears, and how packets are told apart, others
-say."""
+"""Dice for faults of any protocol: where, when, how much. Other modules say what a schedule bears, and how packets are
+distinguished."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kind_weights(hunt: str) -> dict[str, int]:
 
 
 def drawn_once() -> tuple[str, ...]:
-    """Kinds of which two could contradict each other."""
+    """Kinds that are drawn once, because two faults of the kind could contradict each other."""
     return tuple(word for word, kind in FAULT_KINDS.items() if kind.drawn is not None and kind.drawn.once)
 
 

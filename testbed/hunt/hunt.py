@@ -65,8 +65,11 @@ class Hunt:
     folder: Path
 
     def run(self, jobs: int, hear: Callable[[int, int, int], None] = lambda done, before, anew: None) -> HuntEnd:
-        """`hear(schedules done, of which before this call, schedules hunted anew since other code did them)`. Raises
-        ScenarioError when the folder is not this hunt's."""
+        """Run the hunt. Raises ScenarioError when the folder is not this hunt's.
+
+        `hear` takes three numbers: schedules done, those done before this call, and those that are hunted again because
+        other code did them.
+        """
         state = HuntState(self.folder, self.arguments, self.code)
         try:
             before = sum(chunk.count for chunk in state.done.values())
@@ -120,7 +123,7 @@ class Hunt:
 def prepare(
     scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
 ) -> Hunt:
-    """`kind`: as `kind_of_hunt` tells. Raises ScenarioError for what cannot be hunted in."""
+    """Prepare a hunt. `kind`: as `kind_of_hunt` returns it. Raises ScenarioError for what cannot be hunted in."""
     recovery = ""
     if scenario is None:
         drawn, kind = _without_collective(overrides, kind)

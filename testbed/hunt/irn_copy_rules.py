@@ -106,7 +106,7 @@ class RackSender(CountedSender):
 
 
 class HeldSender(CountedSender):
-    """What a map tells of is sent again, as often as one does."""
+    """A sender that resends what a map asks for, once for each request."""
 
     def __init__(self, config: QpConfig, tell: Tell) -> None:
         super().__init__(config, tell)

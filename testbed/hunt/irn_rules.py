@@ -36,7 +36,7 @@ from workloads.wire import PSN_MASK, Nak, Opcode, psn_diff
 __all__ = ["IRN_RULES", "IrnPair", "is_request"]
 
 IRN_RULES = ("holes_alone_again", "timers_wait")
-"""beside those of `endpoint_rules`"""
+"""rules of IRN, in addition to those of `endpoint_rules`"""
 _UNTAKEN = ("no_receive", "too_far")
 _NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
 """requests all the same: they have a PSN, by which they are duplicates, or else are refused"""

@@ -41,14 +41,15 @@ from workloads.server import ServerConfig
 __all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run_and_judge"]
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
-"""checks of the hunt's own, beside the stock ones"""
+"""checks of the hunt's own, in addition to the stock checks"""
 _STEPS = (QpStepped, SlotStepped, ConnectionStepped, FrameStepped, SlotChanged)
 _PASSED_OVER = "faults_exercised"
-"""a drawn fault need not strike; the hunt counts those that do"""
+"""the check that a hunt ignores: a drawn fault need not hit anything, and the hunt counts those that do"""
 _ENDS_EARLY = frozenset(
     {"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency", "uplinks"}
 )
-"""checks that may say `unknown` (liveness: `fail`) when a failure is all right, beside those of the protocol itself"""
+"""checks that may say `unknown` (liveness: `fail`) when a failure is allowed, in addition to those of the protocol
+itself"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:
 
 
 def _taps(plan: Plan) -> dict[str, MemoryTap]:
-    """None where nobody looks at what passed."""
+    """A tap for each switch. Empty if nothing is captured."""
     topology = plan.scenario.topology
     if not plan.scenario.capture:
         return {}
@@ -159,8 +160,10 @@ def _taps(plan: Plan) -> dict[str, MemoryTap]:
 
 
 def _is_good(result: CheckResult, context: CheckContext) -> bool:
-    """Pass; or, where a failure is all right, anything but a wrong sum or a broken rule: who did not finish told why,
-    and what is not there cannot be compared."""
+    """Whether a check passed. Where a failure is allowed, it may say anything but a wrong sum or a broken rule.
+
+    Workers that did not finish have reported why, and a result that is not there cannot be compared.
+    """
     if result.verdict is Verdict.PASS:
         return True
     scenario = context.plan.scenario

@@ -17,7 +17,7 @@ _newest: deque[tuple[Scenario, Plan]] = deque(maxlen=_KEPT)
 
 
 def plan_of(scenario: Scenario) -> Plan:
-    """As `make_plan`, which is asked once for one scenario. Plans are values; nobody changes them."""
+    """As `make_plan`, which is called once for one scenario. Plans are values, and no code changes them."""
     for known, plan in _newest:
         if known is scenario:
             return plan

@@ -1,5 +1,5 @@
-"""What is hunted in beside NetReduce: the protocols of datagrams that say how schedules are drawn for them
-(`Protocol.hunt`)."""
+"""Protocols that are hunted in, in addition to NetReduce: protocols of datagrams that say how schedules are drawn for
+them (`Protocol.hunt`)."""
 
 from __future__ import annotations
 

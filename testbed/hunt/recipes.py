@@ -148,7 +148,7 @@ def plain_between(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def strays(draw: Random, scenario: Scenario) -> Scenario:
-    """Late copies on connections that nobody has."""
+    """Late copies on connections that no host has."""
     later = draw.randint(1, 4 * travel_ns(scenario))
     if draw.random() < 0.4:
         first = _forge(draw, scenario, "forge-1", "stray_plain", _UP, before=True)
@@ -171,7 +171,7 @@ def changed_while_waiting(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def forgetful_switch(draw: Random, scenario: Scenario) -> Scenario:
-    """An ACK is lost, and the switch starts anew: what is sent again is a contribution without company."""
+    """An ACK is lost, and the switch restarts: the retransmission is a contribution without company."""
     job = replace(scenario.job, message_packets=1, window_messages=draw.choice((2, 3)), hello=True)
     scenario = replace(scenario, job=replace(job, size_bytes=240 * draw.randint(3, 8), straggler=None))
     scenario = replace(scenario, transport=replace(scenario.transport, path_mtu=256, receive_late_ns=0))

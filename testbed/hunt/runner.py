@@ -1,6 +1,6 @@
 """Runs the schedules of a hunt, in this process or in several, and stops at the first that fails.
 
-The result does not depend on the number of processes: chunks are of one size, each stops at its first failure, and what
+The result does not depend on the number of processes. Chunks are of one size, and each stops at its first failure. What
 counts are the chunks up to the first one that failed.
 """
 
@@ -90,8 +90,9 @@ def run_hunt(
 ) -> Found:
     """Goes on where `store` stands. `tell` gets the number of schedules done each time that grows.
 
-    Raises KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, between two schedules or chunks: raised in the middle of
-    anything, Python drops it where a finaliser runs, and a pool of processes is left half made."""
+    Raises KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP, between two schedules or chunks. Raised elsewhere, Python
+    may drop it where a finaliser runs, or leave a pool of processes half made.
+    """
     firsts = list(range(0, prey.schedules, CHUNK))
     bad = min((first for first, chunk in store.done.items() if chunk.failure), default=prey.schedules)
     missing = [first for first in firsts if first not in store.done and first < bad]

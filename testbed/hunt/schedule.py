@@ -16,7 +16,7 @@ class Survival:
     """Why a schedule of some protocol must end well."""
 
     may_fail: Callable[[Scenario], str | None]
-    """why a failure that is told (never a wrong sum) is all right; None: everything must complete"""
+    """why a reported failure (never a wrong sum) is allowed; None: everything must complete"""
     unsurvivable: Callable[[Scenario], str | None]
     """why the argument does not hold for a scenario; None: it does"""
     excused: Callable[[Plan], frozenset[str]]

@@ -2,7 +2,7 @@
 
 Every change makes a scenario simpler in one way (`simpler`). The first that still fails is kept and all are tried
 again; when none fails any more, no single change can be made without the failure going away. Nothing that fails for a
-new reason gets in: the check must be the same, a schedule that had to survive must still have to, and what is kept must
+new reason gets in: the check must be the same. A schedule that had to survive must still have to. What is kept must
 load from a file as it is.
 """
 

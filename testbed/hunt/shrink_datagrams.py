@@ -41,7 +41,7 @@ def _smaller(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
 
 
 def _one_by_one(scenario: Scenario) -> Scenario:
-    """Copies of a job, or one job alone, as several jobs, of which each may shrink for itself."""
+    """Copies of a job, or one job alone, as several jobs that may each shrink on their own."""
     hosts = tuple(host.name for host in scenario.ranks)
     jobs = tuple(
         replace(job, name=f"job{index + 1}", number=index + 1, hosts=job.hosts or hosts, seed_offset=index)
@@ -55,7 +55,7 @@ def _with_job(scenario: Scenario, index: int, job: Job) -> Scenario:
 
 
 def _fewer_workers(scenario: Scenario) -> Iterator[Scenario]:
-    """Fewer jobs, workers, servers. Hosts that nobody needs go with them."""
+    """Fewer jobs, workers, servers. Hosts that no job needs go with them."""
     jobs, custom = scenario.jobs, scenario.topology.kind not in ("rack", "spine_leaf")
     candidates: list[Scenario] = []
     if len(jobs) > 1:

@@ -3,7 +3,7 @@ own.
 
 - `slots_follow_table` (traced schedules): a slot is where its last step left it, and a result frees the slot of its own
   block.
-- `equals_stay`: where all packets are equally urgent, or preemption is off, nobody is evicted.
+- `equals_stay`: where all packets are equally urgent, or preemption is off, no packet evicts another.
 - `right_server`: no server gets what is another server's.
 - `ghosts_go`: with `reclaim`, a packet never meets an older block of its own job, a window or more before it, in its
   slot.

@@ -1,8 +1,12 @@
 """What a hunt keeps on disk, so that a second call goes on where the first one stopped, however that ended.
 
-`hunt.json` says which hunt the directory belongs to; `chunks.jsonl` has one line for each chunk of schedules that was
-done; `failure.json` and the scenario file beside it, what was found; `summary.json`, the end. A line that a killed
-process left unfinished does not count, and neither does what other code than that of this call did or found.
+- `hunt.json` says which hunt the directory belongs to.
+- `chunks.jsonl` has one line for each chunk of schedules that was done.
+- `failure.json` and the scenario file in the same directory say what was found.
+- `summary.json` is the end.
+
+A line that a killed process left unfinished does not count. Neither does what other code than that of this call did or
+found.
 """
 
 from __future__ import annotations
@@ -91,7 +95,7 @@ class HuntState(Store):
             make_folder(folder)
             _write(head, json.dumps(mine, indent=2) + "\n")
         self.anew = sum(count for first, count in self._others.items() if first not in self.done)
-        """schedules that were hunted by other code only, and so are hunted anew"""
+        """schedules that only other code hunted, so that they are hunted again"""
         self._log = (folder / "chunks.jsonl").open("ab", buffering=0)
 
     def add(self, chunk: ChunkResult) -> None:
@@ -112,8 +116,8 @@ class HuntState(Store):
         return path
 
     def kept_failure(self, number: int | None) -> dict[str, Any] | None:
-        """What failure.json tells of this schedule; None when it tells of another, or of what other code found: it is
-        gone then."""
+        """The content of failure.json, if it is about this schedule and this code. Otherwise deletes the file and
+        returns None."""
         path = self.folder / _FAILURE
         if not path.exists():
             return None

@@ -68,7 +68,7 @@ def _table_of(step: str) -> str:
 
 
 def _tables_without(held: tuple[str, ...], taken: Container[str]) -> tuple[str, ...]:
-    """Tables of our switch programs of which no step was told."""
+    """Tables of our switch programs without a recorded step."""
     seen = {_table_of(step) for step in held if step in taken}
     return tuple(table for table in _OF_SWITCHES if table not in seen and any(_table_of(s) == table for s in held))
 

@@ -1,24 +1,24 @@
 """Which schedules must end well, by construction, and why the others need not.
 
-The argument. Let R be the RTO, c the retry budget, T the longest that anything is under way: every packet of every
-window, there and back, over the slowest link, with all delays and holds. A queue pair fails when its oldest packet p
-made no progress for c timeouts: one retry may go at once (a NAK), each further one takes R. Let all disturbance be
-over, and look at the QP of rank A with p the oldest that is not acknowledged.
+The argument. Let R be the RTO and c the retry budget. Let T be the longest that anything is under way: every packet of
+every window, there and back, over the slowest link, with all delays and holds. A queue pair fails when its oldest
+packet p made no progress for c timeouts: one retry may go at once (a NAK), each further one takes R. Let all
+disturbance be over, and look at the QP of rank A with p the oldest that is not acknowledged.
 
 1. Within R every rank that has something unacknowledged goes back and resends it all: RETRYING, SENDING and RNR_WAIT
-  have a running timer. Then either the slot of p is complete and A's copy is answered from it (replay), or a
-  contribution lacks.
-2. A contribution lacks only of a rank that has not posted it: whoever posted p and has it acknowledged got its result
-  from a complete slot. It has not posted it for want of credit: a result or an ACK of a message before is lost. Message
-  m - N was summed, or A had not posted m, so that result is replayed to it by the retransmission of step 1, within R;
-  then it posts p, and T later the slot is complete.
-3. The result of p is released to A's receiver at once or when the head comes to it; a later one that went first makes a
-  gap, whose NAK A may ignore (it is RETRYING): one timeout more.
+   have a running timer. Then either the slot of p is complete and A's copy is answered from it (replay), or a
+   contribution lacks.
+2. A contribution lacks only of a rank that has not posted it. A rank that posted p and has it acknowledged got its
+   result from a complete slot. The other rank has not posted p because it has no credit: a result or an ACK of a
+   message before is lost. Message m - N was summed, or A had not posted m. So the retransmission of step 1 replays that
+   result to it, within R. Then it posts p, and T later the slot is complete.
+3. The result of p is released to A's receiver at once or when the head comes to it. A later one that went first makes a
+   gap, whose NAK A may ignore (it is RETRYING): one timeout more.
 
 Over leaves and spines the same holds. If the slot of p is not complete at a spine, each boundary's sender has p
-unacknowledged (its receiver could have it only from there), resends it within R, and its leaf sends the sum of its rack
-up again. If it is complete there and not at the leaf of A, the sender of the boundary that leads to that leaf has it
-unacknowledged, and what it resends brings the value down. A packet makes four hops, not two.
+unacknowledged (its receiver could have it only from there). It resends p within R, and its leaf sends the sum of its
+rack up again. If it is complete there and not at the leaf of A, the sender of the boundary towards that leaf has it
+unacknowledged. What it resends brings the value down. A packet makes four hops, not two.
 
 So A makes progress within 2 R + 3 T (3 R are reserved at least), and progress fills its budget up. It fails only if
 disturbance lasts longer than (c - 3) R, or (c - 2) R - 3 T where that is less, with no progress in between. What
@@ -32,7 +32,7 @@ disturbs, and for how long:
 - a straggler, a receive that is posted late, an RNR timer: as long as they say.
 
 `disturbance` adds these up, `unsurvivable` holds a scenario to it. Faults that lose nothing (delay, reorder, duplicate,
-mark, most forgeries) count with what they hold back, into T. `may_fail` names what ends a queue pair by right.
+mark, most forgeries) count with what they hold back, into T. `may_fail` names what may end a queue pair correctly.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _ETHERNET, _ACK_BYTES = 14, 62
 
 
 def may_fail(scenario: Scenario) -> str | None:
-    """Why a failure that is told (never a wrong sum) is all right here; None: everything must complete."""
+    """Why a reported failure (never a wrong sum) is allowed here. None: everything must complete."""
     transport = scenario.transport
     for fault in scenario.faults:
         if isinstance(fault, Kill):
@@ -92,8 +92,8 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def _overtake(scenario: Scenario) -> bool:
-    """Whether packets do so without a fault, and each time cost a NAK: equal ways are sprayed over, go-back-N keeps
-    nothing that is early, and switches do not sum, which would put them in order."""
+    """Whether packets overtake each other without a fault, and each time cost a NAK. That is so if equal ways are
+    sprayed over, go-back-N keeps nothing that is early, and switches do not sum."""
     sprays = scenario.topology.multipath == "spray" and len(scenario.topology.switches) > 1
     return sprays and not scenario.transport.speaks_irn and not sums(scenario.switch.program)
 
@@ -128,9 +128,11 @@ def _under_way(scenario: Scenario) -> int:
 
 
 def _copies(scenario: Scenario) -> float:
-    """How many frames one may become on its way there and its answer back. Every copy of a boundary packet is sent up
-    again, and answered: what is doubled at each hop is doubled again at the next, and so is what is forged beside it
-    (in a rack the reserve bears that)."""
+    """How many frames one frame may become on its way there and its answer back.
+
+    Every copy of a boundary packet is sent up again, and answered. What is doubled at each hop is doubled again at the
+    next, and so are forged frames (in a rack the reserve bears that).
+    """
     if len(scenario.topology.switches) == 1:
         return 1.0
     copies = 1.0
@@ -148,10 +150,11 @@ def _hops(scenario: Scenario) -> int:
 
 
 def _firsts(scenario: Scenario, fault: PacketFault, *, further: bool) -> int:
-    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other: in
-    each direction; over a fabric at host links and between switches, and the answer as well as the packet. In a rack
-    the reserve bears that, but not of `further` faults where nothing is summed: there a receiver answers each copy, and
-    each answer may be lost. Where packets are sprayed, each copy may take a link that saw none before."""
+    """How often a fault that names attempts may take one packet or its answer away, one timeout after the other. It may
+    do so in each direction. Over a fabric it may do so at host links and between switches, and to the answer as well as
+    the packet. In a rack the reserve bears that, but not of `further` faults where nothing is summed: there a receiver
+    answers each copy, and each answer may be lost. Where packets are sprayed, each copy may take a link that saw none
+    before."""
     answers = 2 if fault.match.opcodes is None else 1
     if len(scenario.topology.switches) == 1:
         return len(fault.directions) * (answers if further and not sums(scenario.switch.program) else 1)
@@ -160,7 +163,7 @@ def _firsts(scenario: Scenario, fault: PacketFault, *, further: bool) -> int:
 
 
 def disturbance_ns(scenario: Scenario) -> int | None:
-    """For how long progress may be kept up; None: without end."""
+    """How long faults and delays may hold progress up. None: without end."""
     rto = rto_ns(scenario.transport.chosen_timeout_code) or 0
     begins: list[int] = []
     ends: list[int] = []
@@ -187,7 +190,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
 
 
 def allowance_ns(scenario: Scenario) -> int:
-    """For how long progress may be kept up and all ends well."""
+    """How long progress may be held up in a schedule that still ends well."""
     transport = scenario.transport
     rto, retries = rto_ns(transport.chosen_timeout_code) or 0, transport.retry_count
     return max(0, min((retries - RESERVE) * rto, (retries - RESERVE + 1) * rto - 3 * travel_ns(scenario)))

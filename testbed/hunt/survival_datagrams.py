@@ -1,56 +1,58 @@
 """Until when a schedule of a datagram protocol must have ended well, by construction.
 
-These protocols have no retry budget: a packet whose result does not come is sent again for ever. So nothing ends a job
-but a node that is gone for good, or a sum that leaves int32 where that is told; every other schedule must complete once
-all trouble has ended. A worker that starts anew is gone: the others went on without it. So is a switch of SwitchML,
-where a sum that some workers lack may have been nowhere but in its memory. A switch or a server that starts anew beside
-a server, or as one, is not: every sum that some worker lacks can be made again, or another worker has kept it. The
-question is until when.
+These protocols have no retry budget: a packet whose result does not come is sent again for ever. So only two things end
+a job: a node that is gone for good, or a sum that leaves int32 where that is reported. Every other schedule must
+complete once all trouble has ended.
 
-The argument. Let w be the longest that a packet waits until it is sent again, T the longest that anything is under way:
-every packet of every window, over every link of its way, with all delays and holds. Let all trouble be over: windows of
-faults have ended, nobody straggles. Look at one job and the lowest block p whose sum some worker lacks. All have the
-sums before it (of its index, or of its window), so those that lack it have p outstanding.
+A worker that restarts is gone: the others went on without it. So is a switch of SwitchML, where a sum that some workers
+lack may have been nowhere but in its memory. A restart of a server, or of a switch in a job with a server, is
+different. Every sum that some worker lacks can be made again, or another worker has kept it. The question is until
+when.
+
+The argument. Let w be the longest that a packet waits until it is sent again. Let T be the longest that anything is
+under way: every packet of every window, over every link of its way, with all delays and holds. Let all trouble be over:
+windows of faults have ended, no worker straggles. Look at one job and the lowest block p whose sum some worker lacks.
+All have the sums before it (of its index, or of its window), so those that lack it have p outstanding.
 
 SwitchML: within w each sends p again, T later p is summed, and each gets the sum, at once or as the answer to its
 repetition. One wait.
 
-ATP: nobody has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never
-opens a slot: those of p are flushed, at each level, and stay empty. What was flushed may be refused by the server,
-since it holds some of it already; w later the same workers send their parts alone. One level: two waits, two levels:
-three, and where all n switches of a way may add (`Hunt.every_tier`), n + 1.
+ATP: no node has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never
+opens a slot: those of p are flushed, at each level, and stay empty. The server may refuse what was flushed, since it
+holds some of it already; w later the same workers send their parts alone. One level takes two waits, two levels take
+three. Where all n switches of a way may add (`Hunt.every_tier`), it takes n + 1.
 
-ESA: as ATP while no worker has the sum. Where a switch gave it to some and the server has no copy, the server opens p
-for those that ask, and asks the switch 16 RTO later at most, and the workers with the next reminder; one that has the
-sum gives it. Two waits, and two of the server's, which w covers. A server of ATP that starts anew asks the workers in
-the same way.
+ESA: as ATP while no worker has the sum. A switch may have given it to some while the server has no copy. Then the
+server opens p for those that ask. It asks the switch 16 RTO later at most, and the workers with the next reminder; one
+that has the sum gives it. Two waits, and two of the server's, which w covers. A server of ATP that restarts asks the
+workers in the same way.
 
 A repair: within w each donor that lacks the acknowledgement of p sends it again. A switch whose slot has moved on, or
 that knows that the newcomer has p, acknowledges it. Else no donor below it has an acknowledgement, the one of the
 lowest rank neither, and that one's repetition makes the switch send its sum again. One wait.
 
 DLCP: within w all that left before is acknowledged or late, and the next round begins with p, if its receiver still
-wants it. A round may have begun just before; and where switches add, what they send on may hold somebody whose packet
-is there already, so that the others in it send p alone a wait later, which passes them. Three waits. An iteration has
-two vectors, one up and one down.
+wants it. A round may have begun just before. Where switches add, a sum that they send on may hold a sender whose packet
+is there already. The others in it then send p alone a wait later, which passes them. Three waits. An iteration has two
+vectors, one up and one down.
 
-So p ends within c w + T, c the number of waits. Blocks in one window go on beside each other, so that K blocks take
-ceil(K / W) such rounds; K of them where AIMD may shrink the window to one. Then:
-- a fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a
-  round more for each, in each round; where several kinds of frames go one way for a block, whose bytes differ
-  (`Hunt.frames_each_way`; four, where there is a server), for each of them;
-- where T is longer than the RTO and nobody backs off, what is under way is sent again, and queues fill: then T is what
-  full queues take;
-- a queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1))
+So p ends within c w + T, c the number of waits. Blocks in one window go on in parallel, so that K blocks take ceil(K /
+W) such rounds; K of them where AIMD may shrink the window to one. Then:
+
+- A fault that names attempts takes a packet away once for each direction, however late, and on each tier of links: a
+  round more for each, in each round. Several kinds of frames may go one way for a block, and their bytes differ
+  (`Hunt.frames_each_way`; four, where there is a server): a round more for each kind.
+- Where T is longer than the RTO and no worker backs off, what is under way is sent again, and queues fill. Then T is
+  what full queues take.
+- A queue of q frames may drop all of what comes at once but q + 1, so that n packets come through in ceil(n / (q + 1))
   rounds.
 
 Where there is a server (`Hunt.backs_off`), all waits are doubled as long as nothing comes back, four times at most: w
-is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times; then it doubles, after two hundred times
-again, so that a packet that is outstanding for t waits 16 RTO + t / 100 at most
-(`workloads/datagrams/retransmission.py`), and never more than 64 times 16 RTO. A packet is outstanding for the trouble
-and two rounds, its own and the one before.
+is 256 RTO. Else w is 16 RTO while a packet was not sent a hundred times. Then it doubles, after two hundred times
+again. So a packet that is outstanding for t waits 16 RTO + t / 100 at most (`workloads/datagrams/retransmission.py`),
+and never more than 64 times 16 RTO. A packet is outstanding for the trouble and two rounds, its own and the one before.
 
-`must_end_ns` adds this up. A drawn schedule has it as its time limit, so that what hangs is told soon.
+`must_end_ns` adds this up. A drawn schedule has it as its time limit, so that a hang is reported soon.
 """
 
 from __future__ import annotations
@@ -106,7 +108,8 @@ _MOST_BACKOFF = 16
 _TRIES = 100
 """before a wait is doubled"""
 _KINDS_OF_FRAMES = 4
-"""that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a result alone"""
+"""kinds of frames that carry a block towards a server or from it: its packet, the same sent again, a sum of several, a
+result alone"""
 _SECOND = 1_000_000_000
 
 
@@ -121,9 +124,11 @@ def may_fail(scenario: Scenario) -> str | None:
 
 
 def excused(plan: Plan) -> frozenset[str]:
-    """Workers that need not finish: those of the jobs that a node which is gone has to do with, or whose sums may
-    overflow. Jobs beside them must not notice. (A switch that starts anew may take late copies for contributions, and
-    end with those inside.)"""
+    """Workers that need not finish: those of jobs that need a node which is gone, or whose sums may overflow.
+
+    Other jobs must not notice. (A switch that restarts may take late copies for contributions, and end with those
+    inside.)
+    """
     killed = _gone(plan.scenario)
     if killed & {switch.name for switch in plan.switches}:
         return frozenset(worker.name for worker in plan.workers)

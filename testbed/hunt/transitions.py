@@ -37,7 +37,7 @@ FABRIC_TRANSITIONS: tuple[str, ...] = (
 
 
 def step_of(event: Event) -> str | None:
-    """The name of the step that an event of a traced run tells; None for other events."""
+    """The name of the step that an event of a traced run records; None for other events."""
     if isinstance(event, QpStepped):
         return f"{event.side} {event.state}/{event.cause}"
     if isinstance(event, FrameStepped):
@@ -53,7 +53,7 @@ def step_of(event: Event) -> str | None:
 
 
 def steps_of_kind(kind: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """(steps that the tables hold, of which those that cannot happen, with reasons) in hunts of a kind."""
+    """(steps that the tables hold, the steps among them that cannot happen, with reasons) in hunts of a kind."""
     hunted = hunted_of(kind)
     if hunted is not None:
         return hunted.steps, hunted.impossible

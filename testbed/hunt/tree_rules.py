@@ -1,8 +1,8 @@
-"""A rule of trees of a plain parameter server, judged at every switch of one: breaking it costs time and no sum, since
+"""A rule of trees of a plain parameter server, judged at every switch of one. Breaking it costs time and no sum, since
 workers ask again.
 
-- `copied_once`: a result for all leaves once by each port of the tree that has workers behind it, a result for one
-  worker once by that worker's; towards nobody else.
+- `copied_once`: a result for all leaves once by each port of the tree that has workers behind it. A result for one
+  worker leaves once by that worker's port. Neither leaves by another port.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A Machine under watch: rules of the hunt's own that need every frame, in the order in which its node saw and sent it.
 
-Only traced schedules are watched: what a node makes of a frame is told there, step by step.
+Only traced schedules are watched: there a node reports, step by step, how it handles a frame.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Tell = Callable[[str, str], None]
 
 
 class Watch(Protocol):
-    """What looks on. Times as the Machine is told them."""
+    """An observer of a Machine. Its times are those that the Machine gets."""
 
     def came(self, frame: bytes, now: int) -> None:
         """A frame comes: the Machine has not seen it yet."""
         ...
 
     def told(self, event: Event) -> None:
-        """The Machine told an event, right behind what made it do so."""
+        """The Machine reported an event, directly after what caused it."""
         ...
 
     def handled(self) -> None:
-        """The Machine is done with the frame that came, and has told all about it."""
+        """The Machine is done with the frame that came, and has reported all its events."""
         ...
 
     def left(self, frame: bytes, now: int) -> None: ...

@@ -28,8 +28,10 @@ def edge_ports(size: int, ports: int) -> tuple[int, ...]:
 
 
 def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) -> SwitchConfig:
-    """`base`: what the switch would be told without accelerator. The ports of the accelerator leave the flooding
-    tree."""
+    """The configuration of a commodity switch with an accelerator. `base`: its configuration without accelerator.
+
+    The ports of the accelerator leave the flooding tree.
+    """
     topology = scenario.topology
     ports = tuple(link.a_port for link in found.links)
     where = dict(base.macs) | dict(base.groups)
@@ -53,7 +55,7 @@ def commodity_config(scenario: Scenario, found: Attachment, base: SwitchConfig) 
 
 
 def accelerator_config(scenario: Scenario, found: Attachment, base: SwitchConfig, ring: RingConfig) -> SwitchConfig:
-    """All it does towards the host of rank k leaves by the port of edge k, and it floods and learns nothing: its one
+    """All it does towards the host of rank k leaves by the port of edge k. It floods and learns nothing: its one
     neighbour is the commodity switch, by several links."""
     hosts: Sequence[Node] = scenario.ranks
     links = [link.b_port for link in found.links]
@@ -76,8 +78,8 @@ def _ports(found: int | tuple[int, ...]) -> tuple[int, ...]:
 
 def _carrier(scenario: Scenario, found: Attachment) -> Iterable[CarrierChange]:
     """What the scenario's faults do to the carrier of the commodity switch's ports. A link that is down in one
-    direction has no carrier at either end (remote fault, IEEE 802.3 clause 46); a node that is dead has none on all its
-    links; one that stands still keeps it."""
+    direction has no carrier at either end (remote fault, IEEE 802.3 clause 46). A dead node has no carrier on any of
+    its links. A node that stands still keeps it."""
     ends = {(link.name, name): link for link in scenario.topology.links for name in (link.a, link.b)}
     dark: list[tuple[int, int | None, int]] = []
     for name, link in ((name, link) for (name, end), link in ends.items() if end == found.commodity):

@@ -142,7 +142,7 @@ def _configs(
     racks: Mapping[int, Mapping[str, tuple[int, ...]]],
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
-    """What one switch is told: the jobs whose workers or server are at its ports, where it sums at all."""
+    """The configuration of one switch, if it sums: the jobs whose workers or server are at its ports."""
     if not sums(scenario.switch.program):
         return
     for job in jobs:
@@ -154,7 +154,7 @@ def _configs(
 def job_config(
     scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], switch: SwitchConfig
 ) -> JobConfig:
-    """What a switch is told of one job. `racks`: its ranks by switch."""
+    """The configuration of a switch for one job. `racks`: its ranks by switch."""
     server = server_of(job)
     collects = switch_of(scenario.topology, server) == switch.name
     alone = collects and list(racks) == [switch.name]

@@ -1,8 +1,9 @@
 """What `auto` chooses for the retransmission timers: how long a packet and its answer take at worst, and some margin.
 
-The worst round trip has three parts: the way there and back over empty queues, the wait behind everything else that may
-be under way on the busiest link, and the wait for the slowest worker where a sum needs all of them. No part depends on
-the world, so that a run in virtual time and one between namespaces have the same timers in emulated time.
+The worst round trip has three parts. The first is the way there and back over empty queues. The second is the wait
+behind everything else that may be under way on the busiest link. The third is the wait for the slowest worker where a
+sum needs all of them. No part depends on the world, so that a run in virtual time and one between namespaces have the
+same timers in emulated time.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ _SLOWED = 4
 _UNASKED = 64
 """packets after which an RC sender asks for an answer at the latest"""
 _LOW_TRIPS = 2
-"""RTO_low in round trips over empty queues; RTO_high is 3.2 times RTO_low, but no more than `_MARGIN` worst round
-trips; through queues that must build up no less than one; where most of the trip is such a queue, up
-to `_RC_MARGIN` (docs/irn.md)"""
+"""RTO_low in round trips over empty queues. RTO_high is 3.2 times RTO_low, but no more than `_MARGIN` worst round
+trips; through queues that must build up, no less than one. Where most of the trip is such a queue, it is up to
+`_RC_MARGIN` (docs/irn.md)"""
 _UNIT_NS = 4_096
 _MOST_CODE = 31
 _REAL_CODE, _REAL_RTO_NS, _REAL_LOW_NS = 15, 10_000_000, 3_000_000

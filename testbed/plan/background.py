@@ -1,5 +1,5 @@
-"""Background traffic of a scenario -> what its ends are told. Drawn apart from the job, which is the same without
-it."""
+"""From the background traffic of a scenario to the configuration of its ends. It has random draws of its own, so that
+the job is the same without it."""
 
 from __future__ import annotations
 

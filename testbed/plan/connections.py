@@ -1,4 +1,4 @@
-"""What faults and checkers are told of the workers' connections."""
+"""The workers' connections, as faults and checkers need them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The plan of a collective of phases over machines of several workers: rings inside machines, rings between them, and
-what the rack's switch is told. Which worker holds which piece after a phase follows from
-`workloads.collectives.schedules`.
+"""The plan of a collective of phases over machines of several workers.
+
+It has rings inside machines, rings between them, and the configuration of the rack's switch.
+`workloads.collectives.schedules` decides which worker holds which piece after a phase.
 """
 
 from __future__ import annotations

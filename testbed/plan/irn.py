@@ -45,9 +45,9 @@ def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) ->
 def round_trip_ns(
     topology: Topology, own: Node, peer: Node, packet_bytes: int, wake_ns: int = 0, hops: NextHops | None = None
 ) -> int:
-    """A packet's way from `own` to `peer` and its answer's way back, each frame sent whole before the next node has it,
-    over empty queues, by the slowest of the shortest ways. Each node on the way takes `wake_ns` to act. `hops`: those
-    of the topology, where the caller has them."""
+    """A packet's way from `own` to `peer` and its answer's way back, over empty queues, by the slowest of the shortest
+    ways. Each frame is sent whole before the next node has it. Each node on the way takes `wake_ns` to act. `hops`:
+    those of the topology, where the caller has them."""
     bits = 8 * (packet_bytes + _ANSWER_BYTES)
     ways = next_hops(topology) if hops is None else hops
 

@@ -124,7 +124,7 @@ def making_a_node(path: Path | None) -> Iterator[None]:
 
 
 def place_errors(path: Path, *errors: ScenarioError) -> ScenarioError:
-    """One or more of what the file tells, with file and line; `key` is a key of the file, or of an entry."""
+    """One or more errors about a file, with file and line. `key` is a key of the file, or of an entry."""
     _, places = parse_yaml(read_text(path, str(path)), str(path))
     problems = Problems(str(path), places)
     for error in errors:

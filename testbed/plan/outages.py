@@ -19,7 +19,7 @@ class Outage:
 
     at_ns: int
     links: frozenset[str]
-    """that are down, those of dead switches among them"""
+    """links that are down, including the links of dead switches"""
     switches: frozenset[str]
 
 

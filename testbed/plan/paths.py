@@ -44,11 +44,16 @@ _newest: deque[tuple[Topology, dict[tuple[str, int], Link]]] = deque(maxlen=2)
 def flow_paths(
     plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT, root: int = 0
 ) -> Iterator[tuple[LinkUse, ...]]:
-    """From host `source` to the host that `envelope` names, in the order of the links; through the accelerator, where
-    its flow is led there. Several where switches spray, all taken as often. One ends early at a switch that has no
-    entry for the flow, and where it would go in circles. `dport`: of its UDP packets (of TCP nobody knows the source
-    port, so that among equal paths any may be the right one). `root`: the spine that a leaf takes for what it sums, or
-    the number of the tree of what is sent to a parameter server."""
+    """The paths from host `source` to the host that `envelope` names, as links in order.
+
+    A path goes through the accelerator where rules steer its flow there. There are several paths where switches spray,
+    all taken equally often. A path ends early at a switch that has no entry for the flow, and where it would go in
+    circles.
+
+    `dport`: destination port of its UDP packets. The source port of TCP is not known, so that any of several equal
+    paths may be the right one. `root`: the spine that a leaf takes for what it sums, or the number of the tree of what
+    is sent to a parameter server.
+    """
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
@@ -104,8 +109,8 @@ def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
 
 
 def _exits_of(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> Sequence[int]:
-    """By which port (where it sprays, ports) a switch sends a frame that came in by `came` for host `mac`; empty:
-    nobody knows."""
+    """The ports, several where it sprays, by which a switch sends a frame for host `mac` that came in by `came`. Empty:
+    not known."""
     if config.steering is not None:
         rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
         if rule is None or FLOOD in rule.outputs or not rule.outputs:

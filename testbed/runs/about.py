@@ -1,4 +1,4 @@
-"""What the page of a run tells of its directory: when the run began, and which captures are there."""
+"""What the page of a run says about its directory: when the run began, and which captures are there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The dilation of a run that leaves it to us: chosen for this machine and the load on it, doubled when a run did not
-keep up, raised until frames arrive one by one when that changed nothing."""
+"""Choice of the dilation of a run with `dilation: auto`.
+
+It is chosen for this machine and the load on it. It is doubled when the machine had not enough CPU time. When that
+changed nothing, it is raised until frames arrive one by one.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +80,12 @@ def with_dilation(scenario: Scenario, factor: int | None) -> Scenario:
 
 
 def choose_for_machine(plan: Plan, say: Say, traffic_s: float | None = None) -> int:
-    """The factor at which this machine, as busy as it is now, keeps up with a plan. Calibrates the machine where that
-    was not done yet. `traffic_s`: how long the traffic lasts in emulated time, where that is known. Raises
-    TakesTooLong, and as `EmulatedWorld.run`."""
+    """The factor at which this machine, as busy as it is now, has enough CPU time for a plan. Calibrates the machine
+    where that was not done yet.
+
+    `traffic_s`: how long the traffic lasts in emulated time, where that is known. Raises TakesTooLong, and as
+    `EmulatedWorld.run`.
+    """
     if plan.scenario.nics:
         say("dilation auto: 1, since RDMA devices keep their own time")
         return 1
@@ -121,17 +127,19 @@ def twice(scenario: Scenario, document: dict[str, Any], spent_s: float = 0.0) ->
 
 
 def is_settled(document: dict[str, Any], before: dict[str, Any] | None) -> bool:
-    """Whether twice the factor left the JCT where it was, as far from the twin's: then it is not for want of a faster
-    machine, and no larger factor would help but one at which frames arrive one by one. `before`: the document of the
-    attempt before; None: there was none."""
+    """Whether the JCT did not change at twice the factor, and is still too far from that of the reference run.
+
+    Then CPU time is not the cause, and no larger factor would help but one at which frames arrive one by one. `before`:
+    the document of the attempt before; None: there was none.
+    """
     now_s, before_s = _off_s(document), _off_s(before or {})
     return now_s is not None and before_s is not None and abs(now_s - before_s) <= _SAME * before_s
 
 
 def exact_factor(plan: Plan, document: dict[str, Any], spent_s: float = 0.0) -> int | None:
-    """The factor from which on frames arrive one by one: below it none takes its time on a wire, and a job that waits
-    for answers may be done too early. None: the attempt was there, this machine cannot keep it, or it would exceed
-    LONGEST_S. `spent_s`: as of `twice`."""
+    """The factor from which on frames arrive one by one. Below it a frame that finds an idle link arrives without its
+    serialisation delay, and a job that waits for answers may be done too early. None: the attempt was there, this
+    machine cannot keep it, or it would exceed LONGEST_S. `spent_s`: as of `twice`."""
     from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
 
     exact, took_s = exact_dilation(plan), document["metrics"].get("duration_s")
@@ -140,7 +148,7 @@ def exact_factor(plan: Plan, document: dict[str, Any], spent_s: float = 0.0) -> 
 
 
 def _off_s(document: dict[str, Any]) -> float | None:
-    """The JCT where it is too far from the twin's; None: it is not, or nobody knows."""
+    """The JCT where it is too far from that of the reference run. None: it is not, or there is no comparison."""
     twin = document.get("twin") or {}
     deviation, own_s = twin.get("deviation"), twin.get("own_jct_s")
     return None if deviation is None or own_s is None or abs(deviation) <= TOLERANCE else float(own_s)

@@ -37,7 +37,7 @@ _SECONDS = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A calibration, for whom it holds."""
+    """A calibration, with the machine that it is valid for."""
 
     machine: str
     measured: str

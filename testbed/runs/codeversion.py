@@ -34,9 +34,9 @@ def code_version(root: Path = _TOP) -> str:
 
 
 def program_version(program: str) -> str:
-    """As `code_version`; where `program` is one of the user's own, `path.py:Class`, over its file as well and over
-    those that it imports from outside of our packages and of what is installed. Where a part of the C core does not
-    run, another one than where it does. Raises ScenarioError when there is no such file."""
+    """As `code_version`. For a `program` of the user's own, `path.py:Class`, it also covers its file and the files that
+    it imports from outside of our packages and of what is installed. Where a part of the C core does not run, another
+    one than where it does. Raises ScenarioError when there is no such file."""
     status = native_status()
     more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
     more += [] if compiled_status().available else ["modules run as Python"]
@@ -56,8 +56,8 @@ def versions_of(scenario: Scenario) -> dict[str, str]:
 
 @cache
 def model_version(*modules: str, also: tuple[Path, ...] = ()) -> str:
-    """As `code_version`, of these modules of ours and of all of ours that they import, in functions too; of all C files
-    where they run C; of the files `also` without what they import."""
+    """As `code_version`, of these modules of ours and of all of ours that they import, in functions too. It covers all
+    C files where they run C, and the files `also` without what they import."""
     found = module_files(modules, lambda name, file: name.partition(".")[0] in _PACKAGES)
     native = _sources(_TOP, _SOURCES - {".py"}) if found.keys() & _NATIVE else ()
     return _digest(_TOP, (*found.values(), *native, *also))

@@ -26,7 +26,7 @@ class Cost:
     other_s: float | None
 
     def told(self) -> str:
-        """In one sentence, of go-back-N beside IRN."""
+        """One sentence that compares go-back-N with IRN."""
         own, other = self.own_s, self.other_s
         if own is None:
             return "In virtual time the job did not complete, so that nothing can be said of go-back-N."

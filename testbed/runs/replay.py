@@ -32,9 +32,12 @@ __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What must be equal in every world: results, verdict, and the faults that struck each first transmission of data
-    whose bytes do not depend on time. What comes after a loss (which retransmissions exist, which ACKs were coalesced)
-    depends on time, which only the simulated world repeats: there the whole history is compared."""
+    """What must be equal in every world: results, verdict, and the faults that hit each first transmission of data
+    whose bytes do not depend on time.
+
+    What comes after a loss depends on time: which retransmissions exist, which ACKs were coalesced. Only the simulated
+    world repeats it, so that there the whole history is compared.
+    """
 
     result: RunResult
     differences: tuple[str, ...]
@@ -62,8 +65,8 @@ class Recorded:
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
     """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a
     run with code of the user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no
-    finished run, or a file in it is damaged; a history that is cut is not: what is missing in it shows in the
-    comparison."""
+    finished run, or a file in it is damaged. A history that is cut does not raise it: the comparison shows what is
+    missing."""
     for override in overrides:
         if not _is_of_code(override, overrides):
             raise ScenarioError(
@@ -143,8 +146,8 @@ def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:
 
 
 def why_bytes_depend_on_time(scenario: Scenario) -> str:
-    """Why the faults that strike a first transmission may differ between two runs in real time, since its bytes do;
-    empty: they may not."""
+    """Why the faults that hit a first transmission may differ between two runs in real time, since its bytes do. Empty:
+    they may not."""
     whys = map(_why_of_part, scenario.parts)
     return next(filter(None, whys), "")
 

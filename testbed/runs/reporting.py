@@ -44,6 +44,6 @@ def _write(file: Path | None, path: Path, page: str) -> None:
 
 
 def _records(run_dir: Path) -> list[Record]:
-    """A run may be killed before it told anything."""
+    """The records of a run. Empty for a run that was killed before it recorded anything."""
     history = run_dir / "history.jsonl"
     return load_history(run_dir).records if history.is_file() and history.stat().st_size else []

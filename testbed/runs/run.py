@@ -71,7 +71,7 @@ class RunResult:
     history: list[Record]
     run_dir: Path
     captures: tuple[Path, ...] = ()
-    """that were kept in the run directory: of a run that did not pass, and with `pcap`"""
+    """captures that were kept in the run directory: of a run that did not pass, and with `pcap`"""
     took_s: float = 0.0
     """by the clock on the wall"""
 
@@ -127,20 +127,22 @@ def run_scenario(
     checks: Sequence[str] = (),
     real_limit_s: float | None = None,
 ) -> RunResult:
-    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it. `world`: one
-    that is there already, instead of the one that the scenario names. `plan`: of this scenario, where the caller has it
-    already. `twin`: an emulated run is held beside the same plan in virtual time. `say` hears what goes on beside the
-    run: calibration, attempts, the twin. `checks`: checkers of the user's own, each `path.py:function`. `real_limit_s`:
-    a simulated run ends after so much real time, with verdict unknown; None: it has no such limit.
+    """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it.
 
-    With `dilation: auto` the factor is chosen for this machine; a run that did not keep up is made again with twice the
-    factor, or where that changed nothing with one at which frames arrive one by one; at most three times, as long as
-    the traffic of all attempts takes no more than LONGEST_S, and what the attempts before left is in `attempts/` of the
-    run directory.
+    `world`: a world that is there already, instead of the one that the scenario names. `plan`: of this scenario, where
+    the caller has it already. By default an emulated run is compared with the reference run, the same plan in virtual
+    time. `say` hears what goes on around the run: calibration, attempts, the reference run. `checks`: checkers of the
+    user's own, each `path.py:function`. `real_limit_s`: a simulated run ends after so much real time, with verdict
+    unknown; None: it has no such limit.
+
+    With `dilation: auto` the factor is chosen for this machine. A run that had not enough CPU time is made again with
+    twice the factor. Where that changed nothing, it is made again with a factor at which frames arrive one by one.
+    There are at most three further runs, as long as the traffic of all attempts takes no more than LONGEST_S. What the
+    attempts before left is in `attempts/` of the run directory.
 
     Raises HostCapabilityError before anything is made when this machine lacks the memory, and when there is no room for
-    what is written; ScenarioError when `out` holds files already or others could change it; and whatever the world
-    raises. What was recorded until then is in the run directory, also when this process is killed.
+    what is written. Raises ScenarioError when `out` holds files already or others could change it. Raises whatever the
+    world raises. What was recorded until then is in the run directory, also when this process is killed.
     """
     if world is None:
         is_limited = scenario.world == "simulated" and real_limit_s is not None
@@ -266,7 +268,7 @@ def _run_in(
 def _keep_captures(
     document: dict[str, Any], captures: Sequence[Path], run_dir: Path, plan: Plan, *, pcap: bool
 ) -> tuple[Path, ...]:
-    """What stays: all that a run left that did not pass; of others they are large, and nobody looks into them."""
+    """Captures that stay: all those of a run that did not pass. Those of other runs are large and hardly ever read."""
     if pcap:
         for capture in captures:
             # A link between two switches is in the captures of both.
@@ -378,7 +380,7 @@ def _unwritable_told(folder: Path, where: str) -> Iterator[None]:
 
 def _point_latest(runs: Path, run_dir: Path) -> None:
     """Replace `runs/latest` in one step, so that a reader never finds it missing. Where links cannot be made (a file
-    system or a system without them) there is none: it is a convenience, and every command tells its run directory."""
+    system or a system without them) there is none: it is a convenience, and every command prints its run directory."""
     fresh = runs / f".latest-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         fresh.symlink_to(run_dir.name)

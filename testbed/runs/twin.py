@@ -1,5 +1,7 @@
-"""The twin of an emulated run: the same plan and seed in virtual time, run in a process of its own that may not take
-longer than the run itself took."""
+"""The reference run of an emulated run: the same plan and seed in virtual time.
+
+It runs in a process of its own that may not take longer than the run itself took.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ __all__ = ["has_twin", "make_twin", "run_twins", "why_no_judge"]
 
 LEAST_BUDGET_S = 2.0
 _ENOUGH = 3
-"""of several twins, when the time is over: what fewer span is narrower, so that they judge no milder"""
+"""reference runs that are enough when the time is over: fewer runs span a narrower range, so that they judge no
+milder"""
 _SILENT_S, _TELL_EVERY_S = 1.0, 5.0
 _SIZE_BYTES = 4
 """in front of each answer of the child; 0: all runs ended"""

@@ -63,7 +63,7 @@ class FlowsType(KeyType):
     """A list of flows, each with a name of its own."""
 
     def read(self, value: Any, at: At) -> tuple[BackgroundFlow, ...]:
-        """Those that are mappings; problems of all are told."""
+        """Return the flows that are mappings, and report the problems of all entries."""
         if not isinstance(value, list):
             at.add("not a list", found=show(value), allowed="one flow per `- kind: ...`")
             raise Told

@@ -1,5 +1,8 @@
-"""`beside`: jobs of other collectives on the same network. The jobs of one collective are a party: those of `job` and
-`jobs` are the first one, each entry of `beside` is another."""
+"""Jobs of other collectives on the same network, a section of the scenario file.
+
+The jobs of one collective are a party. The jobs of `job` and `jobs` are the first party, and each entry of this section
+is another.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from topologies import Topology, attachment
 __all__ = ["PLAIN", "Beside", "PartiesType", "Party", "check_parties", "inside_of"]
 
 PLAIN = SwitchOptions("forward")
-"""what the switches are to jobs beside those that their program serves"""
+"""options of the switches for jobs that the switch program does not serve"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +82,16 @@ class Party:
 
 
 def inside_of(problems: Problems, path: KeyPath) -> Problems:
-    """Those of the jobs at `path`, told where they stand. Nobody there says what switches do."""
+    """The problems of the jobs at `path`, reported at their own place. An entry there has no key for what switches
+    do."""
     return problems.inside(path, outside=("topology",), instead={"switch": ("job", "collective")})
 
 
 def check_parties(
     problems: Problems, parties: Sequence[Party], world: str | None, topology: Topology | None, given: Mapping[str, Any]
 ) -> bool:
-    """Whether collectives can share this network at all, for others to look at each of them alone; what cannot is
-    told. `given`: what the file holds."""
+    """Whether collectives can share this network at all, so that each can be checked alone. Adds a problem for each key
+    that cannot be shared. `given`: what the file holds."""
     before = len(problems)
     for key in ("nics", "recoveries"):
         if not given.get(key):

@@ -70,7 +70,7 @@ class Sections:
     faults: list[Placed]
     background: tuple[BackgroundFlow, ...]
     beside: tuple[Sections, ...] = ()
-    """those of each entry of `beside`"""
+    """the sections of each entry for another collective"""
 
     def values(self) -> dict[str, Any]:
         """What follows from several sections, for the scenario."""
@@ -88,7 +88,7 @@ class Sections:
         }
 
     def as_beside(self) -> Beside:
-        """Of an entry of `beside`, where nothing is wrong."""
+        """The entry for another collective, where nothing is wrong."""
         assert self.job is not None
         assert self.transport is not None
         return Beside(self.job, self.transport, tuple(job for job in self.jobs if job is not None))
@@ -169,7 +169,7 @@ class _Between:
                 party.check()
 
     def _parties(self, problems: Problems) -> list[_Between]:
-        """Of each entry of `beside`, for which switches only forward."""
+        """One check for each entry of another collective. Switches only forward its packets."""
         return [
             _Between(At(inside_of(problems, ("beside", index))), self._given(("beside", index)), sections)
             for index, sections in enumerate(self.of.beside)
@@ -261,7 +261,7 @@ class _Between:
         return hosts // self.of.job.copies if hosts is not None and self.of.job is not None else hosts
 
     def _check_match(self, placed: Placed, ranks: int | None) -> None:
-        """Whether the fault can strike what the job sends."""
+        """Check that the fault can apply to what the job sends."""
         job, transport = self.of.job, self.of.transport
         path, _, fault = placed
         if job is None:

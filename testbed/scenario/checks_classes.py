@@ -1,5 +1,5 @@
-"""What queues with classes ask of the rest of a network: that nobody trims in it, since what is trimmed carries a DSCP
-of the same range."""
+"""Requirements of queues with classes on the rest of the network: no queue trims. A trimmed packet carries a DSCP of
+the same range as the classes."""
 
 from __future__ import annotations
 

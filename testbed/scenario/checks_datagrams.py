@@ -61,8 +61,8 @@ def check_rto(problems: Problems, transport: Transport) -> None:
 
 
 def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hint: str | None = None) -> None:
-    """Faults tell datagrams apart by their bytes alone, so that only how often one came can be asked for; and what is
-    made of RoCE packets cannot be made of them. `hint`: where it could."""
+    """Faults distinguish datagrams by their bytes alone, so that only how often one came can be asked for. What is made
+    of RoCE packets cannot be made of them. `hint`: where it could."""
     path, kind, fault = placed
     if not isinstance(fault, PacketFault):
         return

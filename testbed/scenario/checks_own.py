@@ -14,7 +14,7 @@ __all__ = ["check_collective"]
 
 
 def check_collective(problems: Problems, collective: str) -> bool:
-    """Whether there is such a collective, or its file has that protocol; what is wrong is told."""
+    """Whether there is such a collective, or its file has that protocol. Adds a problem if not."""
     path: KeyPath = ("job", "collective")
     if not is_own_code(collective):
         return True

@@ -30,8 +30,10 @@ __all__ = ["custom_keys", "load_custom"]
 
 
 def load_custom(at: At, keys: Custom, shape: LinkShape) -> tuple[Topology, bool] | None:
-    """(graph, whether the shapes of all its links are known), or None where a node or link is not known; all problems
-    are told, each at its node or link. `shape`: of links that say nothing else."""
+    """(graph, whether the shapes of all its links are known), or None where a node or link is not known.
+
+    All problems are reported, each at its node or link. `shape`: shape of links that name no other.
+    """
     nodes = _load_nodes(at / "nodes", keys.nodes)
     cables = None if nodes is None else _load_cables(at / "links", keys.links, nodes, shape)
     if nodes is None or cables is None or not _check_ends(at, nodes, cables[0]):
@@ -119,7 +121,8 @@ def _load_ends(at: At, value: tuple[str, str], nodes: dict[str, Node]) -> tuple[
 
 
 def _check_ends(at: At, nodes: dict[str, Node], cables: list[tuple[int, Cable]]) -> bool:
-    """One link for each host, and no more ports than the plan holds at a switch. Told at the first link too many."""
+    """Check that each host has one link, and that no switch has more ports than a plan can hold. The problem is
+    reported at the first link too many."""
     used, good = Counter[str](), True
     for index, cable in cables:
         for name in (cable.a, cable.b):

@@ -1,12 +1,13 @@
-"""Faults that can never strike, and faults that contradict each other: refused, because a run would prove nothing. A
-rate of 0 is no such thing: that fault is expected not to strike, and a run shows whether it does.
+"""Refusal of faults that can never apply, and of faults that contradict each other: a run would prove nothing.
+
+A rate of 0 is allowed: that fault is expected to hit nothing, and a run shows whether it does.
 
 Rules for two faults (windows that touch in no instant never conflict):
 
 * loss, burst, drop, delay, rate_change, link_down: two of one kind on the same link and direction, with the same match,
-  in overlapping windows contradict (which rate? which delay?). Different kinds, or different matches, compose.
+  contradict in overlapping windows (which rate? which delay?). Different kinds, or different matches, compose.
 * kill and pause: two of them on one node in overlapping windows contradict.
-* A fault on a link that lies wholly in the time while a node at that link's end is killed can never strike.
+* A fault on a link can never apply if a node at an end of that link is killed during the whole window of the fault.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _position_fits(opcode: int, packet: int) -> bool:
 
 
 def check_conflicts(problems: Problems, placed: Sequence[Placed], topology: Topology) -> None:
-    """Told at the later of the two, and there once."""
+    """Report each conflict once, at the later of the two faults."""
     apart: dict[Hashable, list[tuple[int, int, Placed]]] = {}
     for item in placed:
         with as_far_as_known():

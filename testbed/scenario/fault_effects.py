@@ -1,4 +1,4 @@
-"""Faults that would change nothing, as the file alone tells: refused, because a run would prove nothing about them."""
+"""Refusal of faults that would change nothing, as the file alone shows: a run would prove nothing about them."""
 
 from __future__ import annotations
 

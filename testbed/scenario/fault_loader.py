@@ -79,7 +79,7 @@ def place_faults(
 
 
 def _resolved(at: At, fault: Fault, topology: Topology | None, more_nodes: Sequence[str]) -> Fault:
-    """With the names of its links; what is not there is told."""
+    """The fault with the names of its links. Adds a problem for each link or node that does not exist."""
     if isinstance(fault, LinkFault):
         known = () if topology is None else tuple(link.name for link in topology.links)
         with as_far_as_known():

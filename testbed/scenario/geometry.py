@@ -16,7 +16,7 @@ INA_HEADER_BYTES = 16
 
 _ETHERNET, _IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 14, 20, 8, 12, 16, 4, 4
 FRAME_OVERHEAD_BYTES = _ETHERNET + _IP + _UDP + _BTH + _ICRC
-"""of a frame over IPv4 beside its payload and extension headers"""
+"""bytes of a frame over IPv4 without its payload and extension headers"""
 
 
 def packet_bytes(transport: Transport) -> tuple[int, str]:

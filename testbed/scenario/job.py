@@ -107,8 +107,8 @@ class SharedJob(Section):
     """instead of `size`, a parallelisation strategy: `{chain: alexnet, strategy: "5xDP,3xMP", divide: 1000}`. Its
     transfers follow one another, with computing between them ([strategies](strategies.md#as-one-of-several-jobs))"""
     scale: Annotated[int, _LAYERED, whole(1, 1_000_000)] = 1000
-    """by which the tensors of a model are divided, but not below a packet; never beside `size`. In `job`, it is for the
-    entries of `jobs`, too"""
+    """divisor of the tensors of a model; no tensor becomes smaller than a packet. Not allowed together with `size`. In
+    `job`, it also applies to the entries of `jobs`"""
     compute: Annotated[Compute | None, _LAYERED] = None
     """`{ratio: 0.25}` of the time that the gradient takes on the wire, or `{forward:
     1ms, backward: 2ms}` in all; `jitter: 10%` ([jobs](jobs.md#time))"""
@@ -119,8 +119,8 @@ class SharedJob(Section):
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     """all-reduces, one after the other"""
     window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
-    """W, packets outstanding per worker, 1 to 32768; never more than a gradient has
-    packets, with `switchml` never more than its part of `switch.memory` has indices: half of it with one job"""
+    """W, packets outstanding per worker, 1 to 32768; never more than a gradient has packets. With `switchml` never more
+    than its part of `switch.memory` has indices: half of it with one job"""
     straggler: Annotated[Straggler | None, Key(what="the straggler")] = None
     """`{rank: 2, delay: 100ms}`: that rank starts every iteration late. `slowdown: 1.5`: it computes that much slower,
     where `compute` gives it something to do"""
@@ -182,8 +182,8 @@ class Job(SharedJob):
     hello: Annotated[BoolKey, _OVER_ROCE] = True
     """message 0 is one packet without elements, and nothing else goes before its result is back"""
     fallback: Annotated[str, _FALLS_BACK, choice(names.FALLBACKS)] = "none"
-    """what becomes of a job whose connections die: `none`, it fails; `ring`, every worker starts it anew as
-    ring all-reduce ([accelerator](accelerator.md))"""
+    """what becomes of a job whose connections die: `none`, it fails; `ring`, every worker starts it again as ring
+    all-reduce ([accelerator](accelerator.md))"""
     pipelined: Annotated[BoolKey, _OVER_ROCE] = True
     """rings pass on each message as soon as it is there. `false`: a step begins when the one before is over, its
     messages received and acknowledged, as closed forms count"""

@@ -36,7 +36,7 @@ __all__ = ["JobType", "JobsType", "load_jobs", "with_size"]
 
 _ELEMENT_BYTES = 4
 _GRADIENTS = ("size", "model", "layers", "stages")
-"""keys of which one says how large a gradient is"""
+"""keys that say how large a gradient is; a job has one of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class JobType(KeyType):
         return write_section(value) | (write_section(value.own) if value.own is not None else {})
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        """Keys that a collective adds are known beside those of any job."""
+        """The schema of a job's keys, with the keys that its collective adds."""
         found = refer(Job)
         for protocol in protocols():
             if protocol.job_keys is not None:
@@ -81,7 +81,7 @@ def _with_keys(collective: str, more: type[Section]) -> type[Section]:
 
 
 def _more_keys(collective: object) -> type[Section] | None:
-    """That a collective adds; what is no collective is told elsewhere."""
+    """The keys that a collective adds. Another check reports a collective that does not exist."""
     known = isinstance(collective, str) and (is_own_code(collective) or collective in protocol_names())
     return protocol_of(str(collective)).job_keys if known else None
 
@@ -109,8 +109,8 @@ class JobsType(KeyType):
 
 
 def load_jobs(at: At, entries: Sequence[Any], base: Job, topology: Topology | None) -> tuple[Job | None, ...]:
-    """`jobs`, each in its place, with `base` for what an entry does not say, and with hosts as far as they are known.
-    None: no mapping."""
+    """The entries of `jobs` in their order, with hosts as far as they are known. `base`: what an entry does not say.
+    None: the entry is no mapping."""
     before = len(at.problems)
     jobs = [_load_entry(at / index, entry, base, index) for index, entry in enumerate(entries)]
     if any(job is None for job in jobs):
@@ -191,7 +191,7 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
 
 
 def _check_times(at: At, job: Job) -> None:
-    """Whoever varies times must have some."""
+    """Check that a job with varying compute times has compute times."""
     compute, model = job.compute, job.model
     measured = model is not None and model.forward_ns + model.backward_ns > 0
     timed = compute is not None and (compute.ratio is not None or compute.forward_ns is not None)
@@ -209,7 +209,7 @@ def _check_times(at: At, job: Job) -> None:
 def _with_hosts(
     at: At, jobs: Sequence[Job], wanted: Sequence[int | None], topology: Topology
 ) -> tuple[Job | None, ...]:
-    """Jobs that say how many workers they have get the first hosts that nobody names."""
+    """Give each job that names only a number of workers the first hosts that no job names."""
     named = {name for job in jobs for name in (*job.hosts, job.server)}
     free = [host.name for host in topology.hosts if host.name not in named]
     placed: list[Job] = []

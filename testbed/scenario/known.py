@@ -96,4 +96,4 @@ def _chosen_programs() -> tuple[str, ...]:
 
 collectives = Listed(protocol_names, lambda name: protocol_of(name).summary, protocol_names)
 programs = Listed(_program_names, lambda name: _program_kinds()[name].summary, _chosen_programs)
-"""that a scenario can choose"""
+"""programs that a scenario can choose"""

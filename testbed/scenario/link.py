@@ -64,7 +64,7 @@ LinkChangesKey: TypeAlias = Annotated[Any, SectionType(LinkChanges, "the {}")]
 
 
 def check_shape(at: At, shape: LinkShape) -> bool:
-    """Whether its figures go together; otherwise it is told."""
+    """Whether the figures of a link fit together. Adds a problem if not."""
     if shape.jitter_ns > shape.delay_ns:
         found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
         (at / "jitter").add("jitter exceeds the delay", found=found, allowed="0 to the delay")

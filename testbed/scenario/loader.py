@@ -1,4 +1,5 @@
-"""YAML -> Scenario. Every problem of a file is told at once, with file, line, key, what was found, what is allowed."""
+"""YAML -> Scenario. The loader reports every problem of a file at once: file, line, key, what was found, what is
+allowed."""
 
 from __future__ import annotations
 
@@ -125,7 +126,7 @@ def _jobs(
 
 
 def _of_party(at: At, entry: Beside | None, own: Sections) -> Sections:
-    """Those of one entry of `beside`. What faults do is asked for the whole file."""
+    """The sections of one entry for another collective. The checks of faults cover the whole file, not an entry."""
     transport: Transport | None = getattr(entry, "transport", None)
     job, jobs = _jobs(at, getattr(entry, "job", None), getattr(entry, "jobs", None), transport, own.topology)
     return replace(

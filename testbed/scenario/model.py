@@ -51,7 +51,7 @@ class Scenario(Section):
     description: LineKey = field(default="", kw_only=True)
     """its first sentence is what `tb list scenarios` shows"""
     seed: Annotated[int, whole(0, (1 << 63) - 1)] = field(default=1, kw_only=True)
-    """decides PSNs, QPNs, ports, gradients, and which packets are struck. One seed, one run"""
+    """seed of PSNs, QPNs, ports, gradients and the choice of packets that faults hit. One seed, one run"""
     world: Annotated[str, choice(names.WORLDS)] = field(default="emulated", kw_only=True)
     """`emulated`: real packets between network namespaces (root). `simulated`: the same nodes in virtual time. `lab`:
     hosts and a card behind SSH ([lab](lab.md))"""
@@ -92,9 +92,9 @@ class Scenario(Section):
     """tell every step of the state machines in the history, for `tb timeline` ([timelines](timeline.md)). Compiled fast
     paths are off then: times of the emulated world grow"""
     sample_every_ns: SpanKey = None
-    """how often queues, slots and marks are looked at, for the figures over time: a span, 0 for never, or `auto`, a
-    hundredth of the time that the gradients alone take on the slowest link. A run that takes longer is looked at less
-    often, and the emulated world never more often than it can afford ([over time](verdicts.md#figures-over-time))"""
+    """how often queues, slots and marks are sampled, for the figures over time: a span, 0 for never, or `auto`. `auto`
+    is a hundredth of the time that the gradients alone take on the slowest link. A longer run has a longer interval,
+    and the emulated world never samples more often than it can afford ([over time](verdicts.md#figures-over-time))"""
     dilation: Annotated[int | None, whole_or("auto", None, 1, names.MOST_DILATION)] = None
     """emulated world: real seconds that one second of emulated time takes, 1 to 10000, or `auto`: as many as this
     machine needs ([time](time.md)). `--dilation` and `--real-time` set it too"""
@@ -106,8 +106,11 @@ class Scenario(Section):
 
     @property
     def parts(self) -> tuple[Scenario, ...]:
-        """The jobs of each collective as a scenario of their own: this one, or `job` and `jobs`, then each entry of
-        `beside`, over switches that only forward. Ids of jobs count on, and no two parts draw from one seed."""
+        """The jobs of each collective as a scenario of their own.
+
+        The first part is this scenario, or its `job` and `jobs`. Each entry for another collective is a further part,
+        over switches that only forward. Ids of jobs count on, and no two parts draw from one seed.
+        """
         if not self.beside:
             return (self,)
         parts = [replace(self, beside=(), job=replace(self.job, number=self.job.number or 1))]
@@ -155,8 +158,8 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Where it can run: clocks of their own exist in virtual time only, as switches with more than `MAX_PORTS`
-        ports do, TCP in the kernel only, and a controller only where Open vSwitch is."""
+        """Check that the world can run it. Clocks of their own exist in virtual time only, and so do switches with more
+        than `MAX_PORTS` ports. TCP exists in the kernel only, and a controller only where Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)

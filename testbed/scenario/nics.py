@@ -53,7 +53,8 @@ class NicsType(KeyType):
 def on_hosts(
     at: At, given: Iterable[str], nics: Sequence[tuple[str, str]], topology: Topology | None
 ) -> tuple[tuple[str, str], ...]:
-    """`nics` in the order of the hosts; hosts that are not there are told. `given`: those that the file names."""
+    """`nics` in the order of the hosts. Adds a problem for each host that does not exist. `given`: hosts that the file
+    names."""
     if topology is None:
         return tuple(nics)
     hosts = [host.name for host in topology.hosts]
@@ -65,8 +66,10 @@ def on_hosts(
 
 
 def check_nics(problems: Problems, world: str, nics: Sequence[tuple[str, str]], faults: Sequence[Fault]) -> None:
-    """A device lives in real time, and chooses other queue pairs when its worker starts anew, of which the peers would
-    not know."""
+    """Check that devices run in real time only, and that no fault restarts their host.
+
+    A device chooses other queue pairs when its worker starts again, and the peers would not know them.
+    """
     for host, device in nics:
         if world == "simulated":
             problems.add(

@@ -63,7 +63,7 @@ def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: st
 
 
 def _module_of(path: Path, what: str) -> Any:
-    """A file is loaded once: what it defines stays the same for whoever names it again."""
+    """The module of a file. A file is loaded once, so that later uses of its name get the same objects."""
     name = f"{OWN_MODULES}{path.stem}_{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]}"
     stamp = path.stat().st_mtime_ns
     known = sys.modules.get(name)

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
-"""that may name code"""
+"""keys that may name code"""
 
 
 def is_own_program(program: str) -> bool:
@@ -69,8 +69,8 @@ def with_stock_code(scenario: Scenario) -> Scenario:
 
 
 def code_words(scenario: Scenario) -> list[str]:
-    """What a command line needs beside the scenario file to run code from files: `--set` and its value for each, or
-    nothing."""
+    """Arguments that a command line needs, in addition to the scenario file, to run code from files: `--set` and its
+    value for each, or nothing."""
     stock = with_stock_code(scenario)
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]

@@ -23,8 +23,11 @@ _WHAT = "protocol"
 
 
 def load_protocol(name: str) -> Protocol:
-    """Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol, and for a protocol
-    that nobody could judge or keep."""
+    """The protocol that a file defines.
+
+    Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol. Also raises it for a
+    protocol that no checker could judge, or that a kept scenario file could not replace by a protocol of ours.
+    """
     path = Path(name.rpartition(":")[0])
     stamp = path.stat().st_mtime_ns if os.path.isfile(path) else 0
     return _loaded(name, str(path.resolve()), stamp)

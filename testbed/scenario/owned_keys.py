@@ -1,5 +1,8 @@
-"""Keys of `job` and `transport` that some collectives alone have. The tag is `job.collective`: a file that holds a key
-of other collectives is wrong, whatever its value; resolved files leave them out."""
+"""Keys of `job` and `transport` that some collectives alone have.
+
+The tag is `job.collective`: a file that holds a key of other collectives is wrong, whatever its value. Resolved files
+omit these keys.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A collective as one value, which every other part asks: nobody else compares the name of a collective, of a program
-or of a class.
+"""A collective as one value. Every other part asks it, and compares no name of a collective, program or class.
 
 The values are in `testbed/protocols/`, one folder each; `testbed.scenario.known` finds them by name. What a higher
 floor gives or takes (plans, gradients, schedules of hunts) has no type here: the accessor of that floor says it.
@@ -50,7 +49,7 @@ class Traits:
     floats_as_integers: bool = False
     """neither infinities nor NaNs can travel"""
     fixed_scale: bool = False
-    """a sum that leaves its range is told, so that floats can be multiplied by one scale (`job.quantisation`)"""
+    """a sum that leaves its range is reported, so that floats can be multiplied by one scale (`job.quantisation`)"""
     has_server: bool = False
     """jobs have a parameter server"""
     server_completes: bool = False
@@ -86,7 +85,7 @@ class Hunt:
     ever."""
 
     dtypes: Mapping[str, int]
-    """that it sums, with weights"""
+    """data types that it sums, with weights"""
     steps: tuple[str, ...] = ()
     """names of the steps that `SlotChanged` may tell, as `slot empty/first`"""
     impossible: Mapping[str, str] = field(default_factory=dict)
@@ -94,10 +93,10 @@ class Hunt:
     values_per_index: int = 1
     """values of memory that an index takes"""
     frames_each_way: int = 1
-    """kinds of frames that go one way over a link for a block, all of which must come through; not asked where there is
-    a server"""
+    """kinds of frames that go one way over a link for a block, and must all come through; not used where there is a
+    server"""
     vectors: int = 1
-    """that follow each other in an iteration, none beginning before all of the last one is there"""
+    """vectors that follow each other in an iteration: each begins when all of the one before it is there"""
     waits: int = 1
     """timeouts until a packet has come through when nothing is lost any more; not asked where there is a server"""
     every_tier: bool = False
@@ -105,7 +104,7 @@ class Hunt:
     backs_off: bool = False
     """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
     tells_overflow: bool = True
-    """a sum of int32sat that is clamped ends the job, and is told"""
+    """a clamped sum of int32sat is reported, and ends the job"""
     draw_keys: Callable[..., Any] | None = None
     """dice (`random.Random`) -> the section of the protocol's own keys of a job, where `draw` asks for it"""
     draw: str = "testbed.hunt.draw_datagrams:draw_datagram_schedule"
@@ -132,7 +131,7 @@ class Subject:
     """of the packets, where they have one"""
     knobs: AggregatorKnobs = AggregatorKnobs()
     values_per_index: int = 1
-    """that the switch stores: SwitchML has a shadow copy of each"""
+    """values that the switch stores per index: SwitchML has a shadow copy of each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ class Part:
     contributes: bool = True
     """its packets enter them"""
     sums: bool = False
-    """it completes some itself, and tells so (`BlockSummed`)"""
+    """whether it completes some blocks itself, and reports them (`BlockSummed`)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +160,8 @@ class Protocol:
     checks: tuple[SectionCheck, ...] = ()
     """what must hold between sections of the scenario file, for this collective alone"""
     check_fault: Callable[..., None] | None = None
-    """(Problems, (place, kind, fault), Job, Transport, ranks of a job or None): tells whether a fault can strike. None:
-    as every RoCE connection, or every datagram, can be struck"""
+    """check whether a fault can apply: takes (Problems, (place, kind, fault), Job, Transport, ranks of a job or None).
+    None: the rules for every RoCE connection, or every datagram"""
     order: Callable[..., Any] | None = None
     """(Plan, workers of one group by rank, their gradients) -> what each must hold, by rank: the reference of
     `bit_exact`. None: the fold in rank order"""
@@ -179,7 +178,7 @@ class Protocol:
     worker_problems: Callable[..., Any] | None = None
     """configuration of a worker -> what cannot be in it (`workloads.datagrams.problems`)"""
     checkers: tuple[Any, ...] = ()
-    """`testbed.checkers.Checker` of its own, which judge its runs beside the others"""
+    """objects of `testbed.checkers.Checker` that judge runs of this collective, in addition to the stock checkers"""
     follow: Callable[..., Any] | None = None
     """Plan -> what judges a training piece by piece (`testbed.checkers.pieces.PieceJudge`), of protocols whose sums are
     approximate. None: such a one cannot train; others are held to `order`"""

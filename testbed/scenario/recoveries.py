@@ -1,6 +1,6 @@
 """`recoveries`: the loss recovery of single hosts, where it is another than `transport.recovery`.
 
-A connection needs the same recovery at both ends, and a ring is made of connections from each host to the next; the
+A connection needs the same recovery at both ends, and a ring is made of connections from each host to the next. The
 switch of NetReduce places all packets of a ring by one rule. So the hosts of a job agree, or the scenario is refused.
 """
 
@@ -52,7 +52,7 @@ class RecoveriesType(KeyType):
 def with_recoveries(
     at: At, named: Mapping[str, str], transport: Transport, job: Job, topology: Topology | None
 ) -> Transport:
-    """What the hosts of the job agree on. Hosts that are not there, and those that do not agree, are told."""
+    """The recovery that the hosts of the job agree on. Adds a problem for hosts that do not exist or do not agree."""
     if topology is None or not named:
         return transport
     hosts = [host.name for host in topology.hosts]

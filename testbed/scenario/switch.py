@@ -46,9 +46,9 @@ class SwitchOptions(Section):
     `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `ps` sums and copies for a parameter server
     ([PS](ps.md)); `repair` combines what donors send ([repair](repair.md)); `dlcp` adds what comes in time
     ([DLCP](dlcp.md)); `grid` sums where a plan of gradient routes says ([routing](routing.md)); `forward` is a plain
-    switch; `fpga` is `netreduce` on an aggregation card, the emulated one here, which is told everything through its
-    registers ([your own FPGA](bring-your-own-fpga.md)). A program of your own is named on the command line:
-    `--set switch.program=mine.py:Program` (a file cannot name code to run)"""
+    switch; `fpga` is `netreduce` on an aggregation card, here the emulated one, configured through its registers ([your
+    own FPGA](bring-your-own-fpga.md)). A program of your own is named on the command line: `--set
+    switch.program=mine.py:Program` (a file cannot name code to run)"""
     release: Annotated[str, choice(names.RELEASES)] = "order"
     """`order`: results leave in PSN order per connection, except for the connection that itself waits at the hole.
     `asap`: as soon as they are complete"""

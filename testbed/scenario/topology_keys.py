@@ -97,7 +97,7 @@ class Rack(Section):
 
 @dataclass(frozen=True, slots=True)
 class RackAccelerator(Section):
-    """a rack whose switch `s1` is a commodity switch, with accelerator `a1` beside it; links `h1-s1`, `s1-a1-1` ..
+    """a rack whose switch `s1` is a commodity switch, with accelerator `a1` next to it; links `h1-s1`, `s1-a1-1` ..
     `s1-a1-K` ([accelerator](accelerator.md))"""
 
     hosts: Annotated[int, whole(2, MAX_HOSTS)]

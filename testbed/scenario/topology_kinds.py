@@ -48,7 +48,7 @@ class Network:
     link: LinkShape
     """shape of links without an override"""
     shapes_known: bool = True
-    """false: the nodes and links are right, the shape of some link is not; it is told"""
+    """false: the nodes and links are right, but the shape of some link is wrong, and that problem is reported"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ TOPOLOGY = Tagged(
 
 
 def network_of(at: At, section: Section) -> Network | None:
-    """None where nobody can say which nodes and links there are; all problems are told."""
+    """The network of a section; all problems are reported. None where its nodes and links cannot be known."""
     kind = TOPOLOGY_KINDS[TOPOLOGY.word(section)]
     tiers, known = _tiers(at, section, kind)
     with as_far_as_known():
@@ -170,7 +170,7 @@ def network_of(at: At, section: Section) -> Network | None:
 
 
 def _fits(section: Section) -> bool:
-    """Whether the keys go together; what does not is told already."""
+    """Whether the keys fit together. Another check has reported those that do not."""
     problems = Problems("", {})
     section.check(At(problems))
     return not problems

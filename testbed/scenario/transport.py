@@ -83,8 +83,8 @@ class Transport(Section):
     verb: Annotated[str, _OVER_ROCE, choice(names.VERBS)] = "write"
     """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
     recovery: Annotated[str, _OVER_ROCE, choice(names.RECOVERIES)] = "gbn"
-    """how RC connections repair losses: `gbn`, go-back-N; `irn`, what is lost is sent again alone; `irn-rack`, the
-    same, and what was only overtaken is not taken for lost; `irn-held`, switches that sum say what they hold
+    """recovery of lost packets on RC connections: `gbn`, go-back-N; `irn`, only lost packets are resent; `irn-rack`,
+    the same, and an overtaken packet does not count as lost; `irn-held`, switches that sum say what they hold
     ([IRN](irn.md))"""
     timeout_code: Annotated[
         int | None, _OVER_ROCE, whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")
@@ -109,9 +109,9 @@ class Transport(Section):
     rto_high_ns: Annotated[SpanKey, _OVER_ROCE] = None
     """IRN: the same while more than three packets are under way. `auto`: at most 3.2 times `rto_low`"""
     rto_ns: Annotated[SpanKey, _IN_DATAGRAMS] = None
-    """`auto`, from the [worst round trip](scenario.md#timers), or at least `10us`: a packet without a result is
-    sent again after that, or after four typical round trips if that is longer; `esa` and `grid` wait twice as long
-    while nothing answers"""
+    """time after which a packet without a result is sent again, or four typical round trips if that is longer. `auto`,
+    from the [worst round trip](scenario.md#timers), or at least `10us`. `esa` and `grid` wait twice as long while
+    nothing answers"""
     framing: Annotated[str, _FRAMED, choice(names.FRAMINGS)] = "udp"
     """`udp`, datagrams of our own format; `uc`, RDMA WRITE with immediate over RoCE v2 unreliable
     connections ([SwitchML](switchml.md#over-unreliable-connections))"""

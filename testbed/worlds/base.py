@@ -26,7 +26,7 @@ def code_that_ran(*libraries: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run leaves beside its history."""
+    """What a run leaves in addition to its history."""
 
     captures: tuple[Path, ...] = ()
     """pcapng files, one per switch"""

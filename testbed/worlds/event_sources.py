@@ -1,5 +1,4 @@
-"""Who tells what: the kinds of events that a node's process may send to be recorded. A record names the process's own
-node."""
+"""The kinds of events that a node's process may send to be recorded. A record names the process's own node."""
 
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ _KINDS_OF: Mapping[str, frozenset[type]] = {
 
 
 def misplaced(role: str, node: str, record: Record) -> str | None:
-    """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host,
-    switch or controller, who tells of the switches that it steers."""
+    """Why the process of `node` may not report a record; None: it may. `role`: host, switch or controller, which
+    reports on the switches that it steers."""
     if type(record.event) not in _KINDS_OF[role] and not isinstance(record.event, OwnEvent):
         return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
     if record.node != node and role != "controller":

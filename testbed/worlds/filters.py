@@ -58,7 +58,10 @@ def _make_filter(
 
 
 def _need_messages(fault: PacketFault, plan: Plan) -> None:
-    """Some connections of a schedule carry no message: whoever only receives on a pair of queue pairs has both."""
+    """Check that some connection carries messages, if a fault asks for messages.
+
+    Some connections of a schedule carry no message: a host that only receives on a pair of queue pairs has both.
+    """
     match = fault.match
     if (match.message is not None or match.packet not in (None, 0, -1)) and not any(
         connection.message_packets for connection in plan.connections

@@ -1,4 +1,4 @@
-"""DLCP / MLT: gradients of which a bounded share may be missing (docs/dlcp.md)."""
+"""DLCP / MLT: all-reduce in which a bounded share of each gradient may be missing (docs/dlcp.md)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The checker of DLCP: results are what was told to have come, which is enough of it.
+"""The checker of DLCP: each result follows from the packets that hosts reported as received, and these are enough.
 
 Each flow ends with exactly ceil((1 - p) M) of its M packets. Every packet that came entered its sum once. Each host
-holds, bit for bit, what follows from the gradients and from the bitmaps that were told, whatever order packets came in.
-No element is further from the full sum than the magnitudes that were left out, added up.
+holds, bit for bit, what follows from the gradients and from the reported bitmaps, in whatever order packets came. No
+element is further from the full sum than the magnitudes that were left out, added up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What ranks of a DLCP ring must hold.
 
-Chunk c begins at rank c. Each of the next N-1 ranks adds its own to what came of it, +0 where nothing did; then the sum
+Chunk c begins at rank c. Each of the next N-1 ranks adds its own to what came of it, +0 where nothing did. Then the sum
 goes on to the others, with +0 for what does not come, also at those behind. What an element misses is what was on its
 way when it was left out: a sum of all ranks before.
 """

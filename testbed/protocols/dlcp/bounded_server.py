@@ -1,9 +1,11 @@
 """What hosts of a DLCP job over a server must hold.
 
-The server's sum is the fold, by rank, of the gradients with +0 for what did not come, and a worker's result is that sum
-with +0 for what did not come of it. Where switches add on the way, a gradient may count with more than it needs, and
-the sum is the fold of the parts that the server told, each the fold by rank of those inside; a part of several ranks is
-one that a switch told of.
+The server's sum is the fold, by rank, of the gradients, with +0 for packets that did not come. A worker's result is
+that sum, with +0 for packets of the sum that did not come.
+
+Where switches add on the way, a gradient may count with more packets than it needs. The sum is then the fold of the
+parts that the server reported. Each part is the fold by rank of the gradients inside. A switch must have reported each
+part of several ranks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What hosts of DLCP jobs told, and what every judge of such a job does with it."""
+"""Reports of the hosts of DLCP jobs, and what every judge of such a job does with them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Told:
     wrong: list[str] = field(default_factory=list)
     """what contradicts itself"""
     killed: set[str] = field(default_factory=set)
-    """hosts, which may have told less than they did"""
+    """hosts that a fault kills: they may have reported less than they did"""
 
     def add(self, node: str, event: Event) -> None:
         """What is none of these kinds has no part in it."""

@@ -1,5 +1,7 @@
-"""The judge of DLCP in a training: each piece is judged as soon as all that is told of it has come, with the ranks'
-gradients at hand; and the checker reads what he found."""
+"""The judge of DLCP in a training, and the checker that reads its findings.
+
+It judges each piece, with the ranks' gradients at hand, as soon as all reports about the piece have come.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ class BoundedPieces:
         return self._judge_told() if isinstance(event, CollectiveCompleted | PartialSent) else iter(())
 
     def conclude(self) -> Iterator[PieceBounded]:
-        """What nobody told of the pieces that are left is missing."""
+        """Judge the pieces that are left. What no node has reported about them is missing."""
         while self._next in self._pieces:
             yield self._judge_next()
 

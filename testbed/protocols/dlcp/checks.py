@@ -69,7 +69,7 @@ def check_dlcp(
 
 
 def _check_program(problems: Problems, switch: SwitchOptions, keys: DlcpKeys, jobs: int) -> None:
-    """Do switches do what the jobs are told that they do?"""
+    """Check that the switches do what `job.over` says."""
     if keys.adds != sums(switch.program):
         allowed = "dlcp; or job.over: ps, ring" if keys.adds else "forward; or job.over: ina"
         problems.add(

@@ -31,7 +31,7 @@ _QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
 _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 16: 12}
 _HOSTS = {2: 30, 3: 40, 4: 30}
 _BOUNDS = {0.0: 20, 0.05: 10, 0.1: 10, 0.25: 20, 0.5: 30, 0.9: 10}
-"""flows are short, so that small ones leave nothing out"""
+"""weights of the tolerated shares: flows are short, so that small shares tolerate no loss"""
 _OVER = dict(zip(OVER, (30, 30, 40), strict=True))
 _LATE = 0.3
 """share of these in which somebody is late by about as long as slots wait"""
@@ -133,7 +133,7 @@ def smaller_dlcp(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
 
 
 def _smaller(scenario: Scenario) -> Iterator[Scenario]:
-    """A host that a fault strikes stays."""
+    """Smaller versions of a schedule. A host that a fault names stays."""
     jobs = scenario.jobs
     struck = {fault.node for fault in scenario.faults if isinstance(fault, NodeFault)}
     for index, job in enumerate(jobs):

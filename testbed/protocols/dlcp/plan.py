@@ -60,7 +60,8 @@ def _elements(scenario: Scenario) -> int:
 def _configs(
     scenario: Scenario, jobs: Sequence[PlannedJob], parts: Iterable[tuple[int, int]], switch: SwitchConfig
 ) -> Iterable[JobConfig]:
-    """What one switch is told: the jobs of which several senders are at its ports. There is nothing to add to one."""
+    """The configuration of one switch: the jobs that have several senders at its ports. There is nothing to add to one
+    sender."""
     for job, (first, slots) in zip(jobs, parts, strict=True):
         racks = ranks_by_switch(scenario.topology, job.hosts[:-1])
         if len(racks.get(switch.name, ())) < 2:

@@ -66,7 +66,7 @@ def draw_grid_schedule(
 
 
 def _with_plan(draw: Random, protocol: Hunted, program: str, seed: int) -> Scenario:
-    """What planners refuse is drawn anew."""
+    """A drawn scenario with a plan: what planners refuse is drawn again."""
     for _ in range(_TRIES):
         calm = replace(_calm(draw, protocol, program), seed=seed)
         try:
@@ -133,8 +133,8 @@ def _triangle(hosts: int, homes: Sequence[int], shape: LinkShape, trunk: LinkSha
 
 
 def _job(draw: Random, protocol: Hunted, hosts: Sequence[str], server: str, mtu: int) -> Job:
-    """Sums that leave int32 are told, and end a job at once: gradients of few elements let some of their sums be
-    exact."""
+    """A drawn job. A sum that leaves int32 is reported and ends the job at once. Gradients of few elements let some
+    sums be exact."""
     iterations, dtype, window = (
         _weighted(draw, _ITERATIONS),
         _weighted(draw, dict(protocol.dtypes)),

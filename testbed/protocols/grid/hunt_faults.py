@@ -1,5 +1,5 @@
-"""Faults around a calm scenario of GRID: those of the other datagram protocols, and links and switches that go away,
-for a while or for good, so that there are new plans."""
+"""Faults around a calm scenario of GRID: those of the other datagram protocols, and failures of links and switches. A
+failure lasts for a while or for good, so that there are new plans."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OUTAGE, _OUTAGE_WEIGHT = "outage", 6
 _MOST_ATTEMPTS = 2
 """faults that name attempts: each makes every round longer"""
 _MOST_COPIES = 10
-"""that duplicates make of a packet and its answer"""
+"""most copies that duplicates make of a packet and its answer"""
 _TIMEOUTS = 40
-"""RTO that a run goes on behind the last kill where nobody need finish"""
+"""RTO that a run goes on after the last kill where no worker need finish"""
 
 
 def draw_grid_faults(draw: Random, scenario: Scenario) -> Scenario:
-    """`scenario` with faults; what does not fit beside the others is left out again."""
+    """`scenario` with faults. A fault that does not fit with the others is omitted."""
     kinds: list[str] = []
     weights, once = {**kind_weights("grid"), _OUTAGE: _OUTAGE_WEIGHT}, (*drawn_once(), _OUTAGE)
     for _ in range(draw.choices(list(_COUNTS), list(_COUNTS.values()))[0]):
@@ -47,7 +47,8 @@ def draw_grid_faults(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def with_limit(scenario: Scenario) -> Scenario:
-    """`scenario`, until it must have ended; where nobody need finish, until some time after that is clear."""
+    """`scenario` with its time limit: the time by which it must have ended. Where no worker need finish, the limit is
+    some time after that is clear."""
     end = must_end_ns(scenario)
     if excused_in(scenario):
         kills = (fault.window.stop_ns or fault.window.start_ns for fault in scenario.faults if isinstance(fault, Kill))

@@ -1,13 +1,12 @@
-"""Rules of GRID's slots and detours, which breaking costs time and no sum: a model of every switch, made of the steps
-that traced runs tell, and what workers and switches tell in any run.
+"""Rules of GRID's slots and detours: breaking them costs time and no sum. They are a model of every switch, made of the
+steps in traced runs and of the reports of workers and switches in any run.
 
-- `slots_follow_table`: a slot is where its last step left it; a result frees the slot of its own block and no other,
-  and so do sums and flushes; a sum leaves complete when all are inside that the plan sends there, no sooner and no
-  later.
+- `slots_follow_table`: a slot is where its last step left it. A result frees the slot of its own block and no other,
+  and so do sums and flushes. A sum leaves complete exactly when all parts are inside that the plan sends there.
 - `ghosts_go`: no packet meets a block of a window or more before it in its slot, nor frees a younger one.
 - `flush_names_asker`: what is flushed has the part of the worker that asked inside.
 - `rest_goes_around`: once a part of a block went around a switch, or was flushed, the other parts that the plan sends
-  there go around too, until all have or its sum passes; and nothing else goes around while there are tokens.
+  there go around too. This ends when all have, or when its sum passes. Nothing else goes around while there are tokens.
 - `right_node`: under one plan no switch gets what the plan sends elsewhere.
 - `asks_the_server_in_the_end`: what was turned away is sent as at first three times at most.
 """
@@ -93,7 +92,7 @@ def _turned_away(context: CheckContext) -> Broken:
 
 
 class _SwitchModel:
-    """What a switch must know, by what it told. `opened`: how often it may have asked for tokens."""
+    """The state that a switch must have, according to its reports. `opened`: how often it may have asked for tokens."""
 
     def __init__(self, config: SwitchConfig, grid: GridSwitch, opened: int) -> None:
         self._name, self._grid, (self._job,) = config.name, grid, config.jobs
@@ -106,9 +105,9 @@ class _SwitchModel:
         self._inside: dict[int, int] = {}
         """by slot, the ranks inside"""
         self._around: dict[int, int] = {}
-        """by block of which some parts went around: which ranks'"""
+        """by block: the ranks whose parts went around the switch"""
         self._asker: int | None = None
-        """rank whose packet made that slot leave which is told next"""
+        """rank whose packet flushed the sum that is reported next"""
         self.start_anew()
 
     def start_anew(self) -> None:

@@ -1,30 +1,44 @@
-"""Until when a schedule of GRID must have ended well, by construction: the argument of `survival_datagrams`, for routes
-that a plan chose, switches that turn packets away, workers that keep a pace, and plans that are replaced.
+"""Until when a schedule of GRID must have ended well, by construction.
 
-Let all trouble be over: windows of faults have ended, nobody straggles, and the last plan holds. Look at the lowest
-block p whose sum some worker lacks. The server sends sums to all, and no worker sends p + W before p is over, so those
-that lack p have it outstanding, and the server still has it where it is done.
+This is the argument of `survival_datagrams`. It is extended to routes that a plan chose, switches that turn packets
+away, workers that keep a pace, and plans that are replaced.
 
-The server is done with p: each that lacks it asks within w, and is answered alone. One wait.
+Let all trouble be over: windows of faults have ended, no worker straggles, and the last plan holds. Look at the lowest
+block p whose sum some worker lacks. The server sends sums to all, and no worker sends p + W before p is over. So the
+workers that lack p have it outstanding. If the server is done with p, it still has the sum.
 
-It is not: then nobody has the sum, and all have p outstanding. What leaves as at first, so that it may open a slot,
-comes to an end: the first packet of each worker has left; what a switch turns away leaves as at first three times at
-most, each time when its RATE packet comes, and as a RESEND from then on; a new plan lets each packet leave so once, and
-there is none any more. That is over within 4 T. From then on only RESENDs of p are on their way, which open no slot and
-are turned away nowhere. Within w each worker sends one: its slot, if some switch has one, is flushed, and stays empty.
-What was flushed may be refused by the server, since it holds some of it; w later the same workers' RESENDs pass alone,
-each at most once inside. Two waits, and two more where the server started anew, since it then asks the workers for what
-it lost (`survival_datagrams`).
+The server is done with p: each worker that lacks it asks within w, and is answered alone. One wait.
 
-So p ends within c w + 4 T. What is beside it adds as there: blocks in one window go on together, K of them one by one
-where windows shrink; a fault that names attempts takes one packet of each kind away; short queues take more rounds. w
-is 256 RTO. T is the longest way, through every switch to the one that sums, through every switch to the server, and
-back; every worker's window on each link of it, once more for each time that a packet may be turned away; and with a
-pace, what a window takes at the slowest pace.
+The server is not done: then no node has the sum, and all workers have p outstanding. A packet that leaves as at first
+may open a slot. These packets come to an end:
 
-A plan that is replaced ends trouble when it holds, not when the fault strikes: a link or a switch may then stay away
-for ever. Where no plan goes around what stays away, nothing must end, and all are excused. A switch that starts anew
-knows nothing, as the others after a new plan. A worker that is killed is gone, and its job with it.
+- The first packet of each worker has left.
+- A packet that a switch turns away leaves as at first three times at most, each time when its RATE packet comes. From
+  then on it leaves as a RESEND.
+- A new plan lets each packet leave as at first once, and there is no further plan.
+
+That is over within 4 T. From then on only RESENDs of p are on their way. They open no slot, and no switch turns them
+away. Within w each worker sends one. If some switch has a slot of p, it flushes the slot, which stays empty. The server
+may refuse what was flushed, since it holds some of it. Within another w the same workers' RESENDs pass alone, each at
+most once inside. Two waits, and two more where the server restarted, since it then asks the workers for what it lost
+(`survival_datagrams`).
+
+So p ends within c w + 4 T. The other terms are as in `survival_datagrams`:
+
+- Blocks in one window go on together. K of them go one by one where windows shrink.
+- A fault that names attempts removes one packet of each kind.
+- Short queues take more rounds.
+
+w is 256 RTO. T is the sum of these times:
+
+- The longest way: through every switch to the one that sums, through every switch to the server, and back.
+- Every worker's window on each link of this way, and again for each time that a packet may be turned away.
+- With a pace, what a window takes at the slowest pace.
+
+Where a plan is replaced, trouble ends when the new plan holds, not when the fault begins. A link or a switch may then
+stay away for ever. Where no plan goes around what stays away, nothing must end, and all workers are excused. A switch
+that restarts knows nothing, like the other switches after a new plan. A worker that is killed is gone, and its job with
+it.
 """
 
 from __future__ import annotations
@@ -51,9 +65,10 @@ __all__ = [
 _BACKOFF = 16 * 16
 """RTO: the longest wait of a worker whose repetitions all go to one server"""
 _TIMES_AS_AT_FIRST = 4
-"""that a packet leaves before it goes around whatever turns it away"""
+"""times that a packet leaves before it goes around whatever turns it away"""
 _KINDS_OF_FRAMES = 5
-"""that carry a block, or news of it: its packet, the same sent again, a sum of several, a result alone, RATE"""
+"""kinds of frames that carry a block, or news of it: its packet, the same sent again, a sum of several, a result alone,
+RATE"""
 _SECOND = 1_000_000_000
 
 

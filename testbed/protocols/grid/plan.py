@@ -1,8 +1,9 @@
 """From a scenario to the workers, the parameter server and the switches of a job that follows a plan of gradient
 routes.
 
-Where faults take links or switches away, there is a new plan for what remains: the controller is not there in the run,
-its plans are made before, and what it would take to react (`routing.react`) passes before they hold."""
+Where faults take links or switches away, there is a new plan for what remains. There is no controller in the run: its
+plans are made before. A plan holds after the time that the controller would take to react (`routing.react`).
+"""
 
 from __future__ import annotations
 

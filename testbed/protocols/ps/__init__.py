@@ -26,8 +26,8 @@ _NO_EARLY_RESULT = "no switch makes a result"
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
-    """Of the job with the most workers. Results that are sent one by one share the server's link, as contributions do
-    that nobody adds."""
+    """The bound of the job with the most workers. Results that the server sends one by one share its link, and so do
+    contributions that no switch adds."""
     keys, topology = keys_of_ps(plan.scenario), plan.scenario.topology
     if keys.aggregation and keys.multicast and keys.streaming:
         return link_bps

@@ -1,5 +1,7 @@
-"""Schedules of the plain parameter server: those of ATP, with its optimisations drawn beside them, and fabrics of two
-and three tiers whose switches add and copy along trees."""
+"""Schedules of the plain parameter server: those of ATP, with optimisations drawn in addition.
+
+Some run on fabrics of two and three tiers, whose switches add and copy along trees.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""From a scenario to the workers, parameter servers and switches of plain parameter-server jobs: ATP's, told which of
-the two optimisations there are, and along which trees."""
+"""From a scenario to the workers, parameter servers and switches of plain parameter-server jobs.
+
+The plan is that of ATP, with the two optimisations that the scenario chooses and the trees that they use.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,7 @@ def _trees(scenario: Scenario, job: PlannedJob) -> tuple[Tree, ...]:
 
 
 def _configs(scenario: Scenario, job: PlannedJob, trees: tuple[Tree, ...], switch: SwitchConfig) -> Iterator[JobConfig]:
-    """What a switch is told of a job: something where it is in one of the trees."""
+    """The configuration of a switch for a job, if the switch is in one of the job's trees."""
     if any(switch.name in tree for tree in trees):
         places = tuple(
             tree_links(scenario.topology, job.hosts, switch.name, tree[switch.name]) if switch.name in tree else None

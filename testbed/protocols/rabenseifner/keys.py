@@ -18,8 +18,8 @@ class RabenseifnerKeys(Section):
     """In which order ranks meet."""
 
     partners: Annotated[str, choice((_NEAR, _FAR))] = _NEAR
-    """whom a rank meets first, with the largest halves: `near`, its neighbour, so that little leaves a rack; `far`, the
-    rank half of all ranks away, as the algorithm is often given"""
+    """partner of a rank in the first step, with the largest halves: `near`, its neighbour, so that little leaves a
+    rack; `far`, the rank half of all ranks away, as the algorithm is often given"""
 
     @property
     def far_first(self) -> bool:

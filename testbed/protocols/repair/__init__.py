@@ -38,8 +38,8 @@ def _blocks(worker: RepairConfig, elements: int) -> int:
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
-    """A node stores alpha symbols for each that a donor sends. Where nobody combines, the donors share the newcomer's
-    link, of which `link_bps` is one's part."""
+    """A node stores alpha symbols for each symbol that a donor sends. `link_bps`: one donor's part of the newcomer's
+    link, which the donors share where no switch combines."""
     first = plan.workers[0]
     return link_bps * (first.share.code.alpha if isinstance(first, RepairConfig) else 1)
 

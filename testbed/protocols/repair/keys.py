@@ -24,7 +24,7 @@ class RepairKeys(Section):
     n: Annotated[int, whole(2, MOST_NODES)] = 5
     """nodes of the code"""
     k: Annotated[int, whole(1, MOST_NODES - 1)] = 3
-    """of which any so many have the file"""
+    """nodes that are enough to restore the file: any k of the n"""
     d: Annotated[int | None, whole(1, MOST_NODES - 1), Key(shown="`rs`: k; others: n - 1")] = None
     """donors: the job has d + 1 hosts, the newcomer being the last one"""
     lost: Annotated[int, whole(0, MOST_NODES - 1)] = 0
@@ -34,8 +34,8 @@ class RepairKeys(Section):
     ] = None
     """nodes that repair it, in rank order: `[0, 2, 3, 4]`"""
     combine: Annotated[str, choice(OPS)] = "xor"
-    """who multiplies by a donor's coefficient: `xor`, the donor, so that switches only add; `gf256`, whoever combines,
-    the packet naming the coefficient"""
+    """node that multiplies by a donor's coefficient: `xor`, the donor, so that switches only add; `gf256`, the node
+    that combines, and the packet names the coefficient"""
 
     @property
     def donors_wanted(self) -> int:
@@ -44,7 +44,7 @@ class RepairKeys(Section):
 
     @property
     def share(self) -> CodeShare:
-        """As hosts are told it."""
+        """The configuration that hosts get."""
         others = [node for node in range(self.n) if node != self.lost]
         given = self.donors if self.donors is not None else tuple(others[: self.donors_wanted])
         nodes = given if isinstance(given, tuple) else (given,)

@@ -1,7 +1,7 @@
 """What a repair costs on the links, as captured at the switches of its hosts: the table of `workloads.codes.bounds`.
 
 The newcomer gets as many symbols, and the donors send as many, as the code says, each packet once; headers come on top.
-What was sent again, after a fault or because a timer was hasty, is told and does not count.
+The check reports retransmissions, after a fault or because a timer was hasty, but does not count them.
 """
 
 from __future__ import annotations

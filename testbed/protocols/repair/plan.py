@@ -93,7 +93,7 @@ def _configs(
     trees: Iterable[Mapping[str, Junction]],
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
-    """What one switch is told: the jobs in whose trees it is."""
+    """The configuration of one switch: the jobs whose trees contain it."""
     for job, (first, slots), tree in zip(jobs, parts, trees, strict=True):
         if switch.name not in tree:
             continue

@@ -1,4 +1,4 @@
-"""From a scenario to the workers of SwitchML jobs, and what their switch is told of them."""
+"""From a scenario to the workers of SwitchML jobs, and to the configuration of their switch."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _configs(
     pairs: Mapping[tuple[int, int], UcPairs | None],
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
-    """What one switch is told. `pairs`: by job and rank."""
+    """The configuration of one switch. `pairs`: by job and rank."""
     for job, (first, slots) in zip(jobs, parts, strict=True):
         yield JobConfig(
             job=job.number,

@@ -16,7 +16,7 @@ __all__ = ["PROTOCOL"]
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
-    """The closed form without latencies; it reduces inside a machine even where there is nobody to reduce with."""
+    """The closed form without latencies. It reduces inside a machine even where the machine has one worker only."""
     from testbed.plan.machines import machine_rates  # when a run is measured
     from workloads.costs import machine_cost
 

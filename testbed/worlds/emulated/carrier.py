@@ -1,5 +1,8 @@
-"""Faults that take the carrier of an Open vSwitch port: pure. Our own switches lose frames instead; this one has no
-ports of ours, so the interface itself goes down, and the switch tells its controller."""
+"""Faults that take the carrier of an Open vSwitch port: pure.
+
+Our own switches lose frames instead. Open vSwitch has no ports of ours, so the interface itself goes down, and the
+switch reports it to its controller.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def end_at(link: Link, switches: Collection[str]) -> tuple[str, int] | None:
 
 def carrier_actions(faults: Iterable[Fault], topology: Topology, switches: Collection[str]) -> tuple[Action, ...]:
     """Of the links that end at these switches, in no special order. A link that is down in one direction has no carrier
-    at either end (remote fault, IEEE 802.3 clause 46); a node that is dead has none on all its links."""
+    at either end (remote fault, IEEE 802.3 clause 46). A dead node has no carrier on any of its links."""
     links = [link for link in topology.links if end_at(link, switches)]
     return tuple(action for fault in faults for link in links for action in _actions(fault, link))
 

@@ -1,10 +1,10 @@
 """The control channel between the orchestrator and its node processes: JSON lines over a unix stream socket.
 
-From a node: `{"control": "hello"}` (who it is, the kernel says: SO_PEERCRED), `names` of its queue pairs where a device
-chose them, `ready` with its backend, `done`, and in between records of the history. To a node: `names` of all such
-nodes, `start` with the common origin, `tick` every now and then (send what you hold), `sample` (tell
-what a switch holds), `stop`, `die` (a fault kills it).
-A path of a unix socket holds 107 bytes; `socket_path` makes any folder reachable in less.
+From a node: `{"control": "hello"}` (the kernel says who it is: SO_PEERCRED), `names` of its queue pairs where a device
+chose them, `ready` with its backend, `done`. In between come records of the history. To a node: `names` of all such
+nodes, `start` with the common origin, `tick` every now and then (send what you hold). Also `sample` (report what a
+switch holds), `stop`, and `die` (a fault kills it). A path of a unix socket holds 107 bytes; `socket_path` makes any
+folder reachable in less.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def peer_pid(connection: socket.socket) -> int:
 
 
 class NodeChannel:
-    """The node's side. Telling an event costs an append; what is held goes out in batches and never blocks while the
-    data plane runs: what the socket does not take now is kept for the next time."""
+    """The node's side. Reporting an event costs an append. Events go out in batches and never block while the data
+    plane runs: what the socket does not take now is kept for the next time."""
 
     def __init__(self, connection: socket.socket, node: str, clock: EmulatedClock | None = None) -> None:
         self.socket, self.node = connection, node
@@ -203,7 +203,7 @@ class NodeChannel:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def drain(self) -> None:
-        """Sends everything held, and waits for room; gives up after a while when nobody reads."""
+        """Sends everything held, and waits for room. Gives up after a while when the other end does not read."""
         self._encode_held()
         deadline = time.monotonic() + _LAST_WORDS_S
         self.socket.setblocking(False)

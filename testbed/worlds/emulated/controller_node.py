@@ -1,5 +1,8 @@
-"""The node process of the OpenFlow controller: the library runs on threads of its own, in a network namespace of its
-own; it listens inside the namespaces of its switches, so that nobody else can reach it."""
+"""The node process of the OpenFlow controller.
+
+The library runs on threads of its own, in a network namespace of its own. It listens inside the namespaces of its
+switches, so that no other process can reach it.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def device_of(plan: Plan, host: str) -> str | None:
 
 
 def plan_with_names(plan: Plan, names_by_host: Mapping[str, Message]) -> Plan:
-    """`told`: by host, what its device chose (`VerbsNames` as JSON values)."""
+    """The plan with the names that devices chose. `names_by_host`: by host, `VerbsNames` as JSON values."""
     ranks = {worker.name: rank for rank, worker in enumerate(plan.ring_workers)}
     names = {ranks[host]: PLAIN.decode(VerbsNames, values) for host, values in names_by_host.items()}
     return with_workers(plan, true_configs(plan.ring_workers, names))

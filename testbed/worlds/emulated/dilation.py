@@ -1,4 +1,4 @@
-"""Time dilation at the edges of the emulated world: what the kernel is told, and what cannot be dilated."""
+"""Time dilation at the edges of the emulated world: the kernel's settings, and what cannot be dilated."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _SECOND_BITS = 8 * 10**9
 _BURST_NS = 4_000_000
 """real time: what a busy machine may be late and make good. Dilation makes it shorter in emulated time"""
 _EXACT_BURST_NS = 1_000_000
-"""the same where ports keep the account of their wires: two frames that pass at once after an idle moment would shorten
-the queue by their time until it is empty, and answers that wait behind it come too early"""
+"""the same where ports keep the account of their wires. Two frames that pass at once after an idle moment would shorten
+the queue by their time until it is empty. Answers that wait behind it would come too early"""
 _AHEAD_NS = 2_000_000
 """real time: a NIC that holds less would leave its link idle when it is woken late; it never holds more than a real
 NIC"""
@@ -58,7 +58,7 @@ class KernelShape:
     emulated_bps: int
     """what `rate_bps` is in emulated time: the kernel keeps whole bytes per second"""
     ahead_ns: int
-    """emulated time: what a host's NIC on it holds at most, beside one frame"""
+    """emulated time: what a host's NIC on it holds at most, in addition to one frame"""
 
 
 def clock_of(scenario: Scenario) -> EmulatedClock:
@@ -84,8 +84,8 @@ def kernel_shape(clock: EmulatedClock, rate_bps: int, mtu: int, *, exact: bool) 
 
 def exact_dilation(plan: Plan) -> int:
     """The smallest factor at which frames take so long in real time that every port can keep the account of its wires
-    frame by frame. Each node is woken for each of its frames then: they must be few enough though all links were full,
-    or few on average over the time that the plan takes at least."""
+    frame by frame. Each node is then woken for each of its frames. So they must be few enough even if all links were
+    full, or few on average over the least time that the plan takes."""
     topology, volumes = plan.scenario.topology, data_volumes(plan)
     frame_bytes = plan.least_frame_bytes
     used = {name for name, _ in volumes}

@@ -25,9 +25,11 @@ def frames_received(pid: int) -> int:
 
 
 class Effects:
-    """`tell` hears of strikes that changed nothing. A node that stands still holds up the frames that come to it
-    meanwhile; of its timers nothing is known from outside, so that a pause that held up a timer and no frame is told as
-    one that changed nothing."""
+    """Reports faults that changed nothing to `tell`.
+
+    A node that stands still holds up the frames that come to it meanwhile. Its timers cannot be seen from outside. So a
+    pause that held up a timer and no frame is reported as one that changed nothing.
+    """
 
     def __init__(self, tell: Callable[[Event], None], received: Callable[[int], int] = frames_received) -> None:
         self._tell, self._received = tell, received

@@ -43,7 +43,7 @@ _DIE_TIMEOUT_S = 1.0
 
 
 class Companion(Protocol):
-    """Whoever lives beside the nodes in the orchestrator's loop."""
+    """A component that runs in the orchestrator's loop together with the nodes."""
 
     def fileno(self) -> int:
         """Readable when it has something to do."""
@@ -143,8 +143,8 @@ class Fleet:
         return self._nodes[name].pid
 
     def kill(self, name: str) -> None:
-        """Afterwards it is gone, and what it told before it died is heard. A node that does not listen (paused) is
-        killed from outside."""
+        """Kill a node. Afterwards it is gone, and all its reports have been read. A node that does not listen (paused)
+        is killed from outside."""
         node = self._nodes[name]
         node.doomed = True
         self._send(node, {"control": "die"})
@@ -169,8 +169,8 @@ class Fleet:
             self.pump(0.1)
 
     def exchange_names(self, timeout_s: float) -> dict[str, Message]:
-        """Wait until every node that was launched so far has told its names, tell them all to each, and return them.
-        Raises as `await_all` does."""
+        """Wait until every node that was launched so far has sent its names. Send all names to each node, and return
+        them. Raises as `await_all` does."""
         deadline = time.monotonic() + timeout_s
         while waiting := [node for node in self._nodes.values() if node.names is None]:
             self._interruption.check()
@@ -186,7 +186,7 @@ class Fleet:
 
     @staticmethod
     def _make_it_talk(node: NodeProcess) -> None:
-        """Whoever hangs writes down where (faulthandler) and ends."""
+        """Make a node that hangs write down where (faulthandler) and end."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(node.handle, signal.SIGCONT)
             signal.pidfd_send_signal(node.handle, signal.SIGABRT)
@@ -223,7 +223,7 @@ class Fleet:
         self.await_all(Phase.GONE, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
 
     def pump(self, timeout_s: float) -> None:
-        """Hear what the nodes say, for at most so long. Raises InternalError when a node ended that nobody ended."""
+        """Read what the nodes report, for at most so long. Raises InternalError when a node ended unexpectedly."""
         now = time.monotonic()
         if now >= self._next_tick:
             self._next_tick = now + _TICK_S
@@ -240,7 +240,7 @@ class Fleet:
             key.data()
 
     def close(self) -> None:
-        """SIGKILL for whoever is left; afterwards no child of ours lives. Never raises for a node."""
+        """Send SIGKILL to all nodes that are left. Afterwards no child of ours lives. Never raises for a node."""
         for node in self._nodes.values():
             if node.phase is not Phase.GONE:
                 with contextlib.suppress(ProcessLookupError):
@@ -300,8 +300,11 @@ class Fleet:
         return True
 
     def _record(self, node: NodeProcess, message: Message) -> Record:
-        """Raises ScenarioError where a user's own program may have told what is no record, or not this node's to tell;
-        InternalError else."""
+        """The record in a message of a node.
+
+        Raises ScenarioError where a user's own program may have sent something that is no record, or that this node may
+        not report. Raises InternalError otherwise.
+        """
         place = node.task.node
         role = "controller" if place.name == CONTROLLER else str(place.role)
         try:

@@ -52,7 +52,7 @@ class KernelFaults:
     """Of one run. Close it before the network goes."""
 
     def __init__(self, plan: Plan, assignments: Collection[Assignment], splices: Splices | None) -> None:
-        """Puts all of it in place; nothing strikes before `start`, but links delay. Raises HostCapabilityError and
+        """Puts all of it in place. No fault applies before `start`, but links delay. Raises HostCapabilityError and
         InternalError as the backends do."""
         self._clock = clock_of(plan.scenario)
         self._plan, self._programs, self._table = plan, list[EbpfFaults](), ConnectionTable(plan.connections)

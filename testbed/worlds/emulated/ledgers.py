@@ -19,8 +19,8 @@ _NAME_PART = 100
 
 @contextmanager
 def own_ledger(run_dir: Path, leave: Callable[[tuple[str, ...]], object]) -> Iterator[Ledger]:
-    """A ledger, until what it names is gone: `leave` is told what is not, if anything. Raises HostCapabilityError where
-    the state folder cannot be written."""
+    """A ledger, until what it names is gone. `leave` gets the names of what is left over, if anything. Raises
+    HostCapabilityError where the state folder cannot be written."""
     ledger = _open_ledger(run_dir)
     try:
         yield ledger

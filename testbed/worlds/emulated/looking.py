@@ -37,7 +37,7 @@ class Looks:
         return _NEVER if self._sampler is None else self._sampler.due_ns
 
     def look(self, now: int) -> None:
-        """If it is due."""
+        """Take a sample, if its time has come."""
         sampler = self._sampler
         if sampler is None or now < sampler.due_ns:
             return

@@ -58,8 +58,8 @@ def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:
 
 
 def _rates(scenario: Scenario, link: Link, direction: Direction, *, exact: bool) -> list[tuple[int, int, int]]:
-    """(from when, bit/s, bytes of burst), of the whole run: as the world will set them, but for the little that the
-    kernel lets pass at once where frames come one by one."""
+    """(from when, bit/s, bytes of burst), of the whole run, as the world will set them. They exclude the little that
+    the kernel lets pass at once where frames come one by one."""
     base, faults, clock = link.shape.rate_bps, scenario.faults, clock_of(scenario)
     times = {0}
     for fault in faults:

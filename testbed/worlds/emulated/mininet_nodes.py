@@ -29,7 +29,8 @@ _PROMPT = chr(127)
 
 
 def silence() -> None:
-    """Mininet's messages go to a handler of its own on stderr; nobody who runs a scenario wants them."""
+    """Switch off Mininet's messages. They go to a handler of its own on stderr, and users who run a scenario do not
+    want them."""
     lg.setLevel(logging.CRITICAL + 1)
     lg.ch.setLevel(logging.CRITICAL + 1)
 
@@ -125,7 +126,8 @@ class ProgramInterface(Intf):  # type: ignore[misc]
         return {}
 
     def updateIP(self) -> str | None:
-        """Mininet's CLI asks for it by ifconfig, which need not be there; nobody else changes our addresses."""
+        """The node's address. Mininet's CLI asks for it by ifconfig, which need not be there. No other code changes our
+        addresses."""
         return self.ip  # type: ignore[no-any-return]
 
     def delete(self) -> None:

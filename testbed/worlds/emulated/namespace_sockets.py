@@ -44,9 +44,9 @@ class NamespaceSockets:
         self.index = {link.name: link.index for link in read_links(self.netlink).values()}
 
     def absorb_datagrams(self) -> None:
-        """Keep the kernel's own stack from answering frames that a program reads by AF_PACKET with ICMP port
-        unreachable, which it sends so many of per second of real time: for each of their ports a socket that is there
-        and takes nothing. Raises OSError."""
+        """Keep the kernel's own stack from answering frames that a program reads by AF_PACKET. It would answer with
+        ICMP port unreachable, and sends only so many of these per second of real time. Each of their ports gets a
+        socket that is there and takes nothing. Raises OSError."""
         code = ctypes.create_string_buffer(_BPF_RET_NOTHING)
         for port in _PORTS:
             with inside(self.pid):

@@ -1,7 +1,7 @@
 """From a Topology to a Mininet network of ours, and the proof that the kernel did what was asked.
 
 Interfaces are named `{node}-{port}.{tag}`: 15 characters at most, `tag` drawn per run, so that names of different runs
-never meet; the ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of
+never meet. The ledger, not the pattern, says what is ours. Both ends of every pair are made inside the namespaces of
 their nodes. Delay and jitter are not done here but by the ports of the switch. A link whose faults the kernel carries
 out has a joint (`splices`).
 """
@@ -314,8 +314,8 @@ class _Builder:
 
     def _ready_links(self, node: Node, sockets: NamespaceSockets) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to
-        send when the kernel handles its carrier, which is at once but not within our call, and shows in its operational
-        state; the other end started within our call, though its state may take a second to show it."""
+        send when the kernel handles its carrier. That is at once but not within our call, and shows in its operational
+        state. The other end started within our call, though its state may take a second to show it."""
         order = self._network.order
         first = {
             sockets.index[self._network.interface(node.name, port)]
@@ -377,8 +377,8 @@ def _asking(what: str) -> Iterator[None]:
 
 
 def _room(node: Node, link: Link) -> int:
-    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it; where one
-    knows classes, it keeps the limit itself, so that the kernel has none to fall below by a frame."""
+    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it. A queue
+    that knows classes keeps the limit itself, so that the kernel has none to fall below by a frame."""
     if node.role is not Role.SWITCH:
         return link.shape.queue_packets
     return (2 if link.shape.knows_classes else 1) * link.shape.queue_packets + link.shape.reserve_packets

@@ -71,7 +71,7 @@ class NodeTask:
     """in port order"""
     run_dir: Path
     lives: int = 0
-    """how often the node was started anew"""
+    """how often the node was restarted"""
 
 
 _exit = os._exit
@@ -159,7 +159,7 @@ def _live(task: NodeTask, build: NodeBuilder, folder: Path, shell_pid: int) -> N
 
 
 def _leave(status: int) -> None:
-    """No clean-up handlers of the orchestrator, of which we are a copy."""
+    """Exit without the clean-up handlers of the orchestrator: this process is a copy of it."""
     sys.stdout.flush()
     sys.stderr.flush()
     _exit(status)

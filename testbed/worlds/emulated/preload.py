@@ -26,8 +26,8 @@ _PARTS = (
 
 @contextmanager
 def preload() -> Iterator[None]:
-    """Fork nodes meanwhile. Their modules and C libraries are loaded; nothing of that is garbage, so that the collector
-    of a child, which would write to every page that it looks at, looks at none of it."""
+    """Fork nodes meanwhile. Their modules and C libraries are loaded, and nothing of that is garbage. So the garbage
+    collector of a child looks at none of it: it would write to every page that it looks at."""
     for part in _PARTS:
         importlib.import_module(part)
     for name in NODE_LIBRARIES:

@@ -141,7 +141,7 @@ def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
 
 
 def _sample(machine: Machine, marking: EgressMarking | None, topology: Topology, switch: str) -> Event | None:
-    """What the switch holds; None: nothing that could be told."""
+    """What the switch holds. None: there is nothing to report."""
     from switch_nodes.events import SwitchSampled
     from switch_nodes.program import slots_of
 

@@ -1,4 +1,4 @@
-"""A scenario's network kept up for a person: links as asked, every switch running its program, no worker."""
+"""A scenario's network, held open for a user: links as asked, every switch running its program, no worker."""
 
 from __future__ import annotations
 
@@ -44,10 +44,12 @@ def session_plan(scenario: Scenario) -> Plan:
 
 @contextmanager
 def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -> Iterator[Session]:
-    """Nothing is captured or kept. Faults of packets strike as in a run, those with a time of their own (kill, pause,
-    rate) do not. `folder`: for logs of nodes.
+    """Open a network for a user. Nothing is captured or kept. `folder`: for logs of nodes.
 
-    Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards."""
+    Faults of packets apply as in a run. Faults with a time of their own (kill, pause, rate) do not.
+
+    Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards.
+    """
     plan = session_plan(scenario)
     refuse(plan)
     require(NEEDS)
@@ -78,4 +80,4 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
 
 
 def _forget(record: Record) -> None:
-    """Nobody reads a history of it."""
+    """Discard a record: a session has no history."""

@@ -1,9 +1,9 @@
 """What passes the ports of a switch that is no program of ours, for its capture: a socket that listens to its
 namespace.
 
-One socket for all ports, so that the order of frames is the order in which the kernel saw them: entering when they came
-off the link, leaving when the port's queue let them go. A capture with holes would accuse the switch of what it did not
-do, so one that lost a frame is thrown away.
+One socket for all ports, so that the order of frames is the order in which the kernel saw them. A frame enters when it
+came off the link, and leaves when the port's queue let it go. A capture with holes would accuse the switch of what it
+did not do, so one that lost a frame is thrown away.
 """
 
 from __future__ import annotations

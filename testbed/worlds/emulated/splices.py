@@ -1,9 +1,9 @@
 """Links cut in two and joined again, where the kernel loses or changes frames between the two pieces.
 
 Faults of a link that ends at no node of ours cannot sit at its ends. A packet socket on all protocols, by which Open
-vSwitch and our hosts read, gets a frame before any ingress hook of its interface; a qdisc of the sender is in the way
+vSwitch and our hosts read, gets a frame before any ingress hook of its interface. A qdisc of the sender is in the way
 of our shaping. So the link becomes two veth pairs. Their inner ends, the sides of the joint, lie in a namespace that no
-node sees: what comes in at one side meets its faults there and leaves by the other.
+node sees. What comes in at one side meets its faults there and leaves by the other.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ class Tenants:
         return min(due, default=None)
 
     def finish(self) -> None:
-        """The run is over: end what still runs, and tell what each flow did. A flow that never began tells nothing."""
+        """The run is over: end what still runs, and report what each flow did. A flow that never began has no
+        report."""
         for flow in self._flows:
             self._ask_to_end(flow)
         for flow in self._flows:
@@ -150,7 +151,7 @@ class Tenants:
 
     @staticmethod
     def _ask_to_end(flow: _Flow) -> None:
-        """As Ctrl-C: it tells the server, and both write what they know."""
+        """As Ctrl-C: the client informs the server, and both write what they know."""
         if flow.client is not None and not flow.asked_to_end:
             flow.asked_to_end = True
             flow.client.send_signal(signal.SIGINT)

@@ -75,8 +75,9 @@ class EmulatedWorld:
         forks.
 
         Raises ScenarioError or HostCapabilityError before anything is made, or when the kernel refuses a part of the
-        network; InternalError when a node ends that nobody ended; KeyboardInterrupt after SIGINT, SIGTERM or SIGHUP,
-        with everything removed."""
+        network. Raises InternalError when a node ends unexpectedly. Raises KeyboardInterrupt after SIGINT, SIGTERM or
+        SIGHUP, with everything removed.
+        """
         refuse(plan)
         # Probes fork, and what is raised while Python forks gets lost: a signal is only noted from here on.
         with Interruption() as interruption:
@@ -232,7 +233,8 @@ class _Run:
         return self._finished | self._failed | self._dead
 
     def _over(self) -> bool:
-        """Every worker is settled, or one failed and the others had their time to notice, or nobody waits for them."""
+        """Whether the run is over. Every worker is settled, or one failed and the others had their time to notice, or
+        the companion has given up."""
         if self._companion is not None and self._companion.has_given_up:
             return True
         return not self._workers - self._settled() or self._now() >= self._give_up_ns
@@ -368,7 +370,7 @@ class _Run:
         self._on_record(record)
 
     def _grace_ns(self) -> int:
-        """How long the others may take to notice a failure: all their attempts, once more."""
+        """How long the others may take to notice a failure: twice the time of all their attempts."""
         transport = self._scenario.transport
         rto_ns = 4_096 << code if (code := transport.chosen_timeout_code) else 0
         return max(self._clock.emulated(_GRACE_NS), 2 * rto_ns * (transport.retry_count + 1))

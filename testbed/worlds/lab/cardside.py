@@ -1,4 +1,4 @@
-"""What worlds do with a card: bring it up for a plan, stop it, and turn what it tells into records."""
+"""What worlds do with a card: bring it up for a plan, stop it, and turn its reports into records."""
 
 from __future__ import annotations
 

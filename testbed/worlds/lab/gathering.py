@@ -19,7 +19,8 @@ _OWN = (BarrierReached, BarrierPassed)
 
 
 def by_host(values: Mapping[str, str]) -> str:
-    """What all hosts told, or, where they differ, who told what: `h1, h2: native; h3: python (no C compiler)`."""
+    """The value that all hosts reported or, where they differ, the hosts of each value: `h1, h2: native; h3: python (no
+    C compiler)`."""
     hosts: dict[str, list[str]] = {}
     for host, value in values.items():
         hosts.setdefault(value, []).append(host)

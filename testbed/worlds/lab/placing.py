@@ -19,7 +19,7 @@ from workloads.errors import LabError, ScenarioError
 __all__ = ["PROGRAMS", "choose_card", "localised", "places", "refuse_for_lab", "worker_of"]
 
 PROGRAMS = tuple(name for name in programs if uses(name, "rings"))
-"""that a card runs: those that sum what passes on a ring of connections"""
+"""programs that a card runs: those that sum what passes on a ring of connections"""
 
 
 def refuse_for_lab(scenario: Scenario) -> None:

@@ -1,4 +1,4 @@
-"""A switch node whose inside is elsewhere: what comes in on port k goes through the tunnel to port k of a card, and
+"""A switch node whose inside is elsewhere. What comes in on port k goes through the tunnel to port k of a card, and
 what the card sends on that port leaves here. Faults and captures are where they are on every switch node: at these
 ports."""
 
@@ -118,7 +118,8 @@ class _Loop:
 
 
 def relay_builder(tunnel: Tunnel, namespace: Path | None) -> NodeBuilder:
-    """Hosts as ever, the switch as a relay. `namespace`: None for that of the process that forks the nodes."""
+    """Builder of nodes: a host as in the emulated world, the switch as a relay. `namespace`: None for that of the
+    process that forks the nodes."""
 
     def build(task: NodeTask, channel: NodeChannel) -> NodeLoop:
         if task.node.role is Role.HOST:

@@ -13,13 +13,16 @@ __all__ = ["CirclingWatch"]
 
 _MOST_FRAMES = 1 << 19
 _TIMES_THROUGH = 8
-"""that all queues may empty over all hops, beyond that"""
+"""times that all queues may empty over all hops, in addition to `_MOST_FRAMES`"""
 
 
 class CirclingWatch:
-    """Looks now and then. Switches that pass on frames, when no host has sent one and no node has reported anything for
-    longer than full queues last, send them in a circle. `told`: how many events nodes have reported. Raises
-    ProgramFailed or Livelock, about the switch that sent most."""
+    """Checks now and then whether switches send frames in a circle.
+
+    They do when they pass on frames for longer than full queues last, while no host sends one and no node reports
+    anything. The last argument counts the events that nodes have reported. Raises ProgramFailed or Livelock, about the
+    switch that sent most.
+    """
 
     def __init__(self, topology: Topology, nodes: Mapping[str, Node], told: Callable[[], int]) -> None:
         self._nodes, self._told = nodes, told

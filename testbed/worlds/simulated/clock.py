@@ -1,4 +1,4 @@
-"""A node's own clock: what a Machine is told about the time, and what the world makes of the times that it tells."""
+"""A node's own clock: the time that a Machine sees, and the world's time of what the Machine reports."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class NodeClock:
 
 
 class ClockedMachine:
-    """A Machine that lives by `clock`, in a world with a time of its own: its timers and its events are told in
-    that."""
+    """A Machine that lives by `clock`, in a world with a time of its own. Its timers and its events are reported in the
+    world's time."""
 
     def __init__(self, machine: FinishingMachine, clock: NodeClock) -> None:
         self.machine, self._clock = machine, clock

@@ -18,11 +18,11 @@ __all__ = ["BACKEND", "NodeFaults"]
 
 BACKEND = "virtual"
 _KILLED = -9
-"""status of a node that a fault killed, as waitpid tells it of SIGKILL"""
+"""status of a node that a fault killed: that of SIGKILL in waitpid"""
 
 
 class NodeFaults:
-    """Makes the appointments of all such faults; `tell(node, event)` gets a strike and a healing for each."""
+    """Makes the appointments of all such faults. Calls `tell(node, event)` for each hit and each healing."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class NodeFaults:
     ) -> None:
         self._agenda, self._topology, self._nodes, self._wires, self._tell = agenda, topology, nodes, wires, tell
         self.revivals: dict[str, int] = {}
-        """nodes that are dead and will start anew: how often"""
+        """by dead node that will restart: how often"""
         self._pauses: dict[str, Pause] = {}
         """by node that stands still"""
         self._slowed: dict[tuple[RateChange, str, Direction], int] = {}
@@ -81,7 +81,7 @@ class NodeFaults:
             self._missed_pause(fault)
 
     def finish(self) -> None:
-        """The run is over: tells of what changed nothing until then."""
+        """The run is over: report the faults that changed nothing."""
         for node, fault in self._pauses.items():
             if not self._nodes[node].is_late():
                 self._missed_pause(fault)

@@ -82,7 +82,7 @@ class SwitchNode(Node):
         """by 2 * port + outgoing, as `_appointed`"""
         self._ports: list[Wire | None] = []
         self._appointed: Any = array("q", [-1])
-        """when the last frame that the filter there holds back is due"""
+        """time when the filter there releases the last frame that it holds back"""
         for port in {*ingress, *egress}:
             self._know(port)
 
@@ -175,7 +175,7 @@ class SwitchNode(Node):
             self._tap.trimmed(port, wire.cut, self._agenda.now)
 
     def _tell_dropped(self, wire: Wire, frame: Buffer, reason: str) -> None:
-        """The queue of a wire did not take a frame: told where it knows classes."""
+        """The queue of a wire did not take a frame: reported where the wire knows classes."""
         if wire.tells_drops and reason != "misfit":
             event = self._queue_drops.event(
                 wire.link, wire.direction, frame, wire.waiting_with(frame), early=reason == "early"

@@ -12,7 +12,7 @@ from testbed.worlds.simulated.node import Node
 __all__ = ["RealLimit"]
 
 _PARTS = 10
-"""of the limit, after each of which it looks at what all nodes did"""
+"""parts of the limit: after each part it looks at what all nodes did"""
 
 
 class _Look(NamedTuple):
@@ -23,7 +23,8 @@ class _Look(NamedTuple):
 
 
 class RealLimit:
-    """`limit_s` after it was made the run is over; None: never. `told`: how many events each node has reported."""
+    """Ends the run after `limit_s` of real time; None: never. It also gets the number of events that each node has
+    reported."""
 
     def __init__(
         self,

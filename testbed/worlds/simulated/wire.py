@@ -47,9 +47,9 @@ class Wire(Actor):
         self._serves_classes = shape.priority != "none"
         self._longest = shape.mtu + _ETHERNET_BYTES
         self.tells_drops = shape.knows_classes
-        """whether a switch tells of each frame that this does not take"""
+        """whether a switch reports each frame that this wire does not take"""
         self.link, self.direction = "", ""
-        """what it is told as"""
+        """names in reports about this wire"""
         self.deliver: Callable[[bytes], None] = _nowhere
         """where frames arrive, unless it leads to a station"""
         self.refill: Callable[[], bytes | None] = _nothing
@@ -86,8 +86,8 @@ class Wire(Actor):
         return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
 
     def send(self, frame: bytes) -> str:
-        """Put a frame into its queue, with CE when so many wait that the link marks; or drop it and say why: `queue`
-        when as many as the link allows wait already, `misfit` when it is longer than the MTU, `early` when it is of the
+        """Put a frame into its queue, with CE when so many wait that the link marks. Or drop it and say why: `queue`
+        when as many as the link allows wait already, `misfit` when it is longer than the MTU. `early` when it is of the
         low class and more wait than that may join. Where the link trims, a full queue takes the headers of data, and
         answers, into its reserve."""
         self.cut = None

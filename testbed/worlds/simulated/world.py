@@ -75,10 +75,13 @@ make_worker = create_host
 
 
 class Simulation:
-    """One run of a plan. `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by
-    name. `native=False` keeps the compiled loop out (the reference run of tests). `sample_ns`: the first interval at
-    which queues, slots and marks are told; 0: never. Looking changes nothing. `real_limit_s`: after so much real time
-    the run ends, wherever it is; None: never."""
+    """One run of a plan.
+
+    `create` makes the switches' programs, `employ` the hosts' workers; `taps` watch switches, by name. `native=False`
+    keeps the compiled loop out (the reference run of tests). `sample_ns`: the first interval at which queues, slots and
+    marks are reported; 0: never. Sampling changes nothing. `real_limit_s`: after so much real time the run ends,
+    wherever it is; None: never.
+    """
 
     def __init__(
         self,
@@ -143,7 +146,7 @@ class Simulation:
 
     @property
     def event_loop(self) -> str:
-        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for; else
+        """What runs it: `native`, the loop in C, where it can be built and knows all that the plan asks for. Otherwise
         `compiled` or `python`, the loop whose source is Python."""
         if isinstance(self.agenda, NativeAgenda):
             return "native"

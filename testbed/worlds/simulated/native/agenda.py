@@ -142,7 +142,8 @@ class NativeAgenda(Agenda):
         return True
 
     def _tell_notes(self) -> None:
-        """What nodes noted since the last time, at the times when they did, before anything later is told."""
+        """Report what nodes noted since the last time, at the times when they did. Later events are reported
+        afterwards."""
         core, words = self.core, self._notes[: NOTE_WORDS * self.core.noted]
         core.noted = 0
         for at in range(0, len(words), NOTE_WORDS):

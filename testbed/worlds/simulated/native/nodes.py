@@ -1,5 +1,6 @@
-"""Nodes whose Machines the compiled loop drives where it can. Everything else is that of nodes.py: whoever asks for
-`machine` gets it up to date, out of the hands of compiled code.
+"""Nodes whose Machines the compiled loop drives where it can.
+
+Everything else is that of nodes.py: code that asks for `machine` gets it up to date, out of the hands of compiled code.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ _KNOWN_OF_SCENARIOS = frozenset(
     }
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})
-"""beside those of packets, which the filters of links know"""
+"""faults in addition to those of packets, which the filters of links know"""
 _HEADERS = 160
-"""bytes of a request beside its payload, at most, and some more"""
+"""most bytes of a request without its payload, and some more"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Parts:
 
 
 def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
-    """The loop in C, unless `native` is false, this machine cannot build it, the plan asks for something that it does
-    not know (a kind of fault, or a property of links, nodes or the scenario that was added later and is not at its
-    default), or has no Machine that C drives while the other loop is compiled."""
+    """The loop in C, if `native` is true, this machine can build it, and it knows all that the plan asks for. It does
+    not know later kinds of faults, or later properties of links, nodes or the scenario that are not at their default.
+    It is also not used for a plan without Machines that C drives, while the other loop is compiled."""
     is_for_c = native and _is_known(plan) and (plan.ring_workers or not compiled_status().available)
     library = load_core() if is_for_c else None
     if library is None:
