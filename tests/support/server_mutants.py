@@ -33,9 +33,8 @@ class OverlapCompletes(JobServer):
 
     def _classify(self, block, number, a):  # type: ignore[no-untyped-def]
         event = super()._classify(block, number, a)
-        if event is BlockEvent.OVERLAP and a.bitmap & ~block.bitmap:
-            return BlockEvent.NEW
-        return event
+        overlaps = event in (BlockEvent.OVERLAP, BlockEvent.WIDER, BlockEvent.WIDER_COMPLETING)
+        return BlockEvent.NEW if overlaps and a.bitmap & ~block.bitmap else event
 
 
 class WiderIsAdded(JobServer):
