@@ -1,6 +1,6 @@
-"""Transition tables that answer every pair. A table lists what can happen among peers that keep to the protocol; a peer
-that does not can bring a Machine to other pairs, and must not end it: such a packet is dropped, counted, and told as
-`unforeseen`."""
+"""Transition tables that answer every pair. A table lists what can happen among peers that follow the protocol. A peer
+that breaks it can bring a Machine to other pairs, and must not end it. Such a packet is dropped, counted, and reported
+as `unforeseen`."""
 
 from __future__ import annotations
 

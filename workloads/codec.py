@@ -1,13 +1,13 @@
 """Values as JSON and back: events, configurations of nodes, messages between processes, entries of ledgers.
 
 A value is a tree of dataclasses, tuples, mappings, bytes and what JSON knows. Its annotations say what its JSON looks
-like; nobody writes that a second time. Reading is strict: nothing is converted but a whole number where any number will
-do, and every problem of a value is told with its place.
+like, and nothing else defines it. Reading is strict. The only conversion is that of a whole number where any number
+will do. Every problem of a value is reported with its place.
 
-Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone, so nothing
-compiled for another one can serve there; histories hold what libraries that write JSON themselves refuse or change (NaN
-of a training that diverged, halves of characters in what a crashed process said, counters beyond 64 bits); and texts,
-ranges and places of what is wrong are ours.
+Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone. Nothing compiled
+for another interpreter can serve there. Histories also hold what libraries that write JSON refuse or change: NaN of a
+training that diverged, halves of characters in what a crashed process said, counters beyond 64 bits. The texts, ranges
+and places of problems are ours.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Problem:
     found: object = NOTHING
     allowed: str | None = None
     known: tuple[str, ...] = ()
-    """words that are allowed, for whoever proposes the nearest one"""
+    """allowed words, for code that proposes the nearest one"""
 
 
 class Misfit(ValueError):
@@ -144,7 +144,7 @@ class Codec:
     named: str = ""
     """a field of this name is never empty"""
     knows_all: bool = False
-    """a key that is no field is a problem; else it is passed over, since whoever wrote it may be of another version"""
+    """a key that is no field is a problem; else it is ignored, since another version may have written it"""
     _made: dict[Any, Reader] = field(default_factory=dict)
 
     def encode(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What one worker is told before it starts. Values only: they travel as JSON to another process or host."""
+"""Configuration of one worker. Values only: they travel as JSON to another process or host."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class QpConfig:
         return self.recovery in IRN_RECOVERIES
 
     def reborn(self, lives: int) -> QpConfig:
-        """The queue pair of a process that was started anew so many times: it has another number and another first PSN,
-        as a device would give it. With the old ones it would take what is still on its way to its former self."""
+        """The queue pair of a process that was restarted `lives` times. It has another number and another first PSN, as
+        a device would give it. With the old ones it would accept packets on their way to the old process."""
         return replace(
             self,
             qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
@@ -201,7 +201,7 @@ class WorkloadConfig:
     """None: gradients are ready at once; the elements of its layers are those of the gradient"""
     digest_delay_ns: int = DIGEST_DELAY_NS
     drawn_ahead: int = 0
-    """gradients, beside the first, that are drawn before the traffic starts"""
+    """number of gradients after the first that are drawn before the traffic starts"""
 
 
 class GroupShare(Protocol):
@@ -256,7 +256,7 @@ class NodeConfig(Protocol):
         ...
 
     def reborn(self, lives: int) -> NodeConfig:
-        """What it is told when its process was started anew so many times."""
+        """The configuration after `lives` restarts of the process."""
         ...
 
 
@@ -364,9 +364,9 @@ class WorkerConfig:
         return Framing(payload, _RC_FRAME_BYTES + payload)
 
     def reborn(self, lives: int) -> WorkerConfig:
-        """What this worker is told when its process was started anew so many times. Its peers still name the old queue
-        pairs, so that it reaches nobody and the job ends with RETRY_EXC: rings are installed for queue pairs, not hosts
-        (protocol text, section 5, row 13)."""
+        """The configuration after `lives` restarts of the worker's process. Its peers still name the old queue pairs,
+        so it reaches no peer and the job ends with RETRY_EXC. Rings are installed for queue pairs, not hosts (protocol
+        text, section 5, row 13)."""
         phases = tuple(
             replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
             for p in self.phases

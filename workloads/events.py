@@ -48,12 +48,12 @@ class QpFailed(Event):
     psn: int
     """oldest unacknowledged PSN"""
     detail: str
-    """for a person: what was tried how often, towards whom"""
+    """text for a person: what was tried, how often, and towards which peer"""
 
 
 @dataclass(frozen=True, slots=True)
 class QpStepped(Event):
-    """A half of a queue pair looked into its table (`QpConfig.trace`). Told after what the step itself told."""
+    """A half of a queue pair looked into its table (`QpConfig.trace`). It follows the events of the step itself."""
 
     qpn: int
     side: str
@@ -124,7 +124,7 @@ class FrameRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class RcStatistics(Event):
-    """Counters of one queue pair since it was made; told when the worker stops."""
+    """Counters of one queue pair since it was made; reported when the worker stops."""
 
     qpn: int
     packets_sent: int
@@ -146,7 +146,7 @@ class RcStatistics(Event):
 
 @dataclass(frozen=True, slots=True)
 class CnpSent(Event):
-    """A receiver with DCQCN tells its sender that a data packet came with CE."""
+    """A receiver with DCQCN informs its sender that a data packet came with CE."""
 
     qpn: int
     psn: int
@@ -171,7 +171,7 @@ class RateChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class CongestionStatistics(Event):
-    """Counters of one queue pair with DCQCN, told with its RcStatistics."""
+    """Counters of one queue pair with DCQCN, reported with its RcStatistics."""
 
     qpn: int
     marked_received: int
@@ -184,7 +184,7 @@ class CongestionStatistics(Event):
 
 @dataclass(frozen=True, slots=True)
 class FlowSent(Event):
-    """What the source of a background flow did; told when its host stops."""
+    """What the source of a background flow did; reported when its host stops."""
 
     flow: str
     packets: int
@@ -196,7 +196,7 @@ class FlowSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class FlowReceived(Event):
-    """What arrived of a background flow; told when its host stops."""
+    """What arrived of a background flow; reported when its host stops."""
 
     flow: str
     packets: int
@@ -230,14 +230,14 @@ class DatagramResent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatagramStatistics(Event):
-    """Counters of one worker of a datagram protocol since it was made; told when it stops."""
+    """Counters of one worker of a datagram protocol since it was made; reported when it stops."""
 
     job: int
     packets_sent: int
     """repetitions included"""
     packets_retransmitted: int
     results_received: int
-    """that were waited for"""
+    """results that the worker waited for"""
     duplicates_received: int
     """results that were there already, or of a packet that is none of ours"""
     timeouts: int
@@ -247,7 +247,7 @@ class DatagramStatistics(Event):
 
 @dataclass(frozen=True, slots=True)
 class NicCounters(Event):
-    """What the port of an RDMA device counted while a worker used it; told when the worker stops."""
+    """What the port of an RDMA device counted while a worker used it; reported when the worker stops."""
 
     device: str
     counters: dict[str, int]
@@ -268,9 +268,9 @@ class PhaseStarted(Event):
     iteration: int
     phase: str
     bytes: int
-    """that the phase works on"""
+    """bytes that the phase works on"""
     messages: int
-    """that this worker sends in it"""
+    """messages that this worker sends in it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ class GradientComputed(Event):
     backward_ns: int
     """when the backward pass began"""
     ready_ns: int
-    """when its last gradient was ready; told no earlier, perhaps later"""
+    """when its last gradient was ready; the event comes no earlier, perhaps later"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,8 +363,7 @@ class WorkerFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFellBack(Event):
-    """The worker starts the job anew with another collective and other queue pairs; what it told before counts no
-    more."""
+    """The worker restarts the job with another collective and other queue pairs. Its earlier events no longer count."""
 
     reason: str
     """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""

@@ -1,4 +1,4 @@
-"""What one worker of ATP or ESA is told before it starts. Values only."""
+"""Configuration of one worker of ATP or ESA. Values only."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class AtpConfig:
     aimd: bool = True
     """the window follows the marks of congestion"""
     ways: int = 1
-    """blocks take so many in turn: a result that overtakes others on its way tells that those are lost; 0: each frame
-    takes any way, and timers tell"""
+    """number of paths that blocks take in turn: a result that overtakes others of its path shows that those are lost;
+    0: each frame takes any path, and only timers show losses"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
     place: tuple[int, int] = (0, 0)
@@ -87,6 +87,6 @@ class AtpConfig:
         return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
 
     def reborn(self, lives: int) -> AtpConfig:
-        """The same: a worker that starts anew asks for the sums from the beginning; while the server has them all it
-        catches up, else it learns that they are gone, and fails."""
+        """The same configuration. A restarted worker asks for the sums from the beginning. It catches up while the
+        server has them all. Otherwise the server reports that they are gone, and the worker fails."""
         return self

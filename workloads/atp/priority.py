@@ -1,8 +1,8 @@
 """Whose packets deserve the switch's memory: the priority of ESA packets, 0 .. 255, larger wins.
 
 The paper's formula is not known to us; these rules are ours (protocol text, section 4.2). A rule is a function from
-what a worker knows to a number, of which a larger one is more urgent; `quantise` puts it on a scale of 8 bits, 16 per
-doubling: min(255, floor(16 log2(1 + x / x0))). x0 is a knob, and the same for jobs that are to be compared.
+what a worker knows to a number. A larger number is more urgent. `quantise` maps it to 8 bits, with 16 steps per
+doubling: min(255, floor(16 log2(1 + x / x0))). The value x0 can be set. Jobs that are compared must use the same x0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Outlook:
     """What a worker knows when a packet leaves."""
 
     layer: int
-    """that the packet's elements belong to; 0: the first of the model, whose result is needed first"""
+    """layer of the packet's elements; 0: the first of the model, whose result is needed first"""
     layers: int
     communication_ns: int
     """of the last iteration: from when its first packet might leave to its last result; 0 before there was one"""
@@ -51,7 +51,7 @@ Measure = Callable[[Outlook], float]
 
 @dataclass(frozen=True, slots=True)
 class PriorityRule:
-    """Either a measure and where its scale begins, or two rules of which the first one counts more."""
+    """Either a measure and where its scale begins, or two rules. The first of two rules counts more."""
 
     measure: Measure
     x0: float

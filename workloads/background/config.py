@@ -1,4 +1,4 @@
-"""What both ends of a background flow are told."""
+"""Configuration of a background flow, the same for both ends."""
 
 from __future__ import annotations
 

@@ -2,22 +2,22 @@
 
 What is sourced: messages of L packets sent to the ring successor over RC, a header in the first packet only, a
 message-level sliding window of N messages (NetReduce, ASPLOS'23). Header layout, credit terms, hello and the rules on
-posting are reconstructed; `docs/workloads.md` tells which and why.
+posting are reconstructed; `docs/workloads.md` explains which and why.
 
 Rules of this file
 - Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
-- Message m may be posted if m < N + credit, where credit is the number of results received, of own messages
-  acknowledged, or the smaller of both, and if the send queue has room: fewer than 2N unacknowledged (rule G).
+- Message m may be posted if m < N + credit and the send queue has room: fewer than 2N unacknowledged (rule G). Credit
+  is the number of results received, of own messages acknowledged, or the smaller of both.
 - Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the
   receive of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes
-  our own contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of
-  the ring: the shift has a slot for every message of as many iterations.
+  our own contribution. Through a plain switch the predecessor may run ahead, even by iterations, up to the length of
+  the ring. So the shift has a slot for every message of as many iterations.
 - All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule
   I).
 - Message numbers go on across iterations.
-- Under IRN message m has addresses of its own in the successor's memory, m times the bytes of L packets from its begin
-  on, so that the switch reads message and place out of every packet. The memory is 2N slots all the same
-  (`ReceiveSlots`).
+- Under IRN message m has addresses of its own in the successor's memory. They begin m times L packets behind its start.
+  So the
+  switch reads message and place out of every packet. The memory still has 2N slots (`ReceiveSlots`).
 """
 
 from __future__ import annotations

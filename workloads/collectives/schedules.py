@@ -9,7 +9,7 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
-| collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, beside its own |
+| collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, in addition to its own |
 | ready, P = 2 | one | all of it, s = r = 0 | rank 1 knows that rank 0 has come so far |
 | exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
 """
@@ -67,8 +67,8 @@ def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: 
 def _transfers(
     kind: str, size: int, message_packets: int, pipelined: bool, rank: int, elements: int, path_mtu: int
 ) -> tuple[Transfer, ...]:
-    """Ranks are asked for one after the other, and each one's schedule once more as that of its successor's
-    predecessor: kept so long, a ring of a thousand ranks holds each transfer once."""
+    """The caller asks for one rank after the other, and for each rank again as the predecessor of its successor. Two
+    cached schedules suffice, so a ring of a thousand ranks holds each transfer once."""
     pieces = _pieces(kind, size, message_packets, pipelined, elements, path_mtu)
     return tuple(Transfer(step, chunk, *piece) for step, chunk in _steps(kind, size, rank) for piece in pieces[chunk])
 

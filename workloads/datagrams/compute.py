@@ -1,11 +1,11 @@
-"""How long a worker computes: a forward pass in which each layer waits for its result of the iteration before, then a
-backward pass, last layer first, which emits each layer's gradient as soon as that layer is through.
+"""How long a worker computes. In the forward pass each layer waits for its result of the iteration before. The backward
+pass starts with the last layer, and emits each layer's gradient as soon as that layer is done.
 
-Nothing is done before the forward pass of all layers is over, so that all times of an iteration are known when the last
-result is there: no timer but those of gradients that become ready.
+No gradient is ready before the forward pass of all layers is over. So all times of an iteration are known when the last
+result is there. The only timers are those of gradients that become ready.
 
-In stages (`ComputeConfig.in_stages`) there are no passes: each layer is computed when the whole result of the one in
-front of it in the gradient is there, and the first one when all results of the iteration before are.
+In stages (`ComputeConfig.in_stages`) there are no passes. A layer is computed when the whole result of the layer in
+front of it in the gradient is there. The first layer is computed when all results of the iteration before are there.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What cannot be in the configuration of a host that talks in datagrams: asked once, and told with the place that
-whoever asks knows, the name of a Machine or a file."""
+"""Problems in the configuration of a host that sends datagrams. The caller adds the place that it knows, such as the
+name of a Machine or a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_WORKERS = WIDTH
 MAX_WORKERS_IN_RACKS = WIDTH * MAX_RACKS
 """of a job whose packets name them by `bitmap0` and `bitmap1`"""
 MAX_INDICES = 1 << 16
-"""that a header can name"""
+"""slot indices that a header can name"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class QuickHost(Quick):
         self.events.append(FrameRejected(reason, detail))
 
     def _is_readable(self, frame: bytes) -> bool:
-        """Whether it is a datagram; one that is damaged is told."""
+        """Whether it is a datagram; a damaged one is reported."""
         if is_sound(frame):
             return True
         try:

@@ -35,7 +35,7 @@ class DlcpHost(QuickHost):
     """Raises ScenarioError for a configuration that cannot be. A subclass may override what has no underscore."""
 
     kinds = frozenset((DatagramKind.ACK, DatagramKind.DATA))
-    """that it understands"""
+    """kinds of packets that it understands"""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_host(config), owner=f"host {config.name}")

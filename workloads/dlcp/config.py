@@ -1,4 +1,4 @@
-"""What one host of a DLCP job is told before it starts. Values only."""
+"""Configuration of one host of a DLCP job. Values only."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class DlcpConfig:
     ring: bool = False
     """there is no server: vectors go from rank to rank"""
     service_ip: bytes = b""
-    """of switches, whose sums of some workers the server takes, too; empty: nobody adds on the way"""
+    """address of the switches whose sums of some workers the server also accepts; empty: no switch adds"""
     lives: int = 0
-    """how often its process was started anew"""
+    """how often its process was restarted"""
 
     @property
     def senders(self) -> int:
@@ -87,5 +87,5 @@ class DlcpConfig:
         return first, min(first + self.elements, self.workload.elements)
 
     def reborn(self, lives: int) -> DlcpConfig:
-        """It tells that it cannot go on: what it had, nobody sends again."""
+        """The restarted host reports that it cannot continue: no host resends the data that it had."""
         return replace(self, lives=lives)

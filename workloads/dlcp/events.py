@@ -20,7 +20,7 @@ class FlowClosed(Event):
     packets: int
     """M: that the flow has"""
     counted: int
-    """that were there"""
+    """packets that were there"""
     bitmap: str
     """which: packet k is bit k of this hexadecimal number"""
     step: int = unless_default(0)

@@ -30,7 +30,7 @@ class Gathering:
     """A subclass may override what has no underscore."""
 
     late: Sequence[int] = ()
-    """ranks whose flows' ends are told with the sum"""
+    """ranks that learn with the sum that their flows have ended"""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
         self._config, self._dtype, self._elements = config, dtype, config.elements
@@ -50,7 +50,7 @@ class Gathering:
         return closed == len(self.flows)
 
     def take(self, found: Arrival) -> Iterable[int] | None:
-        """Ranks whose flows ended with what came, and are to be told; None: it does not count."""
+        """Ranks whose flows ended with this packet and that must be informed; None: the packet does not count."""
         raise NotImplementedError
 
     def entered(self) -> list[tuple[int, ...]]:
@@ -100,7 +100,8 @@ class Rows(Gathering):
 
 
 class Parts(Gathering):
-    """A part counts as a whole, so that flows may have more than they need; their ends are told with the sum."""
+    """A part counts as a whole, so flows may have more than they need. Their senders learn with the sum that they have
+    ended."""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
         Gathering.__init__(self, config, dtype)

@@ -6,7 +6,7 @@
 | DATA | switch, to the server | the sum of those packets of the ranks in `bitmap0` |
 | DATA | rank of a ring, to its successor | the same of the vector of step `slot` |
 | RESULT | server, to a worker | the same of the sum, for the rank in `bitmap0` |
-| ACK | whoever got one of these, back | this packet is there; with LAST: send no more of this iteration |
+| ACK | receiver of one of these, back | this packet is there; with LAST: send no more of this iteration |
 
 RESEND: it left before; no switch adds it.
 """

@@ -1,9 +1,9 @@
-"""A rank of a ring: each step is a flow of its own, of which a bounded share may be missing (`chunks` says what it
+"""A rank of a ring. Each step is a separate flow, and a bounded share of it may be missing (`chunks` says what it
 carries).
 
-In the first half of the steps a rank adds its own part to what came, with +0 for what did not; so what earlier ranks
-had added there is lost. In the second half what did not come stays +0, here and at the ranks behind. A predecessor may
-be ahead, by steps and by one iteration at most: what it sends is kept until its turn.
+In the first half of the steps a rank adds its own part to the data that came. Missing data counts as +0, so the parts
+of earlier ranks are lost there. In the second half missing data stays +0, here and at the ranks behind. A predecessor
+may be ahead, by steps and by one iteration at most. The rank keeps early data until its turn.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class DlcpRing(DlcpHost):
         self._done = 0
         """iterations"""
         self._step = -1
-        """whose flow it waits for; -1: between iterations"""
+        """step whose flow it waits for; -1: between iterations"""
         self._values: Vector = np.zeros(0, self._dtype)
         """its gradient, and sums in place of those parts that it has them of"""
         self._incoming: dict[tuple[int, int], ArrivingVector] = {}

@@ -20,8 +20,9 @@ _LOWEST_EXPONENT, _EXPONENT_SPAN = np.uint32(127 - 20), np.uint32(0x1F)  # magni
 
 
 class SyntheticSource:
-    """int32: all 2^32 values alike, so that sums wrap. float32: random signs and fractions, exponents spread over 32
-    powers of two, one value in 128 a negative zero, one in 128 subnormal; never NaN or infinite."""
+    """For int32, all 2^32 values are equally likely, so sums wrap. For float32, signs and fractions are random, and
+    exponents spread over 32 powers of two. One value in 128 is a negative zero, one in 128 is subnormal. None is NaN or
+    infinite."""
 
     def __init__(self, config: WorkloadConfig, rank: int, dtype: np.dtype[Any]) -> None:
         self.elements, self.iterations, self.dtype = config.elements, config.iterations, dtype

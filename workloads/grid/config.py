@@ -1,4 +1,4 @@
-"""What one worker of GRID is told before it starts. Values only."""
+"""Configuration of one worker of GRID. Values only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class GridConfig(AtpConfig):
 
     runs: ClassVar[str] = "workloads.grid.worker:create_worker"
     group_ip: bytes = b""
-    """that results for all are sent to"""
+    """group address that results for all are sent to"""
     destinations: tuple[Destination, ...] = ()
     orders: tuple[GridOrders, ...] = ()
     """by time, the first one from the start"""

@@ -1,10 +1,9 @@
 """Which node a fragment of a worker is for, where a plan splits its gradient over several.
 
-Every packet has a point between 0 and 1, and every worker's nodes share that interval between them in the order of its
-shares; the points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of
-packets. All nodes compute the same from the plan: nobody has to be told which packet went where. Workers with equal
-shares send the same packets to the same node; where their shares differ, some sums have more workers inside than
-others.
+Every packet has a point between 0 and 1. A worker's nodes split that interval in the order of its shares. The points of
+a golden-section sequence are spread evenly, so each node gets its share of every stretch of packets. All nodes compute
+this from the plan, so they need no messages about which packet went where. Workers with equal shares send the same
+packets to the same node; where their shares differ, some sums have more workers inside than others.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class ShareTable:
         """where the node of any rank changes"""
         self._whole = all(len(each) == 1 for each in bounds)
         self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
-        """by node; of packet 0, and so of all where nobody is split"""
+        """bitmaps of ranks for packet 0, by node; the same for all packets when no worker is split"""
 
     def node_of(self, rank: int, packet: int) -> int:
         at, point = self._first[rank], packet * _GOLDEN & _POINT_BITS

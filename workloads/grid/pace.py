@@ -1,4 +1,4 @@
-"""Frames at a planned rate: each one is due when those before it, at that rate, are over."""
+"""Frames at a planned rate: each may leave when those before it, at that rate, are over."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pace:
             self._due += frame_bytes * _SECOND_BITS / self.rate_bps
 
     def _since(self, first: float, least: float) -> None:
-        """What is due is due `least` or later; if there was nothing before, then `first`."""
+        """Let the next frame leave at `first` if there was none before, and otherwise not before `least`."""
         if not self._begun:
             self._due, self._begun = first, True
         elif self._due < least:

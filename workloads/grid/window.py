@@ -10,7 +10,7 @@ Decided here:
 - One round of RATE packets halves the window once, and so does one round of timeouts.
 - A packet without a result in time is resent when it is inside the window, as with TCP. Packets that left in a larger
   window would keep a queue full.
-- A result shows a loss only of earlier packets of its way. Switches differ in how long they take, so that results of
+- A result shows a loss only of earlier packets of its way. Switches differ in how long they take, so results of
   different ways arrive in any order.
 - A fragment that switches refused several times in a row goes around the switch.
 - A timer resends all packets that waited too long, as far as the window goes: a result from one switch says nothing
