@@ -37,7 +37,7 @@ __all__ = [
 
 _MODULUS = 0xFFFF
 NEVER = (1 << 63) - 1
-"""ns: when what waits for nothing is due"""
+"""time, in ns, of a timer that is not set"""
 
 
 def new_draft(size: int) -> Any:

@@ -1,7 +1,7 @@
 """A Machine that acts for ever without getting anywhere: found out by counting, and named.
 
-Whoever drives a Machine asks it until it wants nothing more. One that always wants something would stop time. The
-limits are far above what a Machine has reason to do, and low enough to be reached within seconds.
+The code that drives a Machine calls it until it wants nothing more. A Machine that always wants something would stop
+time. The limits are far above what a Machine has reason to do, and low enough to be reached within seconds.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def check_time(value: Any) -> int | None:
 
 
 def check_event(event: Any) -> None:
-    """What a host told. Raises TypeError."""
+    """Checks an event of a host. Raises TypeError."""
     kind = type(event)
     if not dataclasses.is_dataclass(kind):
         raise TypeError(f"it returned {shown(event)}; allowed are events, which are dataclasses, and None")

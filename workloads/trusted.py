@@ -1,8 +1,8 @@
-"""Folders that nobody else can change. We often run as root, and what lies in a folder is then obeyed or replaced as
-root: a ledger names processes to end, a library is loaded, a link leads a write elsewhere. So a folder is used only
-when it, and every folder and link on the way to it, belongs to root, to us, to whoever called sudo, or to the owner of
-this very code (who could change what we run anyhow), and when no one else can write there. A folder on the way may be
-open to all when it is sticky (`/tmp`).
+"""Folders that no other user can change. We often run as root, and the files of a folder then control what root does. A
+ledger names processes to end, a library is loaded, a link redirects a write. So a folder is used only when it, and
+every folder and link on the way to it, belongs to a trusted user. Trusted users are root, our own user, the caller of
+sudo, and the owner of this code (who could change what we run anyhow). No one else may be able to write there. A folder
+on the way may be open to all when it is sticky (`/tmp`).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def make_folder(folder: Path, *, fresh: bool = False) -> None:
 
 
 def distrust(path: Path) -> str | None:
-    """Why somebody else could change what lies at `path`, with the place and its owner; None: nobody could. What is not
-    there yet is judged by the folders on the way to it."""
+    """Why another user could change what lies at `path`, with the place and its owner; None: no other user could. If
+    `path` does not exist yet, the folders on the way to it decide."""
     if not hasattr(os, "geteuid"):  # other systems have other owners
         return None
     users, last = trusted_users(), path.absolute()
@@ -196,8 +196,8 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _writers(status: os.stat_result, users: frozenset[int]) -> str | None:
-    """Who can write to a folder beside its owner and those whom we trust. A group counts when we are root: otherwise
-    who we are chose it."""
+    """Users who can write to a folder, except its owner and the trusted users. A group counts only when we are root.
+    Otherwise our own user chose it."""
     if status.st_mode & _ALL:
         return "everybody"
     if os.geteuid() == 0 and status.st_mode & _GROUP and not _is_private(status.st_gid, users):

@@ -1,5 +1,5 @@
-"""A host's Machine from the user's own file: what its code raises or gives out that cannot be is reported as the
-user's, and the digests of its results are computed here, from its buffer."""
+"""A host's Machine from the user's own file. What its code raises, and invalid values that it gives out, are reported
+as the user's errors. The digests of its results are computed here, from its buffer."""
 
 from __future__ import annotations
 

@@ -36,10 +36,10 @@ class WorkerEndpoint(BatchMachine, Verbs, Protocol):
 class WorkerMachine:
     """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
 
-    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration
-    is ready before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that
-    no event carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked
-    whenever the world looks at the timer: it is due at once when the gradient is there, and until then after the
+    The traffic starts with the first call of `handle_timer`, at `start_ns`. The gradient of an iteration is ready
+    before its start. A wake-up that computed the next one ends there, and the next wake-up starts it. So no event
+    carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked whenever
+    the world looks at the timer. The timer expires at once when the gradient is there, and until then after the
     source's `poll_ns`. Memory: the source's gradient, one result of the same size, and the receive slots of the
     collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
 
@@ -93,7 +93,7 @@ class WorkerMachine:
 
     @property
     def endpoint(self) -> WorkerEndpoint:
-        """For compiled code that holds it; whoever received for it calls `after_news`."""
+        """The endpoint, for compiled code that holds it. The code that received for it calls `after_news`."""
         return self._endpoint
 
     def after_news(self, now: int) -> None:

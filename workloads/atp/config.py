@@ -60,7 +60,7 @@ class AtpConfig:
     aimd: bool = True
     """the window follows the marks of congestion"""
     ways: int = 1
-    """number of paths that blocks take in turn: a result that overtakes others of its path shows that those are lost;
+    """number of paths that blocks take in turn. A result that overtakes others of its path shows that those are lost.
     0: each frame takes any path, and only timers show losses"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""

@@ -107,7 +107,7 @@ class BackoffTimer:
         return True
 
     def measure(self, took_ns: int) -> None:
-        """Only for a packet that left once: of others it is unknown which copy was answered (Karn and Partridge, 1987)."""
+        """Only for a packet that left once: of others it is unknown which copy was answered (Karn, Partridge, 1987)."""
         self._backoff = 0
         typical = self._round_trip_ns
         self._round_trip_ns = typical + (took_ns - typical) // _SMOOTHING if typical else took_ns

@@ -53,7 +53,7 @@ class Model:
 
 
 def single_layer(elements: int) -> Model:
-    """A gradient of which nothing is known but its size: all of it is ready at once."""
+    """A gradient with a known size and nothing else: all of it is ready at once."""
     return Model("", (Layer("gradient", (elements,)),))
 
 

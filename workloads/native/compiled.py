@@ -48,7 +48,7 @@ __all__ = [
 
 _ROOT = Path(__file__).resolve().parents[2]
 _IN_C = {"workloads.heap", "workloads.kernels"}
-"""whose `.pxd` declares C functions: their source is what runs interpreted, and is not compiled"""
+"""modules whose `.pxd` declares C functions: their Python source is the interpreted version, and is not compiled"""
 
 
 def _found(folder: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ def untrusted_peer(connection: socket.socket) -> str | None:
 
 
 def default_socket() -> str:
-    """Where `tb up` listens, of this user, unless it is told otherwise."""
+    """Default socket on which this user's `tb up` listens."""
     return f"/tmp/ina-{os.environ.get('SUDO_UID') or os.getuid()}/ranks.sock"
 
 
@@ -77,10 +77,11 @@ class _Question:
 
 
 class RankClient:
-    """Connects at once. Its methods may be called from any thread; what they are given is called from a thread of its
-    own, and must not wait for the network there. What raises there fails its own collective alone.
+    """Connects at once. Its methods may be called from any thread. It calls their callbacks from a thread of its own,
+    and a callback must not wait for the network there. A callback that raises fails its own collective alone.
 
-    Raises NetworkFailed when nobody listens at `path`, or when the network does not want this rank."""
+    Raises NetworkFailed when no process listens at `path`, or when the network does not want this rank.
+    """
 
     def __init__(self, path: str, rank: int, size: int) -> None:
         self._rank = rank

@@ -90,13 +90,13 @@ class Post:
     op: str
     """sum, avg, max, ...; empty: it reduces nothing"""
     elements: int
-    """that every rank must give alike; -1: they may differ"""
+    """number of elements, the same on every rank; -1: ranks may differ"""
     in_network: bool
     """false: the ranks do it among themselves, through the store of their rendezvous"""
     offset: int
     """in the rank's memory, bytes; of one in the network"""
     group: str = unless_default("")
-    """that it belongs to, as `agreed` named it; empty: all ranks, without a `group` message"""
+    """its process group, as `agreed` named it; empty: all ranks, without a `group` message"""
     shape: str = unless_default("")
     """of its tensors, for a person and to be compared; empty: nothing but `elements`"""
     root: int = unless_default(-1)
@@ -110,7 +110,7 @@ class Post:
     takes: tuple[int, ...] = unless_default(())
     """elements from each rank of the group"""
     timeout_s: float = unless_default(0.0)
-    """that the rank waits for the others; 0: as long as the network does"""
+    """seconds that the rank waits for the others; 0: as long as the network does"""
 
 
 @dataclass(frozen=True, slots=True)

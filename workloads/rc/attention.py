@@ -1,5 +1,5 @@
-"""Which queue pairs of an endpoint have something to do, without a look at each of them: a host of a sharded parameter
-server of 32 hosts has 248, and most of them are idle.
+"""Which queue pairs of an endpoint have something to do, without a look at each of them. A host of a sharded parameter
+server of 32 hosts has 248, and most are idle.
 
 A set of queue pairs is a bitmap here, bit i for the i-th queue pair of the endpoint.
 """

@@ -1,4 +1,4 @@
-"""A queue pair as compiled code sees it: go-back-N, told of whole runs of packets and answers instead of single
+"""A queue pair as compiled code sees it: go-back-N, with calls for whole runs of packets and answers instead of single
 ones."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["CompiledPair", "can_be_compiled"]
 
 
 def can_be_compiled(qp: QueuePair) -> bool:
-    """The compiled code knows go-back-N alone. Its steps are not told, and it knows no marks, no rates and no trimmed
+    """The compiled code knows go-back-N alone. It reports no steps, and it knows no marks, no rates and no trimmed
     packets."""
     config = qp.config
     plain = not config.trace and config.dcqcn is None and not config.trimming

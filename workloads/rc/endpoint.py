@@ -78,9 +78,9 @@ class RcEndpoint:
         return fast
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
-        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its
-        end again from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
-        that is taken or memory that is read-only, TypeError when it is not contiguous."""
+        """Let every peer WRITE to `memory` by `rkey`. The peer knows it as the addresses from `base_va` on. `endless`:
+        addresses behind the end begin at the start again, so every message may have addresses of its own. Raises
+        ValueError for a key that is taken or read-only memory, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory, endless=endless)
         if self._fast is not None:
             self._fast.set_regions(self._regions)
@@ -140,7 +140,7 @@ class RcEndpoint:
         return *(qp.statistics() for qp in self._order), *congestion
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        """Frames that are not RoCE v2 or not for an address of ours are ignored; others that are useless are told."""
+        """Frames that are not RoCE v2 or not for an address of ours are ignored. Other useless frames are reported."""
         try:
             packet = self._reader.read(frame)
         except WireError as error:

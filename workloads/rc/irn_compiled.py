@@ -221,7 +221,7 @@ class _Pair:
 
 
 class IrnPairs:
-    """All queue pairs of an endpoint, each of which `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
+    """All queue pairs of an endpoint; each `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
 
     def __init__(self, qps: Sequence[QueuePair], attention: Attention) -> None:
         self._attention = attention

@@ -59,8 +59,8 @@ class IrnFastPath:
         """address and number of `struct rc_region`"""
 
     def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
-        """All queue pairs of the endpoint, each of which `can_be_compiled_irn`. Those over IPv6 keep to the reference
-        when they receive."""
+        """All queue pairs of the endpoint; each `can_be_compiled_irn`. Those over IPv6 use the reference when they
+        receive."""
         self.pairs = IrnPairs(qps, attention)
         self._numbers = {qp: number for number, qp in enumerate(qps)}
 

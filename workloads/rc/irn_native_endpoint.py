@@ -32,8 +32,8 @@ class NativeIrnEndpoint:
         return self.held
 
     def tell_events(self) -> bool:
-        """Tell what came about, if that is events alone; the compiled code keeps the endpoint. False: messages
-        completed, and whoever wants to know takes it back."""
+        """Report what happened, if that is events alone. The compiled code keeps the endpoint. False: messages
+        completed, and the caller must take the endpoint back to see them."""
         if self._pairs.has_completions:
             return False
         self._pairs.drain()

@@ -30,7 +30,7 @@ _NO_MEMORY = memoryview(bytearray())
 
 
 class Kept(NamedTuple):
-    """What a packet says beside its bytes, which are in place."""
+    """What a packet says in addition to its bytes, which are in place."""
 
     starts: bool
     """it is the first of its message"""

@@ -194,7 +194,7 @@ class IrnSender:
         self._queue.acknowledge(cumulative)
 
     def sent_again(self, psn: int, cause: str) -> None:
-        """A packet left once more; `cause` as in `Retransmission`."""
+        """A packet was resent; `cause` as in `Retransmission`."""
         waited_ns = self._waited_ns if cause == "timeout" else None
         self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1, waited_ns))
 

@@ -1,7 +1,7 @@
 """A sender held to a rate: virtual scheduling, as in the generic cell rate algorithm (ITU-T I.371), in bursts.
 
-A gate that let one packet out per deadline would need a wake-up for each; one that opens for `burst_ns` worth of them
-needs few, and its average is the rate all the same. With a burst of 0 it opens for single packets.
+A gate that let one packet out per deadline would need a wake-up for each. This gate opens for `burst_ns` worth of
+packets. So it needs few wake-ups, and its average is still the rate. With a burst of 0 it opens for single packets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _BITS_NS = 8 * 10**9
 
 
 class PacingGate:
-    """Times in ns. It is open at first, and owes nothing."""
+    """Times in ns. The gate is open at first, with nothing to wait for."""
 
     def __init__(self, burst_ns: int) -> None:
         self._burst_ns = burst_ns

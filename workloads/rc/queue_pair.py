@@ -55,7 +55,7 @@ class QueuePair:
         self._attention, self._bit = attention, attention.add(self)
 
     def touch(self) -> None:
-        """What it has to do may have changed. Whoever changes its halves directly calls this."""
+        """What it has to do may have changed. Code that changes its halves directly must call this."""
         self._attention.touch(self._bit)
 
     def post_send(self, request: SendRequest) -> None:

@@ -193,7 +193,7 @@ class Responder:
         self.answers.extend(Answer(psn, aeth >> 24, aeth & PSN_MASK) for psn, aeth in answers)
 
     def close_write(self, imm: int | None, answer: bool) -> None:
-        """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""
+        """The last of the `placed` packets was the end of its WRITE. With `answer`, an ACK must be sent for it."""
         self.state = _FINISHED
         self._deliver(imm)
         if answer:

@@ -1,4 +1,4 @@
-"""What one host of a repair job is told before it starts. Values only."""
+"""Configuration of one host of a repair job. Values only."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RepairConfig:
     combined: bool
     """switches combine: what leaves and what comes carries a service's address"""
     op: str = "xor"
-    """who multiplies a donor's symbols by its coefficient: xor, the donor; gf256, whoever combines"""
+    """node that multiplies a donor's symbols by its coefficient: xor, the donor; gf256, the node that combines"""
     elements: int = 256
     """of a full packet"""
     first_slot: int = 0
@@ -100,6 +100,6 @@ class RepairConfig:
         return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
 
     def reborn(self, lives: int) -> RepairConfig:
-        """The same. A donor that starts anew sends from the beginning, and is told at once what the newcomer has. A
-        newcomer that does has lost what nobody sends again, so that the job ends by its time limit."""
+        """The same configuration. A restarted donor sends from the beginning, and learns at once what the newcomer has.
+        A restarted newcomer has lost data that no donor resends, so the job ends by its time limit."""
         return self

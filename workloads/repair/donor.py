@@ -1,7 +1,7 @@
 """A donor: it sends its symbol of the lost node, packet by packet, each until the newcomer has it.
 
-An acknowledgement frees the index of a packet, so that the packet W later may go: whoever combines sees a newer block
-in an index only when the newcomer has the older one.
+An acknowledgement frees the index of a packet, so the packet W later may go. So a combining node sees a newer block in
+an index only when the newcomer has the older one.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Newcomer(RepairHost):
         self._inside: list[int] = []
         """by packet of the iteration: bitmap of the donors whose symbols are in"""
         self._entered: list[list[int]] = []
-        """by packet and rank, how often it was added: what is told, and decides nothing"""
+        """number of times that each packet was added, by packet and rank; only for events"""
         self._missing = 0
         self._early: dict[tuple[int, int], bytes] = {}
         """(block, bitmap): frames of the next iteration, whose donors are faster"""

@@ -7,7 +7,7 @@
 | ACK | newcomer, to the switch or a donor; switch, downwards | the newcomer has this block of those in `bitmap0` |
 | REMINDER | switch, to the next one; last switch, to the newcomer | does the newcomer have this block? |
 
-With `op` 3 whoever combines multiplies by `exponent0`, a byte.
+With `op` 3 the combining node multiplies by `exponent0`, a byte.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _BYTE = 256
 
 
 def data_header(config: RepairConfig, coefficient: int, iteration: int) -> AggregationHeader:
-    """Of all packets of a donor, but for their numbers and sizes. `coefficient`: that whoever combines multiplies
-    by."""
+    """Header of all packets of a donor, except their numbers and sizes. `coefficient`: the factor for the combining
+    node."""
     gf256 = config.op == "gf256"
     signed = coefficient - _BYTE if coefficient >= _BYTE // 2 else coefficient
     return AggregationHeader(

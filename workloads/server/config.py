@@ -1,4 +1,4 @@
-"""What a parameter server is told before it starts. Values only."""
+"""Configuration of a parameter server. Values only."""
 
 from __future__ import annotations
 
@@ -77,9 +77,8 @@ class ServerConfig:
     resets: tuple[Reset, ...] = ()
     """by time"""
     lives: int = 0
-    """how often the process was started anew, with nothing of what it knew"""
+    """number of restarts of the process, each without its former state"""
 
     def reborn(self, lives: int) -> ServerConfig:
-        """A server that starts anew asks workers for what it lost, whatever the protocol: those that have a result give
-        it."""
+        """A restarted server asks workers for what it lost, whatever the protocol. Workers that have a result send it."""
         return replace(self, lives=lives)

@@ -45,7 +45,7 @@ _STATES, _ACTIONS, _CAUSES = tuple(BlockState), tuple(BlockAction), len(BlockEve
 
 
 class JobServer(JobSender):
-    """`envelope`: of results for all. `asks_again`: the server started anew, and asks the workers for what it lost. A
+    """`envelope`: of results for all. `asks_again`: the server was restarted, and asks the workers for what it lost. A
     subclass may override its methods."""
 
     def __init__(self, job: ServedJob, envelope: Envelope, *, asks_again: bool = False, trace: bool = False) -> None:
@@ -70,7 +70,7 @@ class JobServer(JobSender):
         self._held = HeldBack(job.gradient_blocks)
         self._broken_at: int | None = None
         self.newest = -1 if asks_again else 0
-        """block that is near to those that come; -1: a server that started anew and has heard of none"""
+        """block that is near to those that come; -1: a restarted server that has heard of none"""
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
@@ -119,9 +119,9 @@ class JobServer(JobSender):
             self._step(block, BlockEvent.DUE, self._time, now)
 
     def reset(self, because: int) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once.
-        An empty block keeps its place: late copies of the one that had it before are still two windows old. `because`:
-        when that happened which makes it necessary, in ns."""
+        """Forget all blocks that are not complete. Sum and bitmap go together, so packets that come again are added
+        once. An empty block keeps its place: late copies of the one that had it before are still two windows old.
+        `because`: time of the event that makes it necessary, in ns."""
         self._broken_at = because
         for block in self._open.values():
             self._blocks[block.number % len(self._blocks)] = self._empty(block.number)
@@ -306,9 +306,9 @@ class JobServer(JobSender):
         self.events.append(ContributionIgnored(*ignored))
 
     def _hold(self, block: Block, slot: int) -> None:
-        """The block takes the place of the one two windows before, which nobody waits for: who sends this one has the
-        sum of the block one window before, and that one holds parts of workers that all had the sum of the block before
-        it."""
+        """The block takes the place of the one two windows before, which no worker waits for. A worker that sends this
+        block has the sum of the block one window before. That sum holds parts of workers that all had the sum two
+        windows before."""
         at = block.number % len(self._blocks)
         former = self._blocks[at]
         if former is not None and former is not block:
@@ -331,7 +331,7 @@ class JobServer(JobSender):
             self._send_to_all(ready)
 
     def _seal(self, block: Block, now: int) -> None:
-        """The sum is there, and what is told with it from now on."""
+        """Finish the block: its sum, and the flags and slot that results carry from now on."""
         entry = block.number % self._window
         self._open.pop(block.number, None)
         flags = (_ECN if block.marked else 0) | (_OVERFLOW if block.overflow else 0)

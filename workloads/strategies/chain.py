@@ -1,4 +1,4 @@
-"""A model as a chain of operators, each of which several devices share in one of two ways.
+"""A model as a chain of operators. Several devices share each operator in one of two ways.
 
 The chain and its costs are ours (`docs/strategies.md`): that strategies trade memory against time is FT's finding
 (TensorOpt), whose own cost model was not open to us.

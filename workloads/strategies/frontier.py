@@ -1,8 +1,8 @@
 """The strategies that are worth having: no other one needs less memory and less time.
 
-A dynamic programme along the chain. What the rest of a chain costs depends on the split of its last operator alone, so
-that of the beginnings with one last split only those are kept that no other one dominates. Both costs grow by the same
-amounts for all of them, so nothing that is thrown away could come back.
+A dynamic programme along the chain. The cost of the rest of a chain depends only on the split of the operator before
+it. So for each last split only those beginnings are kept that no other one dominates. Both costs grow by the same
+amounts for all of them, so a dropped beginning could not become best later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a strategy makes of an iteration: transfers one after the other, with computing between them.
 
-For each operator in its turn: where its split is not that of the one before, a reshard of the activations between them;
-then its computing; then its all-reduce, of the weights' gradient (DP) or of its activations (MP).
+Each operator in turn has up to three parts. If its split differs from the one before, there is a reshard of the
+activations between them. Then comes its computing. Then comes its all-reduce, of the weights' gradient (DP) or of its
+activations (MP).
 """
 
 from __future__ import annotations

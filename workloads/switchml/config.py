@@ -1,4 +1,4 @@
-"""What one SwitchML worker is told before it starts. Values only."""
+"""Configuration of one SwitchML worker. Values only."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ class SwitchMlConfig:
         return Framing(payload, -(-payload // self.uc.path_mtu) * UC_FRAME_BYTES + UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
-        """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what
-        it knows already, so that the job ends by its time limit."""
+        """The same configuration. A restarted worker numbers its packets from the beginning. The switch takes them for
+        packets that it knows already, so the job ends by its time limit."""
         return self

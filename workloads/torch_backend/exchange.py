@@ -1,7 +1,8 @@
 """Values through the store of the rendezvous: one rank leaves them, others take them, and the last one removes them.
 
-The name of the process group is part of every key, and no two groups of any training have the same
-(`testbed.train.session`): what another group left in the same store, cannot be read."""
+The name of the process group is part of every key. No two groups of any training have the same name
+(`testbed.train.session`). So a rank cannot read what another group left in the same store.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ __all__ = ["StoreExchange", "StoreProblem"]
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
 """between two looks into the store, and whether the network failed meanwhile"""
 _REASON_S = 5.0
-"""that the network may take to learn why the store is gone: it lives in one of the ranks"""
+"""seconds in which the network must learn why the store is gone: it lives in one of the ranks"""
 _CLOSE_S = 5.0
-"""that others may take to read what a rank left that destroys its group"""
+"""seconds in which other ranks must read what a rank left that destroys its group"""
 _T = TypeVar("_T")
 
 
@@ -92,8 +93,8 @@ class StoreExchange:
         self._left.clear()
 
     def release(self) -> Any:
-        """No rank needs the store of this group any more. Returns it where torch made it: a rank that makes a new group
-        at once may connect to the server of the old one, and all must meet at the same."""
+        """Release the store of this group, which no rank needs any more. Returns it where torch made it. A rank that
+        makes a new group at once may connect to the server of the old one, and all must meet at the same server."""
         store, self._store = self._store, None
         inner = store
         while hasattr(inner, "underlying_store"):

@@ -20,7 +20,7 @@ from workloads.torch_backend.work import InaWork
 __all__ = ["Membership", "Turn"]
 
 _CLOSE_S = 5.0
-"""that a rank which destroys its group waits for the others to do so"""
+"""seconds for which a rank that destroys its group waits for the others to do so"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The queue pairs of one worker with an aggregation service, told in a few numbers. Values only."""
+"""The queue pairs of one worker with an aggregation service, described by a few numbers. Values only."""
 
 from __future__ import annotations
 

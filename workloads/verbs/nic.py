@@ -1,6 +1,6 @@
 """What the verbs endpoint asks of an RDMA device: the seam between policy and libibverbs.
 
-`workloads.verbs.libibverbs` is the real one; tests put a fabric in memory in its place.
+`workloads.verbs.libibverbs` is the real one; tests replace it by a fabric in memory.
 """
 
 from __future__ import annotations

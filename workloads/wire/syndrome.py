@@ -49,5 +49,5 @@ def rnr_syndrome(timer_code: int) -> int:
 
 
 def rnr_timer_ns(syndrome: int) -> int:
-    """How long an RNR NAK tells the requester to wait."""
+    """How long an RNR NAK asks the requester to wait."""
     return RNR_TIMER_NS[syndrome & 0x1F]
