@@ -122,7 +122,7 @@ class WorkerMachine:
         self._advance(now)
 
     def next_event(self) -> Event | None:
-        self._drain()  # what left told something, too
+        self._drain()  # sent frames cause events, too
         return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:

@@ -13,7 +13,7 @@ from workloads.gradients.base import Vector
 
 __all__ = ["SyntheticSource"]
 
-_CHUNK = 1 << 15  # words drawn at once: temporaries stay small beside a gradient; even, since Philox gives word pairs
+_CHUNK = 1 << 15  # words drawn at once: few compared with a gradient; even, since Philox gives word pairs
 _MASK64 = (1 << 64) - 1
 _SIGN, _FRACTION = np.uint32(0x8000_0000), np.uint32(0x007F_FFFF)
 _LOWEST_EXPONENT, _EXPONENT_SPAN = np.uint32(127 - 20), np.uint32(0x1F)  # magnitudes 2^-20 .. 2^12

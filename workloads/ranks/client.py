@@ -261,7 +261,7 @@ class RankClient:
             except (OSError, WireProblem) as error:
                 data, reason = b"", str(error)
             except BaseException as error:
-                # Whatever it is: nobody may wait for a reader that is no more.
+                # Whatever the error is, no thread may wait for a reader that has ended.
                 data, reason = b"", f"the reader of rank {self._rank} ended: {_text(error)}"
             if not data:
                 with self._changed:

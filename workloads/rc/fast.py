@@ -102,7 +102,8 @@ class FastPath:
         """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
-        """All queue pairs of the endpoint; each `can_be_compiled`. Those over IPv6 use the reference when they receive."""
+        """All queue pairs of the endpoint; each `can_be_compiled`. Pairs over IPv6 use the reference when they
+        receive."""
         self._compiled, self.attention = {qp: CompiledPair(qp) for qp in qps}, attention
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
         self._contexts = bytearray(max(1, len(plain)) * CONTEXT_BYTES)

@@ -143,7 +143,7 @@ class IrnSender:
         if syndrome == Nak.TRIMMED:
             brings_new = window.trimmed(cumulative, selective)
             if window.in_flight:
-                self.arm(now)  # it is asked for at once: the timer is for what nobody tells of
+                self.arm(now)  # it is resent at once: the timer is for losses that no answer reports
         else:
             brings_new = window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective)
         if brings_new:

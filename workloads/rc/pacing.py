@@ -33,7 +33,7 @@ class PacingGate:
             self._paid_at = now
         if self._paid_at <= now:
             self._open_until = now + self._burst_ns
-            # Whoever wakes up late makes up for it, but for no more than one burst.
+            # A sender that wakes up late makes up for it, but for no more than one burst.
             self._paid_at = max(self._paid_at, now - self._burst_ns)
         duration, self._remainder = divmod(size * _BITS_NS + self._remainder, rate_bps)
         self._paid_at += duration

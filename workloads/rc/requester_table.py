@@ -127,7 +127,7 @@ REQUESTER_TABLE: dict[tuple[RequesterState, RequesterEvent], RequesterStep] = {
     (_S.RNR_WAIT, _E.TIMER_SPENT): _GO_BACK_FREELY,
     (_S.ERROR, _E.POST): RequesterStep(_S.ERROR, (_A.FLUSH,)),
 }
-# Everything else changes nothing; answers about PSNs never sent are told in every state that hears answers.
+# Everything else changes nothing; answers about PSNs never sent are reported in every state that hears answers.
 for _state in RequesterState:
     for _event in RequesterEvent:
         _heard = _event is _E.ACK_UNSENT and _state is not _S.ERROR

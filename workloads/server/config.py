@@ -80,5 +80,6 @@ class ServerConfig:
     """number of restarts of the process, each without its former state"""
 
     def reborn(self, lives: int) -> ServerConfig:
-        """A restarted server asks workers for what it lost, whatever the protocol. Workers that have a result send it."""
+        """A restarted server asks workers for what it lost, whatever the protocol. Workers that have a result send
+        that."""
         return replace(self, lives=lives)

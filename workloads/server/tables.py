@@ -118,7 +118,7 @@ _STEPS: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
     (_S.GONE, _E.ASKED): (
         _S.GONE,
         _A.TELL_GONE,
-    ),  # of a worker that started anew, or a late copy: nobody else waits for it
+    ),  # a restarted worker asked, or a late copy: no other worker waits for it
     (_S.GONE, _E.STRAY): (_S.GONE, _A.DROP_STALE),
     (_S.GONE, _E.COPY): (_S.GONE, _A.PASS),
     (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),

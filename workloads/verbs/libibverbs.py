@@ -146,7 +146,7 @@ class VerbsNic:
                 imm_data=socket.htonl(imm or 0),
                 sg=[part],
             )
-            with contextlib.closing(request):  # its list of parts is freed by nobody else
+            with contextlib.closing(request):  # nothing else frees its list of parts
                 if target is not None:
                     request.set_wr_rdma(target[1], target[0])
                 self._call(f"post message {wr_id}", lambda: self._qps[qpn].post_send(request))
