@@ -136,7 +136,7 @@ class Codec:
     read_bytes: Callable[[Any, str], bytes] = lambda data, name: bytes.fromhex(data)
     """(JSON value, name of the field); raises Misfit, ValueError or TypeError"""
     least: int | None = None
-    """of whole numbers"""
+    """least value of whole numbers"""
     ranges: Mapping[tuple[type, str], tuple[int, int]] = field(default_factory=dict)
     """least and most of a field's whole number, instead"""
     choices: Mapping[tuple[type, str], Iterable[Any]] = field(default_factory=dict)
@@ -353,7 +353,7 @@ def _anything(data: Any, _: str) -> Any:
 
 _PLAIN_READERS: Mapping[Any, Reader] = {float: _number, str: _text, bool: _bool}
 PLAIN = Codec()
-"""of messages between processes of ours: bytes as hexadecimal digits"""
+"""codec of messages between processes of ours: bytes as hexadecimal digits"""
 
 
 @cache

@@ -37,7 +37,7 @@ class DcqcnConfig:
     per second (14-byte header included), times in ns of the world."""
 
     line_rate_bps: int
-    """of the sender's link: what it never exceeds"""
+    """rate of the sender's link, which the sender never exceeds"""
     min_rate_bps: int
     additive_bps: int
     """R_AI"""
@@ -52,7 +52,7 @@ class DcqcnConfig:
     cnp_interval_ns: int
     """N_CNP: the receiver sends at most one CNP per interval"""
     cut_period_ns: int
-    """at most one cut per period"""
+    """least time between two cuts"""
     gain: float = 1 / 256
     """g, above 0, below 1"""
     recovery_steps: int = 5
@@ -68,7 +68,7 @@ class IrnConfig:
     rto_low_ns: int = 400_000
     """a packet is sent again that long after the last progress, when few are in flight"""
     rto_high_ns: int = 1_280_000
-    """the same when more are in flight: their answers tell of a loss earlier"""
+    """the same wait when more are in flight: their answers show a loss earlier"""
     cap_packets: int = 111
     """PSNs that may be unacknowledged (BDP flow control)"""
     few_packets: int = 3
@@ -81,7 +81,7 @@ class IrnConfig:
 IRN_END_TO_END = ("irn", "irn-rack")
 """recoveries that speak IRN on the wire, and ask nothing of switches"""
 IRN_HELD = "irn-held"
-"""the same, and switches that sum say what they hold"""
+"""recovery that speaks IRN on the wire; switches that sum say what they hold"""
 IRN_RECOVERIES = (*IRN_END_TO_END, IRN_HELD)
 
 
@@ -92,11 +92,11 @@ class QpConfig:
     qpn: int
     peer_qpn: int
     envelope: Envelope
-    """of the packets that this QP sends"""
+    """headers of the packets that this QP sends"""
     first_psn: int
-    """of the requests that this QP sends"""
+    """first PSN of the requests that this QP sends"""
     peer_first_psn: int
-    """of the requests that it expects"""
+    """first PSN of the requests that it expects"""
     path_mtu: int = 1024
     timeout_code: int = 15
     retry_count: int = 7
@@ -116,7 +116,7 @@ class QpConfig:
     recovery: str = "gbn"
     """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
     irn: IrnConfig = IrnConfig()
-    """with a `recovery` of IRN_RECOVERIES"""
+    """settings for a `recovery` of IRN_RECOVERIES"""
     trimming: bool = False
     """switches of the network trim: a packet that came without its payload is asked for at once"""
 
@@ -149,7 +149,7 @@ class ArithmeticSpec:
 
 
 ELEMENT_BYTES = 4
-"""of every type that is summed"""
+"""bytes per element of every type that is summed"""
 PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
 """kinds of collectives that are phases of others and nothing by themselves"""
 
@@ -170,7 +170,7 @@ class CollectiveConfig:
     credit: str = "both"
     hello: bool = True
     peer_base_va: int = 0
-    """where the successor's receive ring begins (write)"""
+    """address at which the successor's receive ring begins (write)"""
     peer_rkey: int = 0
     base_va: int = 0
     """our own receive ring (write)"""
@@ -238,7 +238,7 @@ class Framing:
     """A full data packet of a protocol."""
 
     payload_bytes: int
-    """of gradient"""
+    """bytes of gradient in a packet"""
     frame_bytes: int
     """Ethernet header to the last byte, without FCS"""
 
@@ -320,7 +320,7 @@ class WorkerConfig:
     """what `workloads.hosts` makes its Machine with"""
     name: str
     to_successor: QpConfig
-    """of the first phase, where there are phases"""
+    """connection to the successor; that of the first phase, where there are phases"""
     from_predecessor: QpConfig
     collective: CollectiveConfig
     """rank and size are those in the job"""
@@ -328,7 +328,7 @@ class WorkerConfig:
     fallback: WorkerConfig | None = None
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
     phases: tuple[PhaseConfig, ...] = ()
-    """of a collective in phases, in their order; empty: one ring over all workers"""
+    """phases of the collective, in their order; empty: one ring over all workers"""
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:

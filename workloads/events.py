@@ -59,7 +59,7 @@ class QpStepped(Event):
     side: str
     """requester, responder"""
     state: str
-    """before; names as in the table, in lower case"""
+    """state before the step; names as in the table, in lower case"""
     cause: str
     """event of the table"""
     next: str
@@ -82,8 +82,8 @@ class Retransmission(Event):
     waited_ns: int | None = None
     """time since the queue pair last made progress, of a timeout; None: another cause"""
     resent_before: int | None = unless_default(None)
-    """of go-back-N: packets that the queue pair had sent again until then, all times that it went back together; None:
-    each event is one packet that leaves again"""
+    """packets that the queue pair had sent again before, in all go-backs together (go-back-N); None: each event is one
+    packet that leaves again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class TrimmedCame(Event):
 
     qpn: int
     psn: int
-    """of that packet"""
+    """PSN of that packet"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class CnpSent(Event):
 
     qpn: int
     psn: int
-    """of the packet"""
+    """PSN of the packet"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +163,10 @@ class RateChanged(Event):
     state: str
     """behind the step: line_rate, recovery, additive, hyper"""
     rate_bps: int
-    """of Ethernet frames"""
+    """rate of Ethernet frames"""
     target_bps: int
     alpha: float
-    """as the last CNP left it"""
+    """alpha after the last CNP"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class CongestionStatistics(Event):
     cnps_sent: int
     cnps_received: int
     cuts: int
-    """of the rate"""
+    """cuts of the rate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class FlowSent(Event):
     flow: str
     packets: int
     bytes: int
-    """of payload"""
+    """bytes of payload"""
     skipped: int
     """datagrams that were due and never sent: the host was busy or its link taken for too long"""
 
@@ -202,11 +202,11 @@ class FlowReceived(Event):
     packets: int
     """0 where they are not known (TCP)"""
     bytes: int
-    """of payload"""
+    """bytes of payload"""
     marked: int
-    """of the packets, with CE"""
+    """packets with CE"""
     first_ns: int
-    """when the first packet came, and the last one"""
+    """time of the first packet; `last_ns`: of the last one"""
     last_ns: int
 
 
@@ -216,7 +216,7 @@ class DatagramResent(Event):
 
     job: int
     block: int
-    """which packet of the job, from 0"""
+    """number of the packet in the job, from 0"""
     slot: int
     cause: str
     """timeout; of ATP and ESA also gap (a later result came) and nack (the server asked); of GRID also rate (no slot
@@ -287,11 +287,11 @@ class GradientComputed(Event):
 
     iteration: int
     forward_ns: int
-    """when the forward pass began"""
+    """start of the forward pass"""
     backward_ns: int
-    """when the backward pass began"""
+    """start of the backward pass"""
     ready_ns: int
-    """when its last gradient was ready; the event comes no earlier, perhaps later"""
+    """time when its last gradient was ready; the event comes no earlier, perhaps later"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class MessagePosted(Event):
     acked: int
     """own messages acknowledged so far"""
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,16 +313,16 @@ class MessageReceived(Event):
 
     message: int
     crc32: int
-    """of its elements' bytes (INA header excluded)"""
+    """checksum of its elements' bytes (INA header excluded)"""
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAcked(Event):
     message: int
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +331,10 @@ class CollectiveCompleted(Event):
 
     iteration: int
     sha256: str
-    """of the result's bytes, elements little-endian"""
+    """digest of the result's bytes, elements little-endian"""
     bytes: int
     completed_ns: int
-    """when the last byte was there; the digest is taken later, off the clock"""
+    """time when the last byte was there; the digest is computed later, off the clock"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ class TrainingProgress(Event):
     iteration: int
     loss: float
     accuracy: float
-    """on held-out data, 0..1"""
+    """accuracy on held-out data, 0..1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +357,7 @@ class WorkerFailed(Event):
     """The job cannot go on."""
 
     reason: str
-    """as QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
+    """reason as in QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
     detail: str
 
 

@@ -18,11 +18,11 @@ MOST_AT_ONCE = 1 << 18
 MOST_TOLD_BY_HOST = 1 << 21
 """events that a host reports in one go: a server reports a sum for each packet of a gradient"""
 _MOST_WAKEUPS = 10_000
-"""at one point of time"""
+"""most wake-ups at one point of time"""
 _MOST_IN_VAIN = 20_000
 """wake-ups in a row that changed nothing"""
 _PAUSE_NS = 1_000
-"""after which a wake-up is not one more in a row"""
+"""pause that ends a row of wake-ups"""
 
 
 class Livelock(InternalError):

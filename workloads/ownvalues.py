@@ -36,9 +36,9 @@ class Allowed:
     """Which values are allowed."""
 
     words: str
-    """in words"""
+    """description in words"""
     fits: Callable[[Any], object]
-    """whether a value is one of them"""
+    """function that says whether a value is one of them"""
 
     def holds(self, value: object) -> bool:
         """A value whose own methods fail is none of them."""

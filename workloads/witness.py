@@ -24,9 +24,9 @@ __all__ = ["Witnessed", "create_own"]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _BATCHED = ("receive_batch", "fill_batch")
 _OWN = "own_"
-"""as `workloads.hosts.OWN_MODULES`, which imports this module late"""
+"""prefix, as `workloads.hosts.OWN_MODULES`, which imports this module late"""
 _MOST_EVENTS = 1_000_000
-"""between two verbs"""
+"""most events between two verbs"""
 
 
 def create_own(config: NodeConfig, start_ns: int) -> Witnessed:

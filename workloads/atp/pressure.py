@@ -24,12 +24,12 @@ class Pressure:
         layers = compute.layers if compute is not None else ()
         self._busy = sum(layer.forward_ns + layer.backward_ns for layer in layers)
         self._ends = list(accumulate(layer.elements for layer in reversed(layers))) or [source.elements]
-        """where each layer of the gradient ends, the last layer of the model first"""
+        """end of each layer in the gradient, the last layer of the model first"""
         self._done = 0
         self._started = self._ended = 0
         self._communication = self._computation = 0
         self._known: dict[int, int] = {}
-        """by layer: the priority in this iteration"""
+        """priority of each layer in this iteration"""
 
     def start(self, now: int) -> None:
         """An iteration's packets may leave."""

@@ -34,17 +34,18 @@ class Outlook:
     """layer of the packet's elements; 0: the first of the model, whose result is needed first"""
     layers: int
     communication_ns: int
-    """of the last iteration: from when its first packet might leave to its last result; 0 before there was one"""
+    """time of the last iteration from when its first packet might leave to its last result; 0 before there was one"""
     computation_ns: int
-    """of one iteration: forward and backward through all layers; without layers, what was not communication"""
+    """time of one iteration for forward and backward through all layers; without layers, all time without
+    communication"""
     remaining_bytes: int
-    """of gradients that the job still has to sum, all iterations counted"""
+    """bytes of gradients that the job still has to sum, in all iterations"""
     served_bytes: int
-    """of gradients that it has summed"""
+    """bytes of gradients that the job has summed"""
 
 
 LEAST_X0, MOST_X0 = 1e-12, 1e6
-"""of knobs; the scales of the rules begin at 1, or at one part of 16 MiB"""
+"""limits of x0; the scales of the rules begin at 1, or at one part of 16 MiB"""
 
 Measure = Callable[[Outlook], float]
 

@@ -25,7 +25,7 @@ __all__ = ["GAP", "SendWindow"]
 
 _NOTHING = NOTHING
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 GAP = "gap"
 """cause of a packet that leaves again since a later one has its result"""
 

@@ -102,7 +102,7 @@ class AtpWorker(QuickWorker):
         self._kept = KeptResults(config.window)
         self._pressure = Pressure(config, source)
         self._answers: deque[bytes] = deque()
-        """to NACKs: frames that leave before anything else"""
+        """answers to NACKs: frames that leave before all others"""
         self._found = Arrival()
         self._fan_in = config.fan_in[0] or share.size
         self._template = self.template_to(config.envelope)

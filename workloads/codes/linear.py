@@ -23,7 +23,7 @@ class LinearCode:
     n: int
     """nodes"""
     k: int
-    """number of nodes that have the whole file, whichever they are"""
+    """number of nodes that together have the whole file, whichever they are"""
     d: int
     """donors of a repair"""
     alpha: int

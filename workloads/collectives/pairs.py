@@ -35,9 +35,9 @@ class PairPhase:
     name: str
     """no rank has two phases of one name"""
     kind: str
-    """in PHASE_KINDS"""
+    """a kind in PHASE_KINDS"""
     ranks: tuple[int, int]
-    """in the order of the ring"""
+    """the two ranks, in the order of the ring"""
     first_element: int
     elements: int
 

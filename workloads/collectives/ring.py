@@ -40,7 +40,8 @@ from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 __all__ = ["RingCollective"]
 
 _WINDOW_PACKETS = 512
-"""in flight on one connection: more than rate x round trip of the links that we emulate, less than their queues"""
+"""packets in flight on one connection: more than rate x round trip of the links that we emulate, less than their
+queues"""
 
 
 class RingCollective(RankOfRing):

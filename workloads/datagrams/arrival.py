@@ -53,7 +53,7 @@ class Arrival:
         self.destination = 0
         """IPv4 address"""
         self.congested = False
-        """it has CE, or the ECN flag"""
+        """whether it has CE, or the ECN flag"""
 
     def read(self, frame: bytes) -> None:
         """Of a datagram that is sound."""

@@ -56,7 +56,7 @@ class _Met(Event):
     job: int
     block: int
     rank: int
-    """of the worker that sent the packet, or of the last one in it"""
+    """rank of the worker that sent the packet, or of the last one in it"""
     slot: int
     owner_job: int
     owner_block: int
@@ -97,7 +97,7 @@ class SlotChanged(Event):
     """block that the packet carries"""
     rank: int
     state: str
-    """before"""
+    """state before the step"""
     cause: str
     """event of the table"""
     next: str
@@ -136,7 +136,7 @@ class MemoryAtEnd(Event):
     busy_ns: int
     """occupied values, summed over time, until the job's last packet came"""
     useful_ns: int = unless_default(-1)
-    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1:
+    """the same, but for each value only from the first to the last contribution to a sum that became complete here; -1:
     not known"""
 
 
@@ -159,7 +159,7 @@ class JobResumed(Event):
     job: int
     block: int
     took_ns: int
-    """since the failure that made it necessary"""
+    """time since the failure that made it necessary"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +176,9 @@ class ServerStatistics(Event):
 
     job: int
     bytes_in: int
-    """of frames, from the Ethernet header on"""
+    """bytes of frames, from the Ethernet header on"""
     packets_in: dict[str, int]
-    """by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
+    """packets by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
     blocks: int
     """blocks that the server completed"""
     copies: int
@@ -190,9 +190,9 @@ class ServerStatistics(Event):
     ignored: int
     """other packets that entered no sum"""
     reminders: int
-    """to switches"""
+    """reminders to switches"""
     nacks: int
-    """to workers"""
+    """NACKs to workers"""
     moved: int
     """entries of the slot table that got another index"""
     rejected: int

@@ -43,11 +43,11 @@ class LayerCompute:
         self._config, self._seed, self._rank = config, seed, rank
         emitted = [layer.elements for layer in reversed(config.layers)]
         self._ends = list(accumulate(emitted))
-        """where each layer ends in the gradient, in the order in which backward emits them"""
+        """end of each layer in the gradient, in the order in which backward emits them"""
         self._missing = list(emitted)
         self._result_at = [0] * len(emitted)
         self._stage, self._takes = 0, list[int]()
-        """in stages: the one that is ready, or being computed, and how long each takes"""
+        """for stages: the one that is ready or being computed, and the time that each takes"""
 
     @property
     def elements(self) -> int:

@@ -16,7 +16,7 @@ __all__ = ["NOTHING", "PacketWindow"]
 _NOTHING = NOTHING = -(1 << 62)
 """no packet, and no time: below all of them, also those that a forged sequence number or a slow clock leads to"""
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class PacketWindow:
@@ -30,13 +30,13 @@ class PacketWindow:
         self.missing = 0
         """packets of it that have no result"""
         self.progress_at = 0
-        """when a result last came, or a packet last left for the first time"""
+        """time when a result last came, or a packet last left for the first time"""
         self._deadline: Any = array(_NUMBERS, [_NOTHING]) * window
         self._first_at: Any = array(_NUMBERS, [0]) * window
         self._tries: Any = array(_NUMBERS, [0]) * window
         """how often the packet of each index left"""
         self._timers: Any = heap_new()
-        """by (deadline, packet); those that are not valid any more are passed over"""
+        """heap of (deadline, packet); timers that are no longer valid are skipped"""
         self._timer_count = 0
 
     def __dealloc__(self) -> None:

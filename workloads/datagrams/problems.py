@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 MAX_ELEMENTS = 1 << 30
-"""of a gradient: 4 GiB, as in a scenario"""
+"""most elements of a gradient: 4 GiB, as in a scenario"""
 MAX_ITERATIONS = 1_000_000
 LEAST_RTO_NS = 10_000
 """below, workers send little but copies until they know what a round trip takes"""
 MAX_WORKERS = WIDTH
-"""of a job whose packets name workers by `bitmap0` alone"""
+"""most workers of a job whose packets name workers by `bitmap0` alone"""
 MAX_WORKERS_IN_RACKS = WIDTH * MAX_RACKS
-"""of a job whose packets name them by `bitmap0` and `bitmap1`"""
+"""most workers of a job whose packets name them by `bitmap0` and `bitmap1`"""
 MAX_INDICES = 1 << 16
 """slot indices that a header can name"""
 

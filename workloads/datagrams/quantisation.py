@@ -42,13 +42,13 @@ __all__ = [
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126
-"""of a half block with nothing but zeros and subnormals"""
+"""exponent of a half block with nothing but zeros and subnormals"""
 _BIAS = 126
 _TOO_LARGE = 254
 """biased exponent from which on 2^E does not fit an int8: |x| >= 2^127, infinities, NaN"""
 _LARGEST = 2147483647.0
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class Unquantisable(ValueError):
@@ -153,7 +153,7 @@ class FloatTensor(Tensor):
         self._share = _LARGEST / workers
         self._own: Any = array(_NUMBERS, _exponents(gradient, block // 2, blocks))
         self._agreed: Any = array(_NUMBERS, self._own)
-        """as `_own`, two of each block: the largest of all workers, as soon as `_is_agreed`"""
+        """largest exponents of all workers, two of each block as in `_own`, as soon as `_is_agreed`"""
         self._is_agreed: Any = array(_NUMBERS, [0]) * blocks
 
     def elements_in(self, packet: int) -> int:

@@ -21,7 +21,7 @@ __all__ = ["SlotWindow"]
 
 _NOTHING = NOTHING
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class SlotWindow(PacketWindow):

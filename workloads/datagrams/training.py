@@ -73,7 +73,7 @@ class Training:
         self._digest_at: int | None = None
         self._completed_at = 0
         self.events: deque[Event] = deque()
-        """in the order of time; the worker adds its own"""
+        """events in the order of time; the worker adds its own"""
         self.finished = self.failed = False
         self._plan_passes(0, start_ns)
         self._begin(start_ns)

@@ -32,7 +32,7 @@ class WorkerSets:
     def __init__(self, size: int, racks: Sequence[Sequence[int]]) -> None:
         self.everybody = (1 << size) - 1
         self.bits = [1 << rank for rank in range(size)]
-        """of each rank alone"""
+        """bitmap of each rank alone"""
         self.is_wide = size > WIDTH
         self.rack_masks = tuple(sum(1 << rank for rank in rack) for rack in racks)
         self.all_racks = (1 << len(racks)) - 1

@@ -43,7 +43,7 @@ class DlcpHost(QuickHost):
         QuickHost.__init__(self, share, Training.of(config.workload, source, share.rank, start_ns))
         self._config, self._dtype = config, np.dtype(source.dtype)
         self._packets, self._elements, self._total = config.packets, config.elements, config.workload.elements
-        """of one gradient, of a full packet, of a gradient"""
+        """packets of a gradient, elements of a full packet, elements of a gradient"""
         self._needed = config.needed
         self._understood = sum([1 << kind for kind in self.kinds])
         self._address = int.from_bytes(config.peers[0].src_ip, "big")

@@ -29,14 +29,15 @@ class DlcpConfig:
     collective: JobShare
     workload: WorkloadConfig
     peers: tuple[Envelope, ...]
-    """of what it sends. A worker: to the server. The server: to each worker, by rank. In a ring: to the successor, and
-    to the predecessor. Their DSCP is that of acknowledgements; packets with elements have their own"""
+    """headers of sent packets. A worker has one envelope, to the server. The server has one for each worker, by rank. A
+    rank of a ring has two: to the successor, and to the predecessor. Their DSCP is that of acknowledgements; packets
+    with elements have their own"""
     loss_bound: float = 0.01
     """p: a flow is closed when ceil((1 - p) M) of its M packets are there"""
     important: float = 0.5
     """share of the packets, those with the largest elements, that is of the high class"""
     elements: int = 256
-    """of a full packet"""
+    """elements of a full packet"""
     window: int = 64
     """packets of a flow that may wait for their acknowledgement"""
     rto_ns: int = 10_000_000

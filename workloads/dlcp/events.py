@@ -22,9 +22,9 @@ class FlowClosed(Event):
     counted: int
     """packets that were there"""
     bitmap: str
-    """which: packet k is bit k of this hexadecimal number"""
+    """bitmap of those packets: packet k is bit k of this hexadecimal number"""
     step: int = unless_default(0)
-    """of a ring, from 0"""
+    """step of a ring, from 0"""
 
 
 @dataclass(frozen=True, slots=True)

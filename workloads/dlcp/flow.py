@@ -61,7 +61,7 @@ class SendingFlow(PacketWindow):
         self._round = deque(range(packets))
         """what is still to leave in this round"""
         self._late: deque[int] = deque()
-        """of this round, what waited too long"""
+        """packets of this round that waited too long"""
         self._settled = bytearray(packets)
         self._under_way = 0
         self.departed = 0

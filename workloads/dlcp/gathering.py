@@ -36,11 +36,11 @@ class Gathering:
         self._config, self._dtype, self._elements = config, dtype, config.elements
         packets, needed = config.packets, config.needed
         self.flows = [ReceivedFlow(packets, needed) for _ in range(config.senders)]
-        """by rank"""
+        """flows by rank"""
         entered = np.zeros((config.collective.size, packets), np.int64)
         entered[config.senders] = 1
         self._entered: Any = entered
-        """by rank and packet: how often its elements were taken"""
+        """number of times that elements were taken, by rank and packet"""
 
     def has_enough(self) -> bool:
         """Of all."""
@@ -107,7 +107,7 @@ class Parts(Gathering):
         Gathering.__init__(self, config, dtype)
         self.late: Sequence[int] = range(config.senders)
         self._parts: list[list[tuple[int, Vector]]] = [[] for _ in range(config.packets)]
-        """by packet: (bitmap, elements)"""
+        """(bitmap, elements) of parts, by packet"""
 
     def take(self, found: Arrival) -> Iterable[int] | None:
         ranks, packet, is_wanted = ranks_of(found.bitmap), found.sequence - 1, False

@@ -62,9 +62,9 @@ class DlcpRing(DlcpHost):
         self._step = -1
         """step whose flow it waits for; -1: between iterations"""
         self._values: Vector = np.zeros(0, self._dtype)
-        """its gradient, and sums in place of those parts that it has them of"""
+        """its gradient, with sums in place of those parts that it has sums of"""
         self._incoming: dict[tuple[int, int], ArrivingVector] = {}
-        """by iteration and step"""
+        """vectors that are arriving, by iteration and step"""
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
         spans = [(self.span(self._before, step), self.span(self._rank, step)) for step in range(self._steps)]
         self._lengths = [(before[1] - before[0], own[1] - own[0]) for before, own in spans]

@@ -42,10 +42,10 @@ class DlcpServer(DlcpHost):
         self._senders = config.senders
         self._service = int.from_bytes(config.service_ip, "big")
         self._gathered = self.gather()
-        """of iteration `_summed`"""
+        """gradients of iteration `_summed`"""
         self._timers = [BackoffTimer(config.rto_ns, config.senders + rank) for rank in range(config.senders)]
         self._going: list[Outgoing] = []
-        """by rank: the sum of iteration `_summed` - 1, on its way"""
+        """sums of iteration `_summed` - 1 on their way, by rank"""
         self._turn = 0
 
     def packets_due(self) -> int:

@@ -27,7 +27,7 @@ _POINT_BITS = _POINTS - 1
 _GOLDEN = 0x9E3779B1
 """odd, next to 2^32 over the golden ratio: consecutive multiples are spread evenly (Knuth, TAOCP 3, 6.4)"""
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class ShareTable:
@@ -38,11 +38,11 @@ class ShareTable:
         bounds = [_bounds(each) for each in shares]
         self._ranks = len(bounds)
         self._first: Any = array(_NUMBERS, accumulate((len(each) for each in bounds), initial=0))
-        """where the parts of each rank begin, in these two"""
+        """begin of the parts of each rank in these two"""
         self._ends: Any = array(_NUMBERS, [end for each in bounds for end, _ in each])
         self._nodes: Any = array(_NUMBERS, [node for each in bounds for _, node in each])
         self._bounds: Any = array(_NUMBERS, sorted({end for each in bounds for end, _ in each}))
-        """where the node of any rank changes"""
+        """points where the node of any rank changes"""
         self._whole = all(len(each) == 1 for each in bounds)
         self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
         """bitmaps of ranks for packet 0, by node; the same for all packets when no worker is split"""

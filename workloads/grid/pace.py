@@ -11,7 +11,7 @@ __all__ = ["Pace"]
 
 _SECOND_BITS = 8 * 10**9
 _AT_ONCE = -(1 << 62)
-"""before all times, also those that a slow clock shows"""
+"""a time before all others, also those that a slow clock shows"""
 
 
 class Pace:

@@ -46,7 +46,7 @@ class GridWindow(SendWindow):
         self._refusals: dict[int, int] = {}
         self._shares = ShareTable([[NodeShare(SERVER, 1.0)]])
         self._top: dict[int, int] = {}
-        """by way: its last packet with a result"""
+        """last packet with a result, by way"""
         self._from = 0
         """first packet that leaves by these shares"""
         if first is not None:

@@ -20,7 +20,7 @@ class Layer:
     work: int = 0
     """multiply-accumulates of its forward pass, per sample; says how time is shared among the layers of one model"""
     forward_ns: int = 0
-    """as measured; 0: not measured"""
+    """measured time; 0: not measured"""
     backward_ns: int = 0
 
     @property
@@ -32,7 +32,7 @@ class Layer:
 class Model:
     name: str
     layers: tuple[Layer, ...]
-    """in forward order; backward goes the other way"""
+    """layers in forward order; backward goes the other way"""
 
     @property
     def elements(self) -> int:

@@ -67,9 +67,9 @@ class Join:
 class Group:
     number: int
     name: str
-    """of torch: the same one may be made again when it was destroyed"""
+    """name in torch; it may be used again when its group was destroyed"""
     ranks: tuple[int, ...]
-    """of the whole training"""
+    """ranks of the whole training"""
     timeout_s: float
     """0: that of the network alone"""
 
@@ -86,7 +86,7 @@ class Post:
     what: str
     """all_reduce, broadcast, barrier, send, recv, ..."""
     dtype: str
-    """of its elements; empty: it has none"""
+    """type of its elements; empty: it has none"""
     op: str
     """sum, avg, max, ...; empty: it reduces nothing"""
     elements: int
@@ -94,17 +94,17 @@ class Post:
     in_network: bool
     """false: the ranks do it among themselves, through the store of their rendezvous"""
     offset: int
-    """in the rank's memory, bytes; of one in the network"""
+    """place in the rank's memory in bytes, of a collective in the network"""
     group: str = unless_default("")
     """its process group, as `agreed` named it; empty: all ranks, without a `group` message"""
     shape: str = unless_default("")
-    """of its tensors, for a person and to be compared; empty: nothing but `elements`"""
+    """shape of its tensors, to be shown and compared; empty: nothing but `elements`"""
     root: int = unless_default(-1)
     """rank of the whole training that gives or takes alone; -1: none does"""
     peer: int = unless_default(-1)
     """rank of the whole training that a send or recv names; -1: any"""
     tag: int = unless_default(0)
-    """of a send or recv"""
+    """tag of a send or recv"""
     gives: tuple[int, ...] = unless_default(())
     """elements for each rank of the group; empty: alike for all"""
     takes: tuple[int, ...] = unless_default(())
@@ -116,7 +116,7 @@ class Post:
 @dataclass(frozen=True, slots=True)
 class Step:
     number: int
-    """from 1"""
+    """number of the step, from 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +133,24 @@ class Down:
 @dataclass(frozen=True, slots=True)
 class Welcome:
     memory_bytes: int
-    """for gradients; behind it lies as much for their sums"""
+    """bytes of memory for gradients; the same size for their sums lies behind it"""
     size: int
     timeout_s: float
-    """without news for so long the network gives up"""
+    """time without news after which the network gives up"""
     network: str
-    """for a person"""
+    """name of the network, for a person"""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
     number: int
-    """of the rank that this is for"""
+    """number of the rank's message that this answers"""
     group: str
     """name of the group: no other one of any training ever has the same"""
     turn: int
-    """which of the group's agreements this is: the same at all ranks"""
+    """number of this agreement of the group: the same at all ranks"""
     peer: int
-    """of a recv: the rank that sends; else -1"""
+    """rank that sends, for a recv; else -1"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class GoBackN:
         self.window = min(config.window_packets, MAX_WINDOW)
         """PSNs that may be unacknowledged"""
         self._allowed = self.window
-        """the same at present: fewer after a packet was trimmed"""
+        """the same limit at present: lower after a packet was trimmed"""
         self._rto = rto_ns(config.timeout_code)
         self._cursor = 0
         """index of the message that holds `nxt`"""

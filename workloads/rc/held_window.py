@@ -44,7 +44,7 @@ class HeldWindow(SenderWindow):
         """number of copies that left"""
         places = 1 << (cap + REMEMBERED - 1).bit_length()
         self.places = array("q", bytes(_WORD * places))
-        """by sequence number modulo its length: place of the last copy among all that left. Compiled code has it too"""
+        """place of the last copy among all that left, by sequence number modulo its length. Compiled code has it too"""
         self._lost = 0
         """bitmap, as `_arrived`"""
 

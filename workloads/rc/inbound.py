@@ -37,9 +37,9 @@ class Inbound(NamedTuple):
     reth: Reth | None
     imm: int | None
     syndrome: int | None
-    """of the AETH"""
+    """syndrome of the AETH"""
     sack: tuple[int, int] | None = None
-    """of an IRN answer: next expected PSN, PSN that is answered; 32 bits each, as they stand"""
+    """next expected PSN, and PSN that is answered, of an IRN answer; 32 bits each, as received"""
 
     @property
     def is_marked(self) -> bool:

@@ -33,10 +33,10 @@ class Kept(NamedTuple):
     """What a packet says in addition to its bytes, which are in place."""
 
     starts: bool
-    """it is the first of its message"""
+    """whether it is the first of its message"""
     size: int
     length: int
-    """of the message, as RETH says"""
+    """length of the message, as RETH says"""
     imm: int | None
     """the packet ends its message"""
 
@@ -52,7 +52,7 @@ class IrnReceiver:
         self.arrivals = Arrivals()
         self._receives: deque[ReceiveRequest] = deque()
         self.kept: dict[int, Kept] = {}
-        """by PSN: packets that came and are not delivered"""
+        """packets that came and are not delivered, by PSN"""
         self._size: int | None = None
         """bytes of the message that is arriving, up to the expected packet; None between messages"""
         self._failed = False

@@ -29,7 +29,7 @@ from typing import NamedTuple
 __all__ = ["SenderWindow", "WindowState", "lowest"]
 
 _LEAST = 2
-"""of rule 9, as RFC 5681 has it"""
+"""least limit of rule 9, as RFC 5681 has it"""
 
 
 class WindowState(NamedTuple):

@@ -19,7 +19,7 @@ class PacingGate:
         self._paid_at: int | None = None
         """when what left will be paid for"""
         self._open_until = 0
-        """it stays open while `_paid_at` is before that"""
+        """limit for `_paid_at`: the gate stays open while `_paid_at` is before it"""
         self._remainder = 0
 
     def is_open(self, now: int) -> bool:

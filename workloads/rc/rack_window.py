@@ -40,7 +40,7 @@ _EPOCH = 256
 _ENOUGH = 3
 """DupThresh of RFC 8985, RFC 5681"""
 _PROBE_TRIPS, _SMOOTHING = 2, 8
-"""of RFC 8985, 7.2; of RFC 6298"""
+"""constants of RFC 8985, 7.2, and of RFC 6298"""
 _REMEMBERED = 1024
 """packets that were sent again and arrived"""
 
@@ -52,7 +52,7 @@ class _Flight:
     first_ns: int
     last_ns: int
     order: int
-    """of its last copy, among all that left"""
+    """place of its last copy among all that left"""
     copies: int = 1
     arrived: bool = False
 
@@ -75,9 +75,9 @@ class RackWindow(SenderWindow):
         """those of the lost that came without their payload"""
         self._orders = 0
         self._newest_order = -1
-        """of the copies that were delivered"""
+        """newest place among the copies that were delivered"""
         self._rtt_ns: int | None = None
-        """of that copy"""
+        """round trip of that copy"""
         self._shortest_ns: int | None = None
         self._smooth_ns = 0
         """mean round trip of packets that were sent once, as RFC 6298 has it; 0: none was measured"""

@@ -63,7 +63,7 @@ class Recovery:
     sender: Callable[[QpConfig, SendQueue, Counters, Outbox], LossRecovery]
     receiver: Callable[[QpConfig, MemoryRegions, Counters, Outbox], Receiver]
     answer: Opcode
-    """of its answers; a queue pair hears no others"""
+    """opcode of its answers; a queue pair ignores others"""
 
 
 RECOVERIES: Mapping[str, Recovery] = {

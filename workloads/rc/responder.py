@@ -55,9 +55,9 @@ class InMessage:
 
     is_write: bool
     memory: memoryview
-    """where it goes: exactly the bytes that RETH named, or the whole receive buffer"""
+    """destination: exactly the bytes that RETH named, or the whole receive buffer"""
     receive: ReceiveRequest | None
-    """of a SEND"""
+    """receive of a SEND"""
     offset: int = 0
 
 

@@ -23,10 +23,10 @@ __all__ = ["RESPONDER_TABLE", "ResponderAction", "ResponderEvent", "ResponderSta
 
 class ResponderState(IntEnum):
     EXPECT_FIRST = 0
-    """between messages"""
+    """state between messages"""
     IN_MESSAGE = 1
     EXPECT_FIRST_GAP = 2
-    """between messages, and a sequence NAK was sent for the expected PSN"""
+    """state between messages, after a sequence NAK for the expected PSN"""
     IN_MESSAGE_GAP = 3
     ERROR = 4
 

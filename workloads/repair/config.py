@@ -22,7 +22,7 @@ class CodeShare:
     """The code of a job, and which of its nodes the hosts are."""
 
     name: str
-    """in `workloads.codes.CODES`"""
+    """a name in `workloads.codes.CODES`"""
     n: int
     k: int
     d: int
@@ -52,19 +52,19 @@ class RepairConfig:
     in words of 4 bytes"""
     share: CodeShare
     answers: tuple[Envelope, ...]
-    """of what it sends. A donor: to the switch that combines, or to the newcomer. The newcomer: its acknowledgements,
-    to the switch, or to each donor by rank"""
+    """headers of sent packets. A donor sends to the switch that combines, or to the newcomer. The newcomer sends its
+    acknowledgements to the switch, or to each donor by rank"""
     combined: bool
     """switches combine: what leaves and what comes carries a service's address"""
     op: str = "xor"
     """node that multiplies a donor's symbols by its coefficient: xor, the donor; gf256, the node that combines"""
     elements: int = 256
-    """of a full packet"""
+    """elements of a full packet"""
     first_slot: int = 0
     window: int = 32
     """W, packets of a donor that may wait for their acknowledgement, each in an index of its own"""
     rto_ns: int = 10_000_000
-    """as a SwitchML worker's (`workloads.datagrams.retransmission`)"""
+    """least wait, as of a SwitchML worker (`workloads.datagrams.retransmission`)"""
 
     @property
     def is_newcomer(self) -> bool:

@@ -40,7 +40,7 @@ class Donor(RepairHost):
         """bytes of a full packet"""
         matrix = self._code.repair_matrix(share.lost, share.donors)
         self._coefficient = int(matrix[0, collective.rank]) if share.code.alpha == 1 else 1
-        """of one symbol for one; where the newcomer makes several of all, it multiplies for itself"""
+        """factor of its symbol, where the newcomer rebuilds one symbol; otherwise the newcomer multiplies itself"""
 
     def packets_due(self) -> int:
         return self._window.due()

@@ -46,7 +46,7 @@ class ServedJob:
     racks: tuple[tuple[int, ...], ...] = ()
     """ranks by rack, where there are more than `bitmap0` names (`workloads.datagrams.worker_sets`)"""
     gradient_blocks: int = 0
-    """of each iteration: results wait until all of its sums are complete; 0: each leaves when it is complete"""
+    """blocks of each iteration: results wait until all of its sums are complete; 0: each leaves when it is complete"""
     cached_windows: int = 2
     """results that are kept, in windows; with fewer than 2 a worker may ask for one that is gone"""
 
@@ -58,7 +58,7 @@ class Reset:
 
     at_ns: int
     because_ns: int
-    """when what makes it necessary happened"""
+    """time of the event that makes it necessary"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class ServerConfig:
     runs: ClassVar[str] = "workloads.server.machine:create_server"
     """what `workloads.hosts` makes its Machine with"""
     name: str
-    """its host's"""
+    """name of its host"""
     envelope: Envelope
-    """of results for all: from this host to the aggregation service of the switches"""
+    """headers of results for all: from this host to the aggregation service of the switches"""
     jobs: tuple[ServedJob, ...]
     trace: bool = False
     """tell every step of the table (SlotChanged)"""
     resets: tuple[Reset, ...] = ()
-    """by time"""
+    """resets by time"""
     lives: int = 0
     """number of restarts of the process, each without its former state"""
 

@@ -53,7 +53,7 @@ class JobServer(JobSender):
         self._trace, self._window = trace, job.window
         self._asks = job.remind or asks_again
         self._strict = KINDS[job.kind].server_completes and not asks_again
-        """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
+        """whether it has seen every block from its beginning, so that it knows which workers go ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
         self._timers: list[tuple[int, int]] = []
@@ -62,7 +62,7 @@ class JobServer(JobSender):
         self._policy, self._op, self._elements = int(self._header.policy), self._header.op, job.elements
         self._memory = job.memory
         self._time = Arrival()
-        """in the place of a packet where a deadline is over"""
+        """stand-in for a packet when a deadline is over"""
         self._time.bitmap = self._everybody
         after, actions = BLOCK_TABLE.numbered(BlockState, BlockEvent)
         self._after: Any = array("q", after)
@@ -76,7 +76,7 @@ class JobServer(JobSender):
         self._kinds: Counter[str] = Counter()
         handlers = self.handlers()
         self._handlers = [handlers.get(action) for action in BlockAction]
-        """by number; None: it is dropped"""
+        """handlers by number of the action; None: the packet is dropped"""
 
     def fits(self, a: Arrival) -> bool:
         """Whether a packet may be of this job at all."""

@@ -35,7 +35,7 @@ __all__ = ["JobSender"]
 
 _RESULT, _SEQUENCES = int(DatagramKind.RESULT), SEQUENCES
 _TO_ALL = -1
-"""in the place of a rank"""
+"""stand-in for a rank: all workers"""
 
 
 class JobSender:

@@ -25,7 +25,7 @@ __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockSta
 
 class BlockState(Enum):
     number: int
-    """its place here, from 0: as compiled code knows it"""
+    """its place here, from 0, as in compiled code"""
 
     UNKNOWN = "nothing came of it in this life of the server"
     OPEN = "some workers are inside its sum"
@@ -38,7 +38,7 @@ class BlockEvent(Enum):
     """What a packet, or the time, is to its block."""
 
     number: int
-    """as of BlockState"""
+    """number, as of BlockState"""
 
     NEW = "workers that are not inside yet; others are still missing"
     COMPLETING = "workers that are not inside yet, the last ones missing"

@@ -35,7 +35,7 @@ class Operator:
 class Chain:
     name: str
     operators: tuple[Operator, ...]
-    """in the order of the forward pass, one or more"""
+    """operators in the order of the forward pass, one or more"""
 
     @property
     def weights_bytes(self) -> int:

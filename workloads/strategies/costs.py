@@ -60,11 +60,11 @@ class Devices:
 @dataclass(frozen=True, slots=True)
 class Price:
     memory_bytes: float
-    """of weights on each device"""
+    """bytes of weights on each device"""
     time_s: float
-    """of an iteration"""
+    """time of an iteration"""
     sent_bytes: float
-    """by each device in an iteration"""
+    """bytes that each device sends in an iteration"""
 
     def dominates(self, other: Price) -> bool:
         """It is no worse in memory and time, and better in one of them."""

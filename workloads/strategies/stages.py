@@ -26,9 +26,9 @@ class Stage:
     kind: str
     """REDUCE: all devices sum a vector; RESHARD: each device gives its part of one to all others"""
     elements: int
-    """of the whole vector"""
+    """elements of the whole vector"""
     compute_ns: int
-    """of each device, before the transfer"""
+    """computing time of each device before the transfer"""
 
     @property
     def name(self) -> str:

@@ -24,11 +24,11 @@ class SwitchMlConfig:
     collective: JobShare
     workload: WorkloadConfig
     envelope: Envelope
-    """of what it sends to the switch, whose address and MAC are the destination"""
+    """headers of packets to the switch: the destination is the switch's address and MAC"""
     elements: int = 256
-    """of a full packet: a block; even"""
+    """elements of a full packet, which is a block; an even number"""
     first_slot: int = 0
-    """of the job's part of the pool"""
+    """first slot of the job's part of the pool"""
     window: int = 32
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000

@@ -22,7 +22,7 @@ from workloads.torch_backend.tensors import contents
 __all__ = ["StoreExchange", "StoreProblem"]
 
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
-"""between two looks into the store, and whether the network failed meanwhile"""
+"""pauses between two looks into the store, and into whether the network failed meanwhile"""
 _REASON_S = 5.0
 """seconds in which the network must learn why the store is gone: it lives in one of the ranks"""
 _CLOSE_S = 5.0

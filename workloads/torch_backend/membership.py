@@ -31,7 +31,7 @@ class Turn:
     number: int
     """among those of the group: the same at all ranks"""
     source: int
-    """of a recv: the rank of the group that sends; else -1"""
+    """rank of the group that sends, for a recv; else -1"""
 
     def put(self, name: str, tensors: list[torch.Tensor], readers: int) -> None:
         self.group.exchange.put(f"{self.number}/{name}", tensors, readers)

@@ -36,7 +36,7 @@ class InaWork(dist.Work):
         self._future: torch.futures.Future[Any] | None = None
         self._trigger: torch.futures.Future[Any] | None = None
         self.source = -1
-        """of a recv that names no rank: who sent, by its rank in the group"""
+        """sender's rank in the group, for a recv that names no rank"""
 
     def part_done(self) -> None:
         with self._lock:

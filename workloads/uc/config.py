@@ -13,7 +13,7 @@ MOST_UC_PACKETS = 16
 UC_FRAME_BYTES = 58
 """bytes of each packet in addition to the payload: Ethernet, IPv4, UDP, BTH and iCRC"""
 UC_MESSAGE_BYTES = 20
-"""of each message: RETH and immediate"""
+"""bytes of each message for RETH and immediate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class UcQpConfig:
     qpn: int
     peer_qpn: int
     envelope: Envelope
-    """of the packets that this end sends"""
+    """headers of the packets that this end sends"""
     first_psn: int
     """first PSN that this end sends; received PSNs may begin anywhere, since a FIRST or ONLY sets the expected one"""
     path_mtu: int = 1024

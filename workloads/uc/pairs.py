@@ -10,7 +10,7 @@ from workloads.wire import Envelope
 __all__ = ["UcPairs", "service_qpn"]
 
 _SERVICE = 1 << 22
-"""in all queue pair numbers of the service: 0 and 1 mean something else in InfiniBand"""
+"""bit in all queue pair numbers of the service: 0 and 1 mean something else in InfiniBand"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class UcPairs:
     qpn: int
     service_qpn: int
     first_psn: int
-    """of all of them, in both directions"""
+    """first PSN of all of them, in both directions"""
     va: int
-    """where the worker's memory begins"""
+    """start address of the worker's memory"""
     rkey: int
-    """of this memory; even, so that the version has room"""
+    """key of this memory; even, so that the version has room"""
     path_mtu: int
 
     def host_qp(self, cell: int, envelope: Envelope) -> UcQpConfig:

@@ -21,7 +21,7 @@ __all__ = ["RECEIVER_TABLE", "UcAction", "UcEvent", "UcState", "UcStep"]
 
 class UcState(IntEnum):
     EXPECT_FIRST = 0
-    """between messages"""
+    """state between messages"""
     IN_MESSAGE = 1
     DROPPING = 2
     """a packet is missing: nothing is taken before the next FIRST or ONLY"""

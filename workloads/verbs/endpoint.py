@@ -72,7 +72,7 @@ class _QueuePair:
     """receive requests that the device holds"""
     receives: deque[ReceiveRequest] = field(default_factory=deque)
     packets: int = 0
-    """of messages posted and not acknowledged, waiting ones included"""
+    """packets of messages that are posted and not acknowledged, waiting ones included"""
     acked_packets: int = 0
     failed: bool = False
 

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _DEPTH = 256
 _POLL_AT_ONCE = 16
 _ATTEMPTS = 5
-"""to reach a peer"""
+"""attempts to reach a peer"""
 _MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 """enum ibv_mtu"""
 STATUS: dict[str, str] = {

@@ -18,7 +18,7 @@ class Region:
     """Registered memory, as its device names it."""
 
     address: int
-    """of its first byte; also the remote address of a WRITE"""
+    """address of its first byte; also the remote address of a WRITE"""
     lkey: int
     rkey: int
     """0 when no peer may write to it"""
@@ -29,10 +29,10 @@ class WorkCompletion:
     """One entry of a completion queue."""
 
     qpn: int
-    """as the device numbers it"""
+    """QPN that the device uses"""
     wr_id: int
     receive: bool
-    """of a receive request; otherwise of a send request"""
+    """whether it is of a receive request; otherwise of a send request"""
     status: str
     """SUCCESS, or as in `workloads.rc.SendCompleted.status`; others by libibverbs' name"""
     length: int = 0

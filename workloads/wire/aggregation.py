@@ -36,7 +36,7 @@ __all__ = [
 AGGREGATION_PORT = 0xACE0
 MAX_ELEMENTS = 256
 MAX_GRID_ELEMENTS = 2048
-"""of policy GRID, whose switches have no pipeline to fit a packet into"""
+"""most elements for policy GRID, whose switches have no pipeline to fit a packet into"""
 SEQUENCES = 1 << 32
 """sequence numbers; packet k of a job (from 0) has number k + 1, modulo this"""
 _VERSION = 1
@@ -147,7 +147,7 @@ class Datagram(NamedTuple):
     sport: int
     header: AggregationHeader
     payload: memoryview
-    """of the frame: `nelem` elements; copy what is kept"""
+    """part of the frame with `nelem` elements; copy what is kept"""
 
 
 _FRAME = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH BBHHHIHHIIBBBBbbHII")

@@ -18,7 +18,7 @@ __all__ = ["LAYER_CLASSES", "NO_DSCP", "dscp_of", "is_low", "layer_class_of", "r
 
 LAYER_CLASSES = 4
 NO_DSCP = -1
-"""of a frame that holds no IP packet"""
+"""value for a frame that holds no IP packet"""
 _FIRST = 8
 _IP_AT, _TYPE_AT = 14, 12
 _IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"

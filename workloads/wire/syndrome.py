@@ -19,7 +19,7 @@ class Nak(IntEnum):
     REMOTE_OPERATIONAL = 0x63
     INVALID_RD_REQUEST = 0x64
     TRIMMED = 0x65
-    """of an answer of IRN alone, a value that is reserved otherwise: the packet came without its payload"""
+    """syndrome of an answer of IRN alone, a value that is reserved otherwise: the packet came without its payload"""
 
 
 RNR_TIMER_NS: tuple[int, ...] = tuple(
