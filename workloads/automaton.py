@@ -36,7 +36,7 @@ _Action = TypeVar("_Action", bound=Enum)
 
 
 def words(*named: Enum) -> tuple[str, ...]:
-    """States, events and actions as traces tell them and coverage counts them."""
+    """Names of states, events and actions in traces and coverage."""
     return tuple(item.name.lower() for item in named)
 
 
@@ -62,8 +62,8 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
         unforeseen: _Action,
         reasons: Mapping[Any, str],
     ) -> None:
-        """`unforeseen`: what is done with a packet of a pair that is not in the table. `reasons`: why actions keep a
-        packet out of the sums; those of actions that this table does not have are passed over."""
+        """`unforeseen`: the action for a packet of a pair that is not in the table. `reasons`: why actions keep a
+        packet out of the sums. Reasons for actions that this table does not have are ignored."""
         super().__init__(steps, lambda state: (state, unforeseen))
         self.name = name
         actions = {action for _, action in steps.values()}

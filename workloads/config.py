@@ -72,7 +72,7 @@ class IrnConfig:
     cap_packets: int = 111
     """PSNs that may be unacknowledged (BDP flow control)"""
     few_packets: int = 3
-    """N: so many are few"""
+    """N: packets that still count as few"""
     in_order: bool = True
     """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait
     for those of other hosts"""
@@ -110,7 +110,7 @@ class QpConfig:
     retry7_infinite: bool = False
     """retry_count 7 never ends, as in rdma_rxe"""
     trace: bool = False
-    """tell every step of the two tables (QpStepped)"""
+    """whether to report every step of the two tables (QpStepped)"""
     dcqcn: DcqcnConfig | None = None
     """None: no congestion control, and no CNPs"""
     recovery: str = "gbn"
@@ -118,7 +118,7 @@ class QpConfig:
     irn: IrnConfig = IrnConfig()
     """settings for a `recovery` of IRN_RECOVERIES"""
     trimming: bool = False
-    """switches of the network trim: a packet that came without its payload is asked for at once"""
+    """whether switches of the network trim: the receiver asks at once for a packet that came without its payload"""
 
     @property
     def speaks_irn(self) -> bool:
@@ -223,7 +223,7 @@ class GroupShare(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobShare:
-    """A GroupShare: a worker's place in a job that talks in datagrams."""
+    """A GroupShare: a worker's place in a job that uses datagrams."""
 
     kind: str
     """switchml, atp, esa"""
@@ -244,8 +244,8 @@ class Framing:
 
 
 class NodeConfig(Protocol):
-    """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
-    `workloads.hosts.create_host` makes; how it talks is its own business."""
+    """What worlds ask of a host's configuration, worker or parameter server. `workloads.hosts.create_host` makes the
+    Machine for it, which uses its own protocol."""
 
     runs: ClassVar[str]
     """`module:function`, (configuration, when it starts by its own clock in ns) -> HostMachine"""
@@ -305,7 +305,7 @@ class PhaseConfig:
     waits_for_acks: bool = True
     """begins when the worker's messages of the step before are acknowledged, too; False: when it has what came in it"""
     compute_ns: int = 0
-    """the worker computes so long before it begins, where the collective has stages"""
+    """time that the worker computes before the phase begins, where the collective has stages"""
     apart: bool = False
     """no other phase has elements of its part: it begins from the worker's own values, whatever the ones before left;
     the same in all phases of a worker"""

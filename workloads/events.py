@@ -1,4 +1,4 @@
-"""Facts that RC endpoints, collectives and workers tell. Each becomes one record of the history."""
+"""Facts that RC endpoints, collectives and workers report. Each becomes one record of the history."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ class WorkerFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFailed(Event):
-    """The job cannot go on."""
+    """The job cannot continue."""
 
     reason: str
     """reason as in QpFailed.status, or bad_result (a result's INA header is not the expected one)"""

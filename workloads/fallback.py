@@ -1,4 +1,4 @@
-"""A job that goes on without its accelerator: a worker whose connections die restarts the job as plain ring.
+"""A job that continues without its accelerator: a worker whose connections die restarts the job as plain ring.
 
 Nothing of the first life is kept: the ring begins at iteration 0, with queue pairs, receive buffers and a gradient
 source of its own. Some ranks may have completed iterations with sums of the network. These differ in their last bits
@@ -54,7 +54,7 @@ class FallbackWorker:
 
     @property
     def failed(self) -> bool:
-        """The job cannot go on."""
+        """The job cannot continue."""
         return self._worker.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:

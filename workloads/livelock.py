@@ -74,7 +74,8 @@ class TurnWatch:
         raise Livelock(self._name, f"it reported {MOST_TOLD_BY_HOST:,} events in a row", is_host=self._is_host)
 
     def ended(self, timer: int | None, now: int, frames: int) -> None:
-        """A turn that handled so many frames: its timer has expired again, or not. Raises Livelock."""
+        """A turn that handled `frames` frames has ended. Raises Livelock when too many turns in a row changed
+        nothing."""
         if timer is None or timer > now or frames or self._told:
             self._in_vain = 0
             return

@@ -62,7 +62,7 @@ class Machine(Protocol):
         ...
 
     def next_event(self) -> Event | None:
-        """The oldest event not yet asked for."""
+        """The oldest event that the caller has not taken yet."""
         ...
 
 

@@ -83,7 +83,7 @@ def distrust(path: Path) -> str | None:
 
 
 def require_trusted(folder: Path, *, key: str | None = None, file: str | None = None) -> None:
-    """Raises ScenarioError for a folder that somebody else could change. `key`, `file`: what named it."""
+    """Raises ScenarioError for a folder that another user could change. `key`, `file`: what named it."""
     problem = distrust(folder)
     if problem is not None:
         raise ScenarioError(
@@ -100,8 +100,8 @@ def allowed_folders() -> str:
 
 def write_file(path: Path, data: bytes | str, mode: int | None = None) -> None:
     """All of it or nothing, in a folder that is there; a link that has this name is not followed. Of text, characters
-    that cannot be seen are escaped. `mode`: of the file, in place of the usual one. Raises ScenarioError where somebody
-    else could change the folder on the way or owns a file of this name, OSError with the file's name."""
+    that cannot be seen are escaped. `mode`: of the file, in place of the usual one. Raises ScenarioError where another
+    user could change the folder on the way or owns a file of this name, OSError with the file's name."""
     require_trusted(path)
     found = _bytes_of(data)
     if not hasattr(os, "geteuid"):
@@ -132,7 +132,7 @@ def _bytes_of(data: bytes | str) -> bytes:
 
 def open_private(path: Path) -> int:
     """A handle to read and write a file of our own, as a lock; it is made, and its folder, where they are not there. No
-    link is followed. Raises ScenarioError where somebody else could change it, or it is no plain file of its own."""
+    link is followed. Raises ScenarioError where another user could change it, or it is no plain file of its own."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     require_trusted(path.parent)
     try:

@@ -68,7 +68,7 @@ class WorkerMachine:
         self.finished = False
         """all iterations are complete"""
         self.failed = False
-        """the job cannot go on"""
+        """whether the job cannot continue"""
         if not config.collective.receive_late_ns:
             self._collective.open(start_ns)
 
@@ -97,7 +97,7 @@ class WorkerMachine:
         return self._endpoint
 
     def after_news(self, now: int) -> None:
-        """The endpoint received something: go on with what it completed, if anything."""
+        """The endpoint received something: continue with what it completed, if anything."""
         if self._endpoint.has_news:
             self._advance(now)
 
@@ -168,7 +168,7 @@ class WorkerMachine:
         self._collective.start(self._iteration, self._gradient, self._result[: len(self._gradient)], now)
 
     def _advance(self, now: int) -> None:
-        """Hand completions to the collective, and go on when it has done an iteration."""
+        """Hand completions to the collective, and continue when it has done an iteration."""
         endpoint, collective = self._endpoint, self._collective
         while (completion := endpoint.next_completion()) is not None:
             if self.failed:

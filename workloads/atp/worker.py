@@ -2,9 +2,9 @@
 `docs/esa.md`).
 
 It sends each block of its gradient towards the parameter server, through whatever aggregates on the way, and takes the
-sum out of the result. What has no result in time is asked for by a RESEND, which flushes what a switch holds of that
-block and never opens a slot. An ESA worker is the same, with a priority in every packet. Both answer the NACK of a
-server that misses a block, with a RESEND or with the result itself.
+sum out of the result. If a result does not come in time, the worker asks for it by a RESEND. A RESEND flushes what a
+switch holds of that block, and never opens a slot. An ESA worker is the same, with a priority in every packet. Both
+answer the NACK of a server that misses a block, with a RESEND or with the result itself.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ class LinearCode:
 
 
 def _independent(rows: Bytes) -> tuple[list[int], Bytes]:
-    """As many of the rows as there are columns, none a combination of others. Raises ValueError when there are not so
-    many."""
+    """As many of the rows as there are columns, none a combination of others. Raises ValueError when there are too
+    few."""
     columns = rows.shape[1]
     chosen: list[int] = []
     reduced = np.zeros((0, columns), np.uint8)

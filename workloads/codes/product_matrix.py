@@ -33,7 +33,7 @@ def mbr(n: int, k: int, d: int) -> LinearCode:
 
 
 def msr_points(n: int, alpha: int) -> list[int]:
-    """So many elements whose alpha-th powers differ, too: fewer where there are no more."""
+    """`n` different elements whose alpha-th powers also differ; fewer if there are no more."""
     found: dict[int, int] = {}
     for point in range(1, _ELEMENTS + 1):
         found.setdefault(power(point, alpha), point)

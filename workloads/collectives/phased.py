@@ -136,7 +136,7 @@ class PhasedCollective(Teller):
         return self._configs[phase].collective.kind
 
     def _go_on(self, now: int) -> None:
-        """Tell what the phases tell, and begin the steps whose time has come."""
+        """Report the events of the phases, and begin the steps whose time has come."""
         while True:
             acted, self._acted = self._acted, []
             for phase in acted:

@@ -113,7 +113,7 @@ class RingCollective(RankOfRing):
         self._advance(now)
 
     def _schedule(self, elements: int) -> None:
-        """What is sent and received in an iteration over so many."""
+        """Make the schedules for sending and receiving `elements` elements in an iteration."""
         config, self._elements = self._config, elements
         self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
         self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, self._path_mtu)

@@ -122,8 +122,8 @@ def _steps(kind: str, size: int, rank: int) -> list[tuple[int, int]]:
 
 
 def _message_packets(kind: str, most: int, pipelined: bool, packets: int) -> int:
-    """Most packets of a message of a chunk of so many; `most`: of any one. A chain passes everything on, so that its
-    last rank waits for a message of each rank before it: short ones."""
+    """Most packets of a message of a chunk of `packets` packets; `most`: of any message. In a chain the last rank waits
+    for a message of each rank before it. So chains use short messages."""
     if kind in CHAINS:
         return min(most, _LEAST_PACKETS)
     if not pipelined:

@@ -142,7 +142,7 @@ class MemoryAtEnd(Event):
 
 @dataclass(frozen=True, slots=True)
 class BlockLost(Event):
-    """A sum that can never be complete, or is not kept any more, although somebody waits for it."""
+    """A sum that can never be complete, or is not kept any more, although a worker waits for it."""
 
     job: int
     block: int

@@ -70,8 +70,8 @@ class LayerCompute:
                 self._missing[place], self._result_at[place] = 0, now
 
     def passes(self, iteration: int, late_ns: int) -> Passes:
-        """The iteration that follows what was delivered, `late_ns` late; the next results are waited for from now
-        on."""
+        """The iteration that follows the delivered results, `late_ns` late. From now on the worker waits for the next
+        results."""
         config = self._config
         forward, backward = self._times(iteration)
         if config.in_stages:

@@ -24,8 +24,8 @@ __all__ = ["QuickHost"]
 
 
 class QuickHost(Quick):
-    """A Machine of one port. A protocol says what `take` does with a frame and `give` sends, what `begin` starts, and
-    when packets were waited for too long. A subclass may override what has no underscore."""
+    """A Machine of one port. A protocol defines what `take` does with a frame, what `give` sends, what `begin` starts,
+    and when packets time out. A subclass may override what has no underscore."""
 
     def __init__(self, share: JobShare, training: Training) -> None:
         super().__init__(training.events, deque())
@@ -56,7 +56,7 @@ class QuickHost(Quick):
 
     @property
     def failed(self) -> bool:
-        """The job cannot go on."""
+        """The job cannot continue."""
         return self._training.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -103,11 +103,11 @@ class QuickHost(Quick):
             self._follow()
 
     def packets_due(self) -> int:
-        """When the first packet was waited for too long; NEVER: none."""
+        """Time when the first packet times out; NEVER: none does."""
         return NEVER
 
     def expire(self, now: int) -> int:
-        """Let those leave again; how many they are."""
+        """Resend the packets that timed out. Returns how many they are."""
         return 0
 
     def begin(self, now: int) -> None:

@@ -104,7 +104,7 @@ class Training:
 
     @property
     def awaits(self) -> bool:
-        """Whether the next gradient is waited for, which comes from outside."""
+        """Whether the worker waits for the next gradient, which comes from outside."""
         return self._awaits
 
     @property

@@ -102,14 +102,14 @@ class DlcpHost(QuickHost):
         self.events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._packets))
 
     def acknowledge(self, found: Arrival, peer: int, bitmap: int, stop: bool) -> None:
-        """What it says, of these ranks, to who sent it."""
+        """Send an acknowledgement to the sender of the packet, for these ranks."""
         flags = _LAST if stop else 0
         self._leaving.append(acknowledgement_of(found, self._templates[peer], bitmap, flags))
         self._sent += 1
 
     def hear_ack(self, found: Arrival, outgoing: Outgoing | None, now: int) -> None:
-        """Of a packet that left. An acknowledgement of any other is refused, also if it says that no more are needed.
-        `outgoing`: None: the flow is over."""
+        """An acknowledgement of a packet that left. One of any other packet is refused, also if it says that no more
+        are needed. `outgoing`: None: the flow is over."""
         packet = found.sequence - 1
         if outgoing is None:
             self._duplicates += 1

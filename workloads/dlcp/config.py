@@ -65,7 +65,7 @@ class DlcpConfig:
 
     @property
     def needed(self) -> int:
-        """Of these, so many must come."""
+        """Number of these packets that must come."""
         return packets_needed(self.packets, self.loss_bound)
 
     @property

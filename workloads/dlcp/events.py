@@ -1,4 +1,4 @@
-"""What receivers of a DLCP job tell of flows."""
+"""Events that receivers of a DLCP job report about flows."""
 
 from __future__ import annotations
 

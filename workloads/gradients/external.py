@@ -50,7 +50,7 @@ class Mailbox(Protocol):
 
 class ExternalSource:
     """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size:
-    shorter ones end in zeros, and what is behind their end in the result is thrown away."""
+    shorter ones are padded with zeros, and the padding of the result is dropped."""
 
     def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
         self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns

@@ -19,7 +19,7 @@ _MASK64 = (1 << 64) - 1
 _PLACES = 1 << 63
 """marker of the random stream of places, which all ranks share; other streams belong to one rank"""
 _SHARES = (4, 16, 64, 256)
-"""one value in so many is at an end"""
+"""choices of n, where one value in n is at an end of the type"""
 _SMALL = np.int32(12)
 """bits that ordinary integers are shifted down by: a few of them never leave int32 by themselves"""
 _INTEGERS = np.array([0x7FFFFFFF, 0x80000000, 0x7FFFFFFF, 0x80000000, 0x7FFF0000, 0x80010000, 0, 0xFFFFFFFF], np.uint32)

@@ -67,8 +67,8 @@ def _scaled(elements: int, scale: int, packet_elements: int) -> int:
 
 
 def layer_times(model: Model, forward_ns: int, backward_ns: int) -> tuple[tuple[int, int], ...]:
-    """Per layer (forward, backward) in ns, of passes that take so long in all: shared by measured times, else by work,
-    else by elements."""
+    """Per layer (forward, backward) in ns, for passes of `forward_ns` and `backward_ns` in total. The total is shared
+    by measured times, else by work, else by elements."""
     layers = model.layers
     forward = _first_known(
         [layer.forward_ns for layer in layers],

@@ -66,7 +66,7 @@ class CompiledPair:
         )  # fmt: skip
 
     def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
-        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's
+        """Compiled code sent `sent` packets of `next_message` and received `acks` ACKs, up to `una` and no message's
         end."""
         if sent:
             message = self.sender.message_at_next
@@ -76,5 +76,5 @@ class CompiledPair:
         self.sender.deadline = deadline
 
     def heard_stale(self, acks: int) -> None:
-        """So many ACKs that say nothing new."""
+        """Compiled code received `acks` ACKs that say nothing new."""
         self.sender.acknowledged(acks, self.sender.una, 0)

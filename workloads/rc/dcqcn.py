@@ -20,7 +20,7 @@ class NotificationPoint:
         self._interval_ns = interval_ns
         self._last: int | None = None
         self.marked = self.notices = 0
-        """packets with CE; CNPs asked for"""
+        """packets with CE; CNPs that the receiver had to send"""
 
     def on_marked(self, now: int) -> bool:
         """A data packet came with CE. Returns whether the receiver must send a CNP for it."""

@@ -106,7 +106,7 @@ class RcEndpoint:
 
     @property
     def turn(self) -> tuple[int, int, int]:
-        """(queue pair whose turn it is, request packets that it sent in it, how many it may send)"""
+        """(queue pair that sends at present, request packets that it sent in its turn, how many it may send)"""
         return self._turn, self._turn_packets, _TURN_PACKETS
 
     def set_turn(self, turn: int, packets: int) -> None:
@@ -125,13 +125,13 @@ class RcEndpoint:
         )
 
     def next_completion(self) -> Completion | None:
-        """The oldest completion not yet asked for."""
+        """The oldest completion that the caller has not taken yet."""
         completions = self._outbox.completions
         return completions.popleft() if completions else None
 
     @property
     def has_news(self) -> bool:
-        """A completion or an event was not asked for yet."""
+        """Whether there is a completion or an event that the caller has not taken yet."""
         return bool(self._outbox.completions or self._outbox.events)
 
     def statistics(self) -> tuple[Event, ...]:

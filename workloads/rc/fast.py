@@ -173,9 +173,9 @@ class FastPath:
         return self._contexts_at
 
     def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
-        """Since `refresh`, the context of that index took so many requests, `size` bytes; the last one, at most, ended
-        its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
-        end."""
+        """Since `refresh`, the context of that index took `taken` requests of `size` bytes in total. At most the last
+        one ended its message. Also `duplicates` duplicates came. The `queued` necessary ACKs are in the queue already,
+        except one for that end."""
         pair, at = self._pairs[index]
         pair.qp.touch()
         contexts, responder = self._contexts, pair.responder

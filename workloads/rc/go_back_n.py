@@ -85,7 +85,8 @@ class GoBackN:
         )
 
     def sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
-        """`count` packets of `message`, from `nxt` on, left; so many packets did since the last AckReq."""
+        """`count` packets of `message` left, from `nxt` on. `since_ack_request`: packets that left since the last
+        AckReq."""
         self.since_ack_request = since_ack_request
         self._counters.packets_sent += count
         after = self.nxt + count
@@ -126,7 +127,7 @@ class GoBackN:
             self._step(self._spent(asks), now, syndrome=syndrome)
 
     def acknowledged(self, acks: int, acknowledged: int, now: int) -> None:
-        """So many ACKs came; together they say that everything in front of `acknowledged` arrived."""
+        """`acks` ACKs came. Together they say that everything in front of `acknowledged` arrived."""
         self._counters.acks_received += acks
         self._progress(acknowledged, now)
 

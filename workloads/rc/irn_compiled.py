@@ -270,7 +270,7 @@ class IrnPairs:
         return [_ENTRY.unpack_from(self._memory, _END.size + i * _ENTRY.size) for i in range(count)]
 
     def drain(self) -> int:
-        """Tell what the log has; returns how many entries that were."""
+        """Report the entries of the log. Returns their number."""
         entries = self._entries()
         for entry in entries:
             self.tell(*entry)
@@ -303,7 +303,8 @@ class IrnPairs:
         self._attention.touch(touched)
 
     def take(self) -> tuple[int, int]:
-        """Back from compiled code. Returns whose turn it is, and the packets of it."""
+        """Take the state back from compiled code. Returns the queue pair that sends at present, and its packets in this
+        turn."""
         self.drain()
         self._take_touched()
         turn, packets = _TURN.unpack_from(self._memory, _TURN_AT)

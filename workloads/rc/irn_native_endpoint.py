@@ -40,7 +40,7 @@ class NativeIrnEndpoint:
         return True
 
     def tell(self, kind: int, pair: int, a: int, b: int) -> None:
-        """An entry of the log that somebody else kept."""
+        """Report an entry of a log that other code kept."""
         self._pairs.tell(kind, pair, a, b)
 
     def take_back(self, now: int) -> None:

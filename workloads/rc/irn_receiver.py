@@ -88,8 +88,8 @@ class IrnReceiver:
             self._counters.naks_sent += 1
 
     def on_trimmed(self, packet: Inbound) -> None:
-        """The headers of a request packet whose payload a full queue took: it is asked for by name, unless another copy
-        of it came."""
+        """The headers of a request packet without its payload, which a full queue cut. The receiver asks for it by
+        name, unless another copy of it came."""
         if self._failed:
             return
         distance = psn_diff(packet.psn, self.expected)

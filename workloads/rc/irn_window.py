@@ -15,8 +15,8 @@ answer. Until a timer runs out, rules 2 to 4 treat it as sent again.
 Rule 8: after a timer sent a packet again, it may be that only this packet arrived. Then the next timer takes everything
 in flight for lost. So a burst of losses with nothing behind it costs two timers, not one for each packet.
 Rule 9: an answer about a packet without its payload halves the number of packets that may be unacknowledged, down to 2.
-It does so only if that packet left after the last halving. Then the number grows by one, up to `cap`, whenever so many
-packets were acknowledged (RFC 5681).
+It does so only if that packet left after the last halving. Then the number grows by one, up to `cap`, whenever that
+number of packets was acknowledged (RFC 5681).
 
 Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5, 7, 8 and 9 are ours.
 Sequence numbers do not wrap here.
@@ -195,7 +195,7 @@ class SenderWindow:
             self._narrowed_to = self.nxt - 1
 
     def _widen(self, new: int) -> None:
-        """So many packets were acknowledged."""
+        """`new` packets were acknowledged."""
         if self._allowed < self._cap:
             self._grown += new
             if self._grown >= self._allowed:

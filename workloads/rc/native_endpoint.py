@@ -169,7 +169,7 @@ class NativeRcEndpoint:
         return not self._full and not self._outstanding & (self._outstanding - 1)
 
     def tell_events(self) -> bool:
-        """Tell what came about, and leave the endpoint with the compiled code. Always False: it must be taken back."""
+        """Report what happened, and leave the endpoint with the compiled code. Always False: it must be taken back."""
         return False
 
     def _pack_pair(self, responder: Responder, at: int) -> None:

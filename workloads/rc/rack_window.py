@@ -184,7 +184,7 @@ class RackWindow(SenderWindow):
             self._lose(sequence)
 
     def detect(self) -> None:
-        """Rule 2: what is lost by now is to be sent again."""
+        """Rule 2: schedule the packets that are lost by now."""
         self.timer = None
         if self._rtt_ns is None:
             return

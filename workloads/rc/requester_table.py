@@ -76,7 +76,7 @@ class RequesterAction(IntEnum):
     WAIT_RNR = 6
     """set the timer to the responder's wish"""
     REJECT = 7
-    """count and tell"""
+    """count and report"""
     FAIL = 8
     """the oldest message gets the error, the others are flushed"""
     FLUSH = 9

@@ -164,8 +164,9 @@ class Responder:
         self._message = InMessage(True, memory, None)
 
     def placed(self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int]) -> None:
-        """So many packets in order, `size` bytes, lie where `arrival` or `open_write` said. Afterwards `expected` comes
-        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due."""
+        """`packets` packets in order, of `size` bytes in total, lie where `arrival` or `open_write` said. The next PSN
+        is `expected`. `answers`: the PSNs that needed an ACK. `unacknowledged`: packets that came since the last of
+        them."""
         assert self._message is not None
         self.state = _PLACED
         self._message.offset += size
@@ -177,7 +178,8 @@ class Responder:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
 
     def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
-        """So many ACKs were put into the queue, some of them for so many duplicates; so many packets came since."""
+        """`queued` ACKs were put into the queue, some of them for `duplicates` duplicates. Then `unacknowledged`
+        packets came."""
         self._counters.acks_sent += queued
         self._counters.duplicates_received += duplicates
         self._unacknowledged = unacknowledged

@@ -35,13 +35,13 @@ class Block:
         self.slot = self.tensor = self.priority = self.exponent0 = self.exponent1 = 0
         self.overflow = self.collided = self.marked = False
         self.later = self.reminders = 0
-        """later blocks that were complete before it; how often it was asked for"""
+        """number of later blocks that were complete before it; number of reminders for it"""
         self.awaits_switch = False
         """whether a switch has not yet answered a reminder"""
         self.answers = 0
-        """how many workers were asked for it and did not answer with the sum yet"""
+        """workers that the server asked for it and that did not answer with the sum yet"""
         self.deadline: int | None = None
-        """when it is asked for, in ns"""
+        """time of the next request for it, in ns"""
         self.size = 0
         """elements"""
         self._packets: list[tuple[Any, bytes, int, bool]] = []
@@ -89,7 +89,7 @@ class Block:
         self.add(a)
 
     def _empty(self, size: int) -> None:
-        """No elements of anybody are inside."""
+        """Remove the elements of all ranks."""
         self.entered, self.bitmap, self._packets, self.overflow = [0] * len(self.entered), 0, [], False
         if self.size != size or not size:
             self.values, self.size = np.empty(size, np.int32), size

@@ -37,9 +37,10 @@ class ServedJob:
     """most of a block"""
     arithmetic: ArithmeticSpec = ArithmeticSpec()
     rto_ns: int = 10_000_000
-    """a sum that is not complete that long after its first part is asked for, where `remind`"""
+    """time after the first part of a sum until the server asks for missing parts, with `remind`"""
     remind: bool = False
-    """ask the switch for what it holds of such a sum, and the workers for what is missing then (ESA)"""
+    """whether to ask the switch for what it holds of an incomplete sum, and the workers for what is missing then
+    (ESA)"""
     multicast: bool = True
     """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself,
     since nothing on the way knows the job"""
@@ -73,7 +74,7 @@ class ServerConfig:
     """headers of results for all: from this host to the aggregation service of the switches"""
     jobs: tuple[ServedJob, ...]
     trace: bool = False
-    """tell every step of the table (SlotChanged)"""
+    """whether to report every step of the table (SlotChanged)"""
     resets: tuple[Reset, ...] = ()
     """resets by time"""
     lives: int = 0

@@ -34,7 +34,7 @@ from workloads.wire.aggregation import DatagramFlag, DatagramKind
 __all__ = ["JobServer"]
 
 _LATER = 3
-"""a block that so many later ones overtook is asked for"""
+"""number of later blocks that must overtake a block before the server asks for it"""
 _MOST_DOUBLINGS = 4
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _NACK, _REMINDER, _EMPTY = int(DatagramKind.NACK), int(DatagramKind.REMINDER), int(DatagramKind.REMINDER_EMPTY)

@@ -35,7 +35,7 @@ class StoreProblem(RuntimeError):
 
 
 class StoreExchange:
-    """Of one process group, for any number of threads. `check` raises when the training cannot go on."""
+    """Of one process group, for any number of threads. `check` raises when the training cannot continue."""
 
     def __init__(self, store: Any, group: str, check: Callable[[], None]) -> None:
         self._store, self._prefix, self._check = store, f"ina/{group}", check

@@ -22,7 +22,7 @@ class Gid:
     kind: str
     """type in the kernel's words: `RoCE v2`, `IB/RoCE v1`"""
     interface: str
-    """network device; empty when the kernel does not tell"""
+    """network device; empty when the kernel does not report one"""
 
 
 def device_names(sysfs: Path = SYSFS) -> tuple[str, ...]:
