@@ -19,8 +19,8 @@ _Step = TypeVar("_Step")
 
 
 class Transitions(dict[tuple[_State, _Event], _Step], Generic[_State, _Event, _Step]):
-    """(state, event) -> step. It holds, and lists, the pairs of the protocol; asked for another pair by `[...]`, it
-    answers `drop(state)`: a step that stays in the state and drops the packet."""
+    """(state, event) -> step. It holds, and lists, the pairs of the protocol. For any other pair `table[pair]` returns
+    `drop(state)`: a step that stays in the state and drops the packet."""
 
     def __init__(self, steps: Mapping[tuple[_State, _Event], _Step], drop: Callable[[_State], _Step]) -> None:
         super().__init__(steps)
@@ -51,8 +51,8 @@ def number_of(named: Enum) -> int:
 
 
 class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):
-    """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that
-    coverage counts, and why packets are dropped all come from it. The first pair's state is the one in which it begins.
+    """A table (state, event) -> (next state, action). A program's behaviour, its diagram, the steps in coverage, and
+    the reasons for drops all come from it. The state of the first pair is the start state.
     """
 
     def __init__(

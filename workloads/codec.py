@@ -5,9 +5,9 @@ like, and nothing else defines it. Reading is strict. The only conversion is tha
 will do. Every problem of a value is reported with its place.
 
 Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone. Nothing compiled
-for another interpreter can serve there. Histories also hold what libraries that write JSON refuse or change: NaN of a
-training that diverged, halves of characters in what a crashed process said, counters beyond 64 bits. The texts, ranges
-and places of problems are ours.
+for another interpreter can serve there. Histories also hold values that JSON libraries refuse or change. Examples are
+NaN of a training that diverged, halves of characters in the output of a crashed process, and counters beyond 64 bits.
+The texts, ranges and places of problems are ours.
 """
 
 from __future__ import annotations

@@ -303,12 +303,13 @@ class PhaseConfig:
     step: int
     """phases of one step, which follow one another, run together; the same on all workers"""
     waits_for_acks: bool = True
-    """begins when the worker's messages of the step before are acknowledged, too; False: when it has what came in it"""
+    """whether the phase waits until the worker's messages of the step before are acknowledged; False: only until its
+    data is there"""
     compute_ns: int = 0
     """time that the worker computes before the phase begins, where the collective has stages"""
     apart: bool = False
-    """no other phase has elements of its part: it begins from the worker's own values, whatever the ones before left;
-    the same in all phases of a worker"""
+    """whether the phase has elements of its own: it begins from the worker's own values, not from the results of phases
+    before. The same in all phases of a worker"""
 
 
 @dataclass(frozen=True, slots=True)

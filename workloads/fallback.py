@@ -5,8 +5,8 @@ source of its own. Some ranks may have completed iterations with sums of the net
 from those of the ring (another order of rounding), and a rank that trains cannot undo what it applied. So every result
 of the second life is the ring's, on every rank.
 
-When: a connection of the first life is used up (RETRY_EXC: the path is dead), or a packet of the ring comes from a
-neighbour, which saw that first. Other failures, a wrong result above all, end the job.
+The second life starts when a connection of the first is used up (RETRY_EXC: the path is dead). It also starts when a
+packet of the ring comes from a neighbour, which saw that first. Other failures, a wrong result above all, end the job.
 """
 
 from __future__ import annotations

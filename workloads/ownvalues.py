@@ -65,8 +65,8 @@ def shown(value: object) -> str:
 
 
 def misfit(value: Any, hint: Any, path: str = "") -> tuple[str, object, str] | None:
-    """(where, what, what is allowed) of the first part of a value that is not of its annotation: values of dataclasses,
-    tuples and mappings are looked into."""
+    """(place, value, allowed values) of the first part of a value that does not fit its annotation. Dataclasses, tuples
+    and mappings are checked part by part."""
     origin, arms = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         wrongs = [misfit(value, arm, path) for arm in arms]

@@ -151,9 +151,9 @@ def _no_own_file(path: Path, found: str) -> ScenarioError:
 
 
 def write_named(path: Path, data: bytes | str, *, key: str) -> None:
-    """A file that an option of the command line names: `key`. A plain file is replaced in one step and keeps its mode;
-    a link, a device and a pipe stay what they are, and the data goes through them. Raises ScenarioError also where it
-    cannot be written."""
+    """A file that an option of the command line names: `key`. A plain file is replaced in one step and keeps its mode.
+    A link, a device and a pipe stay, and the data goes through them. Raises ScenarioError also where it cannot be
+    written."""
     require_trusted(path, key=key)
     try:
         mode = path.lstat().st_mode if os.path.lexists(path) else None

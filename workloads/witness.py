@@ -67,8 +67,8 @@ class Blame:
 
 
 class Witnessed:
-    """Does what `machine` does. Where that offers `result`, the buffer with the elements of its last result, the digest
-    that it reports is replaced by that of the bytes that are there."""
+    """Does what `machine` does. A machine may offer `result`, the buffer with the elements of its last result. Then the
+    digest that it reports is replaced by that of the bytes in this buffer."""
 
     def __init__(self, machine: Any, blame: Blame) -> None:
         self.machine, self._blame = machine, blame

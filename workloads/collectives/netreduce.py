@@ -1,14 +1,14 @@
 """The worker side of NetReduce, and the ring shift: the same worker through a plain switch.
 
-What is sourced: messages of L packets sent to the ring successor over RC, a header in the first packet only, a
-message-level sliding window of N messages (NetReduce, ASPLOS'23). Header layout, credit terms, hello and the rules on
-posting are reconstructed; `docs/workloads.md` explains which and why.
+Sourced from the paper (NetReduce, ASPLOS'23): messages of L packets sent to the ring successor over RC. Only the first
+packet has a header. A sliding window covers N messages. Header layout, credit terms, hello and the rules on posting are
+reconstructed; `docs/workloads.md` explains which and why.
 
 Rules of this file
 - Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
 - Message m may be posted if m < N + credit and the send queue has room: fewer than 2N unacknowledged (rule G). Credit
   is the number of results received, of own messages acknowledged, or the smaller of both.
-- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the
+- The worker copies result m out of its slot and posts the receive for m + slots before it sends anything else. So the
   receive of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes
   our own contribution. Through a plain switch the predecessor may run ahead, even by iterations, up to the length of
   the ring. So the shift has a slot for every message of as many iterations.

@@ -1,4 +1,4 @@
-"""What hosts that send datagrams have in common, on the compiled path, whatever their packets say: the iterations of a
+"""What hosts that send datagrams have in common on the compiled path, for all packet formats: the iterations of a
 training, counters, and the verbs of a Machine."""
 
 from __future__ import annotations

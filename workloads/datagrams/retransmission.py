@@ -57,9 +57,9 @@ class RetransmissionTimer:
         return wait if self._draw is None or attempts < _STEADY else self._draw.shorten(wait)
 
     def measure(self, took_ns: int) -> None:
-        """Follow the median by small steps. Not the mean: a packet that any worker lost comes back late for all of
-        them, and a timer that grew with every loss would make the losses longer. All packets count, from when they
-        first left: without the repeated ones a timer that is too short would stay so."""
+        """Follow the median by small steps. The mean would not do. A packet that any worker lost comes back late for
+        all, and a timer that grew with every loss would make losses longer. All packets count from when they first
+        left. Without the repeated ones, a timer that is too short would stay too short."""
         typical = self._round_trip_ns
         if not typical:
             self._round_trip_ns = took_ns

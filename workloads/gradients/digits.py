@@ -1,6 +1,6 @@
 """Real data-parallel training: a small multi-layer perceptron learns the handwritten digits that scikit-learn ships.
 
-Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"); the file
+Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"). The file
 is read from the installed package, which is not imported.
 
 Bits. All arithmetic is float32 NumPy. Two processes on one machine get the same bits when they run the same NumPy with

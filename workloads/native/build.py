@@ -14,9 +14,9 @@ To add a fast path in C:
   than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
-`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler; the words of
-`INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers.
-`python -m workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
+`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler. The words of
+`INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers. `python -m
+workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
     """The library `name`, compiled from `sources` (default: its entry in `LIBRARIES`) unless an up-to-date build
     exists.
 
-    None when the C core is switched off, or there is no compiler or zlib header, or the compilation fails; the reason
-    is then in `native_status()`. Two processes may build the same library at once.
+    None when the C core is switched off, there is no compiler or zlib header, or the compilation fails. The reason is
+    then in `native_status()`. Two processes may build the same library at once.
     """
     if os.environ.get("INA_NATIVE") == "0":
         _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")

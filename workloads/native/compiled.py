@@ -1,12 +1,12 @@
 """Modules that are compiled with Cython 3 from their Python source, and how imports find them.
 
-A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name, by which it is found.
-What is compiled is a unit: all modules, or none, since they share types. `workloads.native.compiling` makes them;
-nothing is made by an import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a
-file has a digest of all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
+A module here is plain Python, and the reference. Its types stand in a `.pxd` of the same name, by which it is found.
+Either all modules are compiled, or none, since they share types. `workloads.native.compiling` compiles them; an import
+compiles nothing. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a file has a
+digest of all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
 
-`INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
-further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
+`INA_NATIVE=0` in the environment selects the interpreted source. `CC` names another compiler. `INA_NATIVE_FLAGS` has
+further flags, and `INA_CYTHON` further directives (`boundscheck=True`). Each setting has a build of its own.
 """
 
 from __future__ import annotations

@@ -114,8 +114,8 @@ class RcEndpoint:
         self._turn, self._turn_packets = turn, packets
 
     def hold(self) -> NativeEndpoint | None:
-        """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is
-        none or a queue pair is not over IPv4."""
+        """The object that hands this endpoint, with its present queue pairs, to compiled code. None if there is no
+        compiled code or a queue pair is not over IPv4."""
         if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
             return None
         return (

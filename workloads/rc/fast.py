@@ -163,8 +163,8 @@ class FastPath:
             row = after
 
     def refresh(self) -> int:
-        """Bring all contexts up to their requesters and responders; the address of `struct rc_qp_context[]`, one for
-        each queue pair over IPv4 in the order of `set_qps`."""
+        """Update all contexts from their requesters and responders. Returns the address of `struct rc_qp_context[]`,
+        one for each queue pair over IPv4 in the order of `set_qps`."""
         for pair, at in self._pairs:
             una = pair.sender.una
             _SENT.pack_into(self._contexts, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)

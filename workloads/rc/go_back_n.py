@@ -1,7 +1,7 @@
-"""Go-back-N: what `requester_table` says, done. No bytes, no clock: packets out, answers and time in.
+"""Go-back-N by the table `requester_table`. It handles no bytes and no clock: answers and time go in, packets come out.
 
-Sequence numbers here count on without wrapping; only their low 24 bits are on the wire, so that nothing but the
-translation of an answer's PSN knows about the wrap.
+Sequence numbers here count on without wrapping, and only their low 24 bits are on the wire. So only the translation of
+an answer's PSN handles the wrap.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The queue pairs of an endpoint with IRN as `irn.c` sees them: `struct irn_end`, filled from the reference's halves
 and read back into them.
 
-While compiled code has them the halves in Python lag behind. What it did is in three places: the state, which `take`
-reads; counters, which `take` adds; and the log, which `drain` turns into events and completions, in their order.
+While compiled code has them the halves in Python lag behind. Its results are in three places. `take` reads the state
+and adds the counters. `drain` turns the log into events and completions, in their order.
 """
 
 from __future__ import annotations

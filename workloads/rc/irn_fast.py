@@ -1,5 +1,5 @@
-"""The batch verbs of an endpoint with IRN on top of `irn.c`; a differential test proves that frames, completions,
-events and state are those of the per-frame verbs."""
+"""The batch verbs of an endpoint with IRN on top of `irn.c`. A differential test proves that frames, completions,
+events and state equal those of the per-frame verbs."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class RepairConfig:
     name: str
     collective: JobShare
     workload: WorkloadConfig
-    """the gradients of all ranks, one after the other, are the file, as far as it goes; `elements`: what a node stores,
-    in words of 4 bytes"""
+    """gradients of all ranks, which one after the other make up the file; `elements`: words of 4 bytes that a node
+    stores"""
     share: CodeShare
     answers: tuple[Envelope, ...]
     """headers of sent packets. A donor sends to the switch that combines, or to the newcomer. The newcomer sends its

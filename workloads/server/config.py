@@ -42,8 +42,8 @@ class ServedJob:
     """whether to ask the switch for what it holds of an incomplete sum, and the workers for what is missing then
     (ESA)"""
     multicast: bool = True
-    """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself,
-    since nothing on the way knows the job"""
+    """whether results go to the switch, which frees the slot and copies them to the workers; false: to each worker
+    directly, since no node on the way knows the job"""
     racks: tuple[tuple[int, ...], ...] = ()
     """ranks by rack, where there are more than `bitmap0` names (`workloads.datagrams.worker_sets`)"""
     gradient_blocks: int = 0

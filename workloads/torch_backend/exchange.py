@@ -44,7 +44,7 @@ class StoreExchange:
         self._lock = threading.Lock()
 
     def put(self, place: str, tensors: list[torch.Tensor], readers: int) -> None:
-        """For so many ranks. Raises StoreProblem, and what `check` raises."""
+        """Put tensors there for `readers` ranks. Raises StoreProblem, and what `check` raises."""
         if not readers:
             return
         key, data = f"{self._prefix}/{place}", io.BytesIO()
@@ -56,7 +56,7 @@ class StoreExchange:
         self._asked(key, lambda: self._store.set(key, data.getvalue()))
 
     def get(self, place: str, readers: int, limit_s: float, whose: int) -> list[torch.Tensor]:
-        """What rank `whose` put there for so many ranks. Raises StoreProblem, and what `check` raises."""
+        """The tensors that rank `whose` put there for `readers` ranks. Raises StoreProblem, and what `check` raises."""
         key = f"{self._prefix}/{place}"
         deadline, pause = time.monotonic() + limit_s, _LEAST_PAUSE_S
         # Not `wait`: each of its short timeouts would print a warning.

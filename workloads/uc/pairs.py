@@ -15,7 +15,7 @@ _SERVICE = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class UcPairs:
-    """The queue pairs of one worker with the switch, one for each index of its window: index i has number `qpn` + i
+    """The queue pairs of one worker with the switch, one for each index of its window. Index i has number `qpn` + i
     here and `service_qpn` + i there. One message at a time is under way on each."""
 
     qpn: int

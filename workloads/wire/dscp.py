@@ -2,11 +2,12 @@
 
     DSCP = 8 + 2 * layer class + (1 where the packet is of the low class)
 
-Rule 1: layer class 0, of the front layers, is served first, 3 last. Rule 2: only packets of the low class may be
-        dropped while a queue has room. Rule 3: whatever carries none of these eight values, as all traffic that knows
-        nothing of classes, is served with layer class 0 and is never of the low class.
+Rule 1: layer class 0, of the front layers, is served first, 3 last.
+Rule 2: only packets of the low class may be dropped while a queue has room.
+Rule 3: a packet with none of these eight values is served with layer class 0 and is never of the low class. This covers
+all traffic without classes.
 
-That layers and magnitudes are what matters is what the abstracts of DLCP and MLT say; the code points are decided here
+The abstracts of DLCP and MLT say that layers and magnitudes matter. The code points are decided here
 (docs/priority.md). `dscp.h` reads frames by the same rules.
 """
 
