@@ -41,12 +41,12 @@ def words(*named: Enum) -> tuple[str, ...]:
 
 
 def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
-    """Of (state, event), each once: `slot open/new`."""
+    """Names of the pairs (state, event), each once: `slot open/new`."""
     return tuple(dict.fromkeys(f"{automaton} {'/'.join(words(*pair))}" for pair in pairs))
 
 
 def number_of(named: Enum) -> int:
-    """Its place among those of its kind, from 0: as compiled code knows it."""
+    """Number of a member in its enumeration, from 0, as in compiled code."""
     return list(type(named)).index(named)
 
 
@@ -73,7 +73,7 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """By name, as coverage counts them."""
+        """Names of the steps, as in coverage."""
         return step_names(self.name, self)
 
     def numbered(self, state: type[Enum], cause: type[Enum]) -> tuple[list[int], list[int]]:

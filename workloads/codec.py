@@ -80,8 +80,8 @@ _SOMETIMES = "unless_default"
 
 @cache
 def fields_of(kind: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it
-    is."""
+    """Name, annotation, whether its JSON is always there, and whether its value is JSON as it is, of each field of a
+    dataclass."""
     hints = get_type_hints(kind)
     return tuple(
         (each.name, hints[each.name], _SOMETIMES not in each.metadata, _is_json(hints[each.name]))
@@ -111,7 +111,7 @@ def _compile_parts(kind: Any) -> _Parts:
 
 
 def field_values(value: Any) -> dict[str, Any]:
-    """Of a dataclass whose fields hold what `json.dumps` takes, by name, as they are."""
+    """Values of the fields by name, for a dataclass whose fields hold what `json.dumps` takes."""
     kind = type(value)
     always, sometimes = _parts.get(kind) or _compile_parts(kind)
     found = always(value)
@@ -160,7 +160,7 @@ class Codec:
         return value
 
     def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
-        """Of a dataclass; tuples of what JSON knows stay tuples."""
+        """The fields of a dataclass as JSON values; tuples of what JSON knows stay tuples."""
         found = field_values(value)
         for name in leave_out:
             found.pop(name, None)
@@ -174,7 +174,7 @@ class Codec:
         return cast(_T, self.reader(kind)(data, ""))
 
     def reader(self, hint: Any) -> Reader:
-        """Of values with this annotation."""
+        """The reader of values with this annotation."""
         found = self._made.get(hint)
         if found is None:
             found = self._made[hint] = self._make(hint, (self.least, None))
@@ -229,7 +229,7 @@ class Codec:
         return read
 
     def _entries(self, kind: type, preset: Mapping[str, Any]) -> list[tuple[str, Reader, bool]]:
-        """Of each field that is not preset: its name, its reader, whether it must be there."""
+        """Name, reader, and whether it must be there, of each field that is not preset."""
         return [
             (name, self._field(kind, name, hint), each.default is each.default_factory is dataclasses.MISSING)
             for each, (name, hint, _, _) in zip(dataclasses.fields(kind), fields_of(kind), strict=True)

@@ -55,7 +55,7 @@ def copy_bytes(draft: Any, at: int, source: Buffer, start: int, size: int) -> No
 
 
 def bit_of(rank: int) -> int:
-    """Of a bitmap of up to 63 workers."""
+    """The rank's bit in a bitmap of up to 63 workers."""
     return 1 << rank
 
 

@@ -58,7 +58,7 @@ class WakeWatch:
 
 
 class TurnWatch:
-    """Of one node whose loop turns in real time."""
+    """A watch on one node whose loop turns in real time."""
 
     def __init__(self, name: str, *, is_host: bool) -> None:
         self._name, self._is_host = name, is_host

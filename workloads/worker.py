@@ -88,7 +88,7 @@ class WorkerMachine:
 
     @property
     def result(self) -> Vector:
-        """Of the current iteration, or the last one until the next begins."""
+        """The result of the current iteration, or the last one until the next begins."""
         return self._result[: len(self._gradient)]
 
     @property

@@ -14,7 +14,7 @@ __all__ = ["Pressure"]
 
 
 class Pressure:
-    """Of one worker. ATP has no priorities: 0. Times in ns."""
+    """The inputs and priorities of one worker's packets. ATP has no priorities: 0. Times in ns."""
 
     def __init__(self, config: AtpConfig, source: GradientSource) -> None:
         self._rule = priority_of(config.priority, config.priority_x0)
@@ -42,8 +42,8 @@ class Pressure:
         self._done += 1
 
     def priority(self, packet: int, ahead: int = 0) -> int:
-        """Of a packet of the tensor, counted from 0; its elements are of block packet - ahead (`Tensor.ahead`). The
-        bytes of a job change by whole iterations: all workers agree."""
+        """Priority of a packet of the tensor, counted from 0. Its elements are of block packet - ahead
+        (`Tensor.ahead`). The bytes of a job change by whole iterations: all workers agree."""
         if not self._used:
             return 0
         first = min(max(0, packet - ahead) * self._block, self._elements - 1)

@@ -71,7 +71,7 @@ _Names = tuple[int, int, int]
 
 
 def _names(config: AtpConfig) -> tuple[_Names, _Names]:
-    """Of this worker alone, and of all of the job, as in `workloads.datagrams.worker_sets`."""
+    """Names of this worker alone, and of all workers of the job, as in `workloads.datagrams.worker_sets`."""
     share, (rack, place) = config.collective, config.place
     if share.size <= WIDTH:
         return (1 << share.rank, 0, 0), ((1 << share.size) - 1, 0, 0)
@@ -279,7 +279,7 @@ class AtpWorker(QuickWorker):
         )
 
     def _priority_of(self, own: int) -> int:
-        """Of a packet of the tensor."""
+        """Priority of a packet of the tensor."""
         if not self._has_priorities:
             return 0
         return self._pressure.priority(own, 0 if self._tensor is None else self._tensor.ahead)
@@ -289,6 +289,6 @@ class AtpWorker(QuickWorker):
 
 
 def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """An AtpWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
+    its data is not installed."""
     return AtpWorker(config, source_of(config), start_ns=start_ns)

@@ -59,7 +59,7 @@ class UdpSource:
         return None if due is None or due <= self._heard else due + self._timeout_ns
 
     def woken(self, now: int) -> None:
-        """It is `now`."""
+        """Note that the time is `now`."""
         self._heard = max(self._heard, now)
 
     def next_frame(self, now: int) -> bytes | None:

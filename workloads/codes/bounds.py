@@ -16,7 +16,7 @@ __all__ = ["RepairCost", "mbr_cost", "msr_cost", "rs_cost"]
 
 @dataclass(frozen=True, slots=True)
 class RepairCost:
-    """In the unit of the file's size."""
+    """Storage and traffic of a repair, in units of the file's size."""
 
     alpha: Fraction
     """a node stores"""

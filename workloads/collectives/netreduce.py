@@ -143,7 +143,7 @@ class NetReduceCollective(RankOfRing):
         self._events.append(MessagePosted(message, self._received, self._acked, self._phase))
 
     def _piece(self, message: int) -> Piece:
-        """Of the hello or of the current iteration."""
+        """The piece of the hello or of the current iteration."""
         return self._pieces[message - self._base] if message >= self._hellos else Piece(0, 0, 1)
 
     def _consume(self, now: int) -> None:

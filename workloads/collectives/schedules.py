@@ -77,7 +77,7 @@ def _transfers(
 def _pieces(
     kind: str, size: int, message_packets: int, pipelined: bool, elements: int, path_mtu: int
 ) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """By chunk: (start, stop, packets) of each of its messages."""
+    """(start, stop, packets) of each message, by chunk."""
     found = []
     for first, last in chunk_bounds(elements, 1 if kind in _WHOLE else size):
         packets = -(-(last - first) // path_mtu)
@@ -95,7 +95,7 @@ def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> i
 
 
 def most_messages(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
-    """Of one iteration over one connection, whichever rank sends."""
+    """Most messages of one iteration over one connection, whichever rank sends."""
     first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
     return len(_steps(config.kind, config.size, 0)) * -(
         -(last - first) // (longest_packets(config, elements, path_mtu) * path_mtu)

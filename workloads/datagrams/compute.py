@@ -28,7 +28,7 @@ _FRACTION_BITS = 53
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Of one iteration; times in ns."""
+    """The passes of one iteration; times in ns."""
 
     forward_at: int
     backward_at: int
@@ -37,7 +37,7 @@ class Passes:
 
 
 class LayerCompute:
-    """Of one worker. Deterministic in configuration, seed, rank, and the times at which results came."""
+    """The computing of one worker. Deterministic in configuration, seed, rank, and the times at which results came."""
 
     def __init__(self, config: ComputeConfig, seed: int, rank: int) -> None:
         self._config, self._seed, self._rank = config, seed, rank
@@ -100,7 +100,7 @@ class LayerCompute:
         return now + self._takes[self._stage], self._ends[self._stage]
 
     def _times(self, iteration: int) -> tuple[list[int], list[int]]:
-        """Of each layer, forward order."""
+        """Times of each layer, in forward order."""
         config, count = self._config, len(self._config.layers)
         factors = [config.slowdown] * (2 * count)
         if config.jitter:

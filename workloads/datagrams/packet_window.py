@@ -56,11 +56,11 @@ class PacketWindow:
         """More packets may leave than before."""
 
     def left(self, packet: int, now: int) -> int:
-        """It leaves now; how often it did before."""
+        """The packet leaves now. Returns how often it left before."""
         raise NotImplementedError
 
     def is_outstanding(self, packet: int) -> bool:
-        """It left, and its result is missing. A result of any other packet is a forgery or a repetition."""
+        """Whether it left and its result is missing. A result of any other packet is a forgery or a repetition."""
         raise NotImplementedError
 
     def settle(self, packet: int, now: int) -> None:
@@ -108,5 +108,5 @@ class PacketWindow:
         return self._is_missing(packet) and self._deadline[packet % self.window] == deadline
 
     def _is_missing(self, packet: int) -> bool:
-        """Its result; it may not have left yet."""
+        """Whether its result is missing; it may not have left yet."""
         raise NotImplementedError

@@ -87,7 +87,7 @@ def problems_in_racks(racks: Sequence[Sequence[int]], workers: int) -> Iterator[
 
 
 def problems_in_workload(workload: WorkloadConfig) -> Iterator[ConfigProblem]:
-    """Of a worker of any collective."""
+    """Problems in the workload of a worker of any collective."""
     for key, found, most in (
         ("elements", workload.elements, MAX_ELEMENTS),
         ("iterations", workload.iterations, MAX_ITERATIONS),

@@ -72,8 +72,8 @@ class Tensor:
         return 0
 
     def fill(self, draft: Any, at: int, packet: int) -> None:
-        """Its elements, int32 in network byte order, from `at` of a frame. The result of packet `packet` - W must be
-        there."""
+        """Write the packet's elements, int32 in network byte order, from `at` of a frame. The result of packet `packet`
+        - W must be there."""
         raise NotImplementedError
 
     def can_be(self, packet: int, first: int, second: int) -> bool:

@@ -51,7 +51,7 @@ class QuickHost(Quick):
 
     @property
     def result(self) -> Vector:
-        """Of the current iteration, or the last one until the next begins."""
+        """The result of the current iteration, or the last one until the next begins."""
         return self._training.result
 
     @property
@@ -139,7 +139,7 @@ class QuickHost(Quick):
         return False
 
     def _follow(self) -> None:
-        """What is asked of the training at each packet, after it went on."""
+        """Copy the state of the training that each packet needs, after the training has changed."""
         training = self._training
         due = training.get_timer()
         self._training_due = NEVER if due is None else due

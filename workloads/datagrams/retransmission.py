@@ -36,16 +36,16 @@ class _Draw:
         self._drawn = seed
 
     def shorten(self, wait: int) -> int:
-        """By up to a half."""
+        """Shorten a wait by up to a half."""
         self._drawn = (self._drawn * _MULTIPLIER + _INCREMENT) % (1 << _DRAW_BITS)
         return wait - (wait // 2 * (self._drawn >> _DRAW_BITS // 2) >> _DRAW_BITS // 2)
 
 
 class RetransmissionTimer:
-    """Of one sender; `seed`: another one than that of its peers. Times in ns."""
+    """The timer of one sender; `seed`: must differ from that of its peers. Times in ns."""
 
     def __init__(self, rto_ns: int, seed: int | None = None) -> None:
-        """None: nothing is drawn, as SwitchML's worker does not."""
+        """`seed` None: nothing is drawn, as in SwitchML's worker."""
         self._rto_ns = rto_ns
         self._round_trip_ns = 0
         self._draw = None if seed is None else _Draw(seed)
@@ -74,7 +74,7 @@ _LONG_AGO = -(1 << 62)
 
 
 class BackoffTimer:
-    """Of one sender; `seed`: another one than that of its peers. Times in ns."""
+    """The timer of one sender; `seed`: must differ from that of its peers. Times in ns."""
 
     def __init__(self, rto_ns: int, seed: int = 0) -> None:
         self._rto_ns = rto_ns

@@ -64,7 +64,7 @@ class SlotWindow(PacketWindow):
         return _NOTHING
 
     def hold(self, packet: int) -> None:
-        """It may not leave before `release`."""
+        """Keep the packet until `release`."""
         self._held.append(packet)
 
     def release(self) -> None:

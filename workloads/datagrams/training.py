@@ -208,7 +208,7 @@ class Training:
         self.events.append(WorkerFinished(self._source.iterations))
 
     def _await(self, now: int) -> bool:
-        """Of a source that awaits its gradients: True when the next one is there. Ends when there will be no more."""
+        """True when the next gradient of an awaiting source is there. Ends the training when there will be no more."""
         source = self._awaited
         assert source is not None
         self._awaits = not self._is_due()

@@ -27,7 +27,7 @@ def ranks_in(bitmap: int) -> Iterator[int]:
 
 
 class WorkerSets:
-    """Of one job. `racks`: its ranks, by the switch that they are at."""
+    """The worker sets of one job. `racks`: its ranks, by the switch that they are at."""
 
     def __init__(self, size: int, racks: Sequence[Sequence[int]]) -> None:
         self.everybody = (1 << size) - 1

@@ -1,4 +1,4 @@
-"""What workers and the server of a DLCP job have in common: which frames they take, and what leaves."""
+"""What workers and the server of a DLCP job have in common: the frames that they take and send."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class DlcpHost(QuickHost):
         return left if left < self._elements else self._elements
 
     def concerns_us(self, found: Arrival) -> bool:
-        """Whether it is about the worker that it says, and comes from the other end."""
+        """Whether it concerns the worker that it names, and comes from the other end."""
         return found.bitmap == bit_of(self._rank) and found.source == self._peers[0]
 
     def acknowledged(self, found: Arrival, now: int) -> None:

@@ -21,8 +21,8 @@ _DSCP_SHIFT = 2
 
 
 def layer_class(element: int, elements: int) -> int:
-    """Of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front layers, to
-    3."""
+    """Class of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front
+    layers, to 3."""
     return LAYER_CLASSES * element // elements
 
 

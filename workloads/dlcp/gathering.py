@@ -43,7 +43,7 @@ class Gathering:
         """number of times that elements were taken, by rank and packet"""
 
     def has_enough(self) -> bool:
-        """Of all."""
+        """Whether all flows have enough."""
         closed = 0
         for flow in self.flows:
             closed += flow.closed
@@ -54,11 +54,11 @@ class Gathering:
         raise NotImplementedError
 
     def entered(self) -> list[tuple[int, ...]]:
-        """By packet and rank, how often it was added."""
+        """Number of times that each packet was added, by packet and rank."""
         return list(zip(*np.asarray(self._entered).tolist(), strict=True))
 
     def parts(self) -> Iterable[tuple[int, ...]]:
-        """By packet, what was added up; nothing where that is each rank alone."""
+        """Added parts, by packet; empty if each part is one rank."""
         return ()
 
     def total(self, own: Vector) -> Vector:
@@ -141,7 +141,7 @@ class Parts(Gathering):
         return total
 
     def ordered(self, packet: int) -> list[tuple[int, Vector]]:
-        """By the lowest rank in each."""
+        """The parts of a packet by the lowest rank in each."""
         return sorted(self._parts[packet], key=_lowest)
 
 

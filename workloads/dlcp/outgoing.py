@@ -47,7 +47,7 @@ class Outgoing:
         self.flow = SendingFlow(len(classes), config.window, timer)
 
     def encode(self, packet: int, again: bool) -> bytes:
-        """The frame: the same bytes each time, but that it says whether it left before (`again`)."""
+        """The frame: the same bytes each time, except the mark of a repetition (`again`)."""
         first = packet * self._size
         count = self._total - first if self._total - first < self._size else self._size
         draft = new_draft(AT_PAYLOAD + 4 * count)

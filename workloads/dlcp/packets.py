@@ -21,8 +21,8 @@ __all__ = ["header_of", "rank_of", "ranks_of", "template_to"]
 
 
 def header_of(config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int, step: int = 0) -> AggregationHeader:
-    """Of all packets of a vector, without their numbers and sizes. `rank`: over a server the worker's, whichever way it
-    goes; in a ring the sender's."""
+    """Header of all packets of a vector, without their numbers and sizes. `rank`: over a server the worker's, in both
+    directions; in a ring the sender's."""
     return AggregationHeader(
         policy=Policy.DLCP,
         kind=kind,
@@ -42,7 +42,7 @@ def template_to(envelope: Envelope) -> bytes:
 
 
 def rank_of(bitmap: int) -> int:
-    """Of a bitmap with one rank."""
+    """Rank of a bitmap with one rank."""
     return bitmap.bit_length() - 1
 
 

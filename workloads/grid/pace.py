@@ -25,7 +25,7 @@ class Pace:
         self._due = 0.0
 
     def set_rate(self, rate_bps: float, now: int) -> None:
-        """From now on; what was not used before is lost."""
+        """Set the rate from now on; rate that was not used before is lost."""
         self.rate_bps = rate_bps
         self.start(now)
 

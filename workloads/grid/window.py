@@ -53,7 +53,7 @@ class GridWindow(SendWindow):
             self.size = min(first, window)
 
     def follow(self, shares: ShareTable) -> None:
-        """A plan: what leaves for the first time from now on takes its ways."""
+        """Follow a plan: packets that leave for the first time from now on take its ways."""
         self._shares, self._from = shares, self.next
         self._top.clear()
 

@@ -112,6 +112,6 @@ class GridWorker(AtpWorker):
 
 
 def create_worker(config: GridConfig, start_ns: int) -> GridWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """A GridWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
+    its data is not installed."""
     return GridWorker(config, source_of(config), start_ns=start_ns)

@@ -44,7 +44,7 @@ class Model:
 
     @property
     def forward_ns(self) -> int:
-        """As measured, of all layers."""
+        """Measured time of all layers."""
         return sum(layer.forward_ns for layer in self.layers)
 
     @property

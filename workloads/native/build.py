@@ -122,7 +122,7 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
 
 
 def library_status(name: str) -> NativeStatus:
-    """Of a library of `LIBRARIES`, which is built if need be."""
+    """Status of a library of `LIBRARIES`, which is built if need be."""
     load_library(name)
     return _status[name]
 
@@ -179,7 +179,7 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
 
 
 def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
-    """Of everything that decides what comes out: text of sources and headers, flags, compiler, machine."""
+    """Digest of everything that decides the output: text of sources and headers, flags, compiler, machine."""
     state = hashlib.sha256(
         repr((name, _FLAGS, flags, _LIBRARIES, _further(), os.environ.get("CC"), platform.machine())).encode()
     )

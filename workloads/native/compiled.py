@@ -97,7 +97,7 @@ def directives() -> tuple[str, ...]:
 
 
 def digests() -> dict[str, str]:
-    """By module, the shared one among them: of everything that decides what comes out."""
+    """Digest of everything that decides the output, by module; the shared module is among them."""
     flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
     shared = hashlib.sha256(repr((flags, directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
     texts: dict[Path, bytes] = {}
@@ -149,7 +149,7 @@ def find_compiled() -> dict[str, Path]:
 
 
 class _Finder:
-    """Of `sys.meta_path`: the modules of `MODULES`, compiled where they are, else as source."""
+    """An entry of `sys.meta_path`: it finds the modules of `MODULES`, compiled if possible, else as source."""
 
     def __init__(self, found: dict[str, Path]) -> None:
         self.found = found
@@ -174,7 +174,7 @@ def install() -> None:
 
 
 def compiled_status() -> NativeStatus:
-    """Of what this process imports."""
+    """Status of the modules that this process imports."""
     if os.environ.get("INA_NATIVE") == "0":
         return NativeStatus(False, "switched off by INA_NATIVE=0")
     found = next((finder.found for finder in sys.meta_path if isinstance(finder, _Finder)), {})

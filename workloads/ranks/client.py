@@ -165,7 +165,7 @@ class RankClient:
         agreed: Callable[[Agreed], None],
         refuse: Callable[[str], None],
     ) -> None:
-        """With all of these ranks, which make it, too. As `announce`."""
+        """Make a group of all these ranks, which must also make it. As `announce`."""
         with self._changed:
             self.check()
             self._post(Group(self._next, name, ranks, timeout_s), _Question(agreed, refuse))

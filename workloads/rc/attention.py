@@ -35,7 +35,7 @@ def members(bitmap: int) -> Iterator[int]:
 
 
 class Attention:
-    """Of one endpoint. It looks at a queue pair again only after that was touched."""
+    """The attention of one endpoint. It looks at a queue pair again only after that was touched."""
 
     def __init__(self) -> None:
         self._pairs: list[Watched] = []

@@ -33,7 +33,7 @@ class CompiledPair:
 
     @property
     def may_send(self) -> bool:
-        """Its state lets it send new packets, and hear ACKs while it does."""
+        """Whether its state lets it send new packets, and receive ACKs while it does."""
         return self.sender.state is RequesterState.SENDING or self.sender.state is RequesterState.RETRYING
 
     @property

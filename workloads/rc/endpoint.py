@@ -101,7 +101,7 @@ class RcEndpoint:
 
     @property
     def queue_pairs(self) -> Sequence[QueuePair]:
-        """In the order of `add_qp`."""
+        """Queue pairs in the order of `add_qp`."""
         return self._order
 
     @property

@@ -63,7 +63,7 @@ class GoBackN:
         return self.state is RequesterState.ERROR
 
     def check(self, request: SendRequest) -> None:
-        """It carries all of them."""
+        """Does nothing: go-back-N carries all requests."""
 
     def posted(self) -> None:
         self._step(RequesterEvent.POST, 0)

@@ -100,16 +100,16 @@ class HeldWindow(SenderWindow):
             self._lost |= 1
 
     def _place(self, sequence: int) -> int:
-        """Of the last copy; 0: that never left, or is not remembered."""
+        """Place of the last copy; 0: the packet never left, or is not remembered."""
         is_known = self.una - REMEMBERED <= sequence < self.nxt
         return self.places[sequence % len(self.places)] if is_known else 0
 
     def _is_missing(self, sequence: int) -> bool:
-        """It left, and is not known to have arrived."""
+        """Whether it left, and is not known to have arrived."""
         return self.una <= sequence < self.nxt and not self._arrived >> sequence - self.una & 1
 
     def _settle(self, bit: int) -> None:
-        """It left, or arrived."""
+        """Note that a packet left, or arrived."""
         self._lost &= ~bit
         self._asked &= ~bit
 

@@ -233,8 +233,8 @@ class IrnPairs:
         self._touched_at = address_of(self._touched)
 
     def give(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> bool:
-        """To compiled code. `regions`: address and number of `struct rc_region`. False when one is in no state for
-        that."""
+        """Give the queue pairs to compiled code. `regions`: address and number of `struct rc_region`. False when one is
+        in no state for that."""
         for index in members(self._attention.stale):
             if not self._give_pair(index):
                 return False
@@ -242,7 +242,7 @@ class IrnPairs:
         return True
 
     def give_one(self, index: int) -> bool:
-        """As `give`, to have that queue pair send and nothing else."""
+        """As `give`, but only that queue pair sends, and does nothing else."""
         if self._attention.stale >> index & 1 and not self._give_pair(index):
             return False
         self._give_end(_NO_REGIONS, _NO_TURN, None)
@@ -279,7 +279,7 @@ class IrnPairs:
         return len(entries)
 
     def tell(self, kind: int, index: int, a: int, b: int) -> None:
-        """One entry of the log."""
+        """Report one entry of the log."""
         pair = self._pairs[index]
         if kind == _SENT_AGAIN:
             pair.sender.sent_again(a, "timeout" if b else "nak")

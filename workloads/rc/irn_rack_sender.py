@@ -35,8 +35,8 @@ class RackSender:
 
     @property
     def deadline(self) -> int | None:
-        """One of three: what waits for the reorder window is found by it, and IRN's timer is for the rest (RFC 8985,
-        section 8)."""
+        """One of three deadlines. The window's timer finds losses after the reorder window, and IRN's timer is for the
+        rest (RFC 8985, section 8)."""
         own = self._inner.deadline
         if own is None or self._inner.failed:
             return own

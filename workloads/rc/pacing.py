@@ -17,7 +17,7 @@ class PacingGate:
     def __init__(self, burst_ns: int) -> None:
         self._burst_ns = burst_ns
         self._paid_at: int | None = None
-        """when what left will be paid for"""
+        """time when the sent packets are paid for"""
         self._open_until = 0
         """limit for `_paid_at`: the gate stays open while `_paid_at` is before it"""
         self._remainder = 0
@@ -40,5 +40,5 @@ class PacingGate:
         return None if self.is_open(now) else self._paid_at
 
     def forget(self) -> None:
-        """As it was at first."""
+        """Reset to the first state."""
         self._paid_at, self._open_until, self._remainder = None, 0, 0

@@ -35,7 +35,7 @@ class Receiver(Protocol):
 
     @property
     def failed(self) -> bool:
-        """It refused a request: none is served any more."""
+        """Whether it refused a request: it serves none any more."""
         ...
 
     def post_receive(self, request: ReceiveRequest) -> None:

@@ -51,7 +51,7 @@ class LossRecovery(Protocol):
 
     @property
     def failed(self) -> bool:
-        """It gave up, or was stopped: nothing is sent any more."""
+        """Whether it gave up, or was stopped: it sends nothing any more."""
         ...
 
     def check(self, request: SendRequest) -> None:

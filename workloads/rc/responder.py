@@ -97,7 +97,7 @@ class Responder:
 
     @property
     def failed(self) -> bool:
-        """It refused a request: none is served any more."""
+        """Whether it refused a request: it serves none any more."""
         return self.state is ResponderState.ERROR
 
     def on_request(self, packet: Inbound) -> None:

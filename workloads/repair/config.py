@@ -77,7 +77,7 @@ class RepairConfig:
 
     @property
     def symbol_bytes(self) -> int:
-        """Of one symbol: what a donor sends in an iteration."""
+        """Bytes of one symbol: what a donor sends in an iteration."""
         return 4 * self.workload.elements // self.share.code.alpha
 
     @property

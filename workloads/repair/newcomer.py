@@ -112,7 +112,7 @@ class Newcomer(RepairHost):
             self._complete_block(packet, own, found.slot, now)
 
     def _is_ahead(self, own: int) -> bool:
-        """Of the next iteration: its donor has all of its acknowledgements of this one."""
+        """Whether a packet is of the next iteration: its donor has all acknowledgements of this one."""
         return len(self._inside) <= own and self._iteration + 1 < self._config.workload.iterations
 
     def _words_in(self, own: int) -> int:
@@ -135,7 +135,7 @@ class Newcomer(RepairHost):
         self._results += 1
 
     def acknowledge(self, found: Arrival, bitmap: int) -> None:
-        """To the switch, for all donors; or to the one that sent it."""
+        """Acknowledge to the switch, for all donors; or to the donor that sent it."""
         template = self._templates[0 if self._combined else self._ranks[found.source]]
         self._leaving.append(acknowledgement_of(found, template, bitmap, found.flags))
         self._sent += 1

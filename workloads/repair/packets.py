@@ -43,7 +43,7 @@ def data_header(config: RepairConfig, coefficient: int, iteration: int) -> Aggre
 
 
 def coefficient_of(header: AggregationHeader | Arrival) -> int:
-    """By which the payload is to be multiplied."""
+    """The factor for the payload."""
     return header.exponent0 % _BYTE if header.op == OP_GF256 else 1
 
 
@@ -53,5 +53,5 @@ def block_of(header: AggregationHeader) -> int:
 
 
 def reply(header: AggregationHeader, kind: DatagramKind, bitmap: int) -> AggregationHeader:
-    """To the same block, without elements."""
+    """A reply about the same block, without elements."""
     return header._replace(kind=kind, bitmap0=bitmap, nelem=0, exponent0=0, op=0)

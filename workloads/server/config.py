@@ -64,7 +64,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Of one host. Several jobs may have the same server."""
+    """Configuration of the server on one host. Several jobs may have the same server."""
 
     runs: ClassVar[str] = "workloads.server.machine:create_server"
     """what `workloads.hosts` makes its Machine with"""

@@ -253,7 +253,7 @@ class JobServer(JobSender):
             self._send(rank, block)
 
     def remind(self, block: Block, a: Arrival, now: int) -> None:
-        """First the switch is asked, and the workers with the second time, or where no switch holds anything."""
+        """Ask the switch first. Ask the workers the second time, or at once where no switch holds anything."""
         reminds = self._job.remind and self._job.multicast
         if block.reminders or not reminds:
             self._ask_missing(block)

@@ -38,7 +38,7 @@ def chain_of_model(name: str, batch: int = DEFAULT_BATCH, device_flops: float = 
 
 
 def output_elements(layer: Layer) -> int:
-    """Of a convolution or dense layer with its multiply-accumulates, for one image."""
+    """Elements of the output of a convolution or dense layer with its multiply-accumulates, for one image."""
     weights, channels = layer.tensors[0], layer.tensors[1]
     return channels * (layer.work // weights)
 

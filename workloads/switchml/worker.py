@@ -115,6 +115,6 @@ class SwitchMlWorker(QuickWorker):
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """A SwitchMlWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
+    when its data is not installed."""
     return SwitchMlWorker(config, source_of(config), start_ns=start_ns)

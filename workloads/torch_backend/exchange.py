@@ -35,7 +35,8 @@ class StoreProblem(RuntimeError):
 
 
 class StoreExchange:
-    """Of one process group, for any number of threads. `check` raises when the training cannot continue."""
+    """The exchange of one process group, for any number of threads. `check` raises when the training cannot
+    continue."""
 
     def __init__(self, store: Any, group: str, check: Callable[[], None]) -> None:
         self._store, self._prefix, self._check = store, f"ina/{group}", check
@@ -106,8 +107,8 @@ class StoreExchange:
         return bool(self._asked(key, lambda: self._store.check([key])))
 
     def _asked(self, key: str, question: Callable[[], _T]) -> _T:
-        """What the store answers. Raises the reason of a rank's end, where that is why it says nothing, else
-        StoreProblem."""
+        """What the store answers. If it does not answer because a rank ended, raises the reason of that end. Otherwise
+        raises StoreProblem."""
         try:
             return question()
         except Exception as error:

@@ -185,7 +185,8 @@ class Membership:
     def new_work(
         self, what: str, tensors: list[torch.Tensor], parts: int = 1, *, results: list[torch.Tensor] | None = None
     ) -> InaWork:
-        """Of a collective that must have tensors like these at all ranks. `results`: if others are its results."""
+        """The work of a collective that must have tensors like these at all ranks. `results`: if others are its
+        results."""
         text = f"{what} of {shape_of(tensors)} {dtype_of(tensors)}" if tensors else what
         work = InaWork(text, tensors if results is None else results, self._member.runner, parts, self._works.discard)
         self._works.add(work)

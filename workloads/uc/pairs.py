@@ -38,5 +38,6 @@ class UcPairs:
 
 
 def service_qpn(rank: int, slot: int) -> int:
-    """Of the switch's queue pair for a slot index (of the whole pool, so that jobs have their own) and a worker."""
+    """Number of the switch's queue pair for a slot index (of the whole pool, so that jobs have their own) and a
+    worker."""
     return _SERVICE | rank << 16 | slot

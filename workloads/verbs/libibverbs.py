@@ -197,7 +197,7 @@ class VerbsNic:
 
 
 def _status_words(enums: Any) -> dict[int, str]:
-    """By value of `enum ibv_wc_status`."""
+    """Words by value of `enum ibv_wc_status`."""
     return {
         value: STATUS.get(name.removeprefix("IBV_WC_"), name.removeprefix("IBV_WC_"))
         for name, value in vars(enums).items()

@@ -24,7 +24,7 @@ class VerbsNames:
 
 
 def planned_names(worker: WorkerConfig) -> VerbsNames:
-    """Of an endpoint that takes its numbers from its configuration, as `RcEndpoint` does."""
+    """Names of an endpoint that takes its numbers from its configuration, as `RcEndpoint` does."""
     own = worker.collective
     return VerbsNames(worker.to_successor.qpn, worker.from_predecessor.qpn, own.base_va, own.rkey)
 

@@ -52,7 +52,8 @@ class Nic(Protocol):
         ...
 
     def connect(self, qpn: int, config: QpConfig, peer_qpn: int) -> None:
-        """To RTR and RTS, with the address, PSNs, path MTU and timers of `config`. `peer_qpn`: the real one."""
+        """Bring the queue pair to RTR and RTS, with the address, PSNs, path MTU and timers of `config`. `peer_qpn`: the
+        real one."""
         ...
 
     def register(self, memory: memoryview, *, remote: bool) -> Region:
@@ -74,7 +75,7 @@ class Nic(Protocol):
         ...
 
     def counters(self) -> dict[str, int]:
-        """Of the port, as the kernel names them; empty where it counts nothing."""
+        """Counters of the port, by the kernel's names; empty if it counts nothing."""
         ...
 
     def close(self) -> None:

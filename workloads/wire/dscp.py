@@ -43,7 +43,7 @@ def is_low(dscp: int) -> bool:
 
 
 def read_dscp(frame: Buffer) -> int:
-    """Of the IPv4 or IPv6 packet in an Ethernet frame; `NO_DSCP` where there is none."""
+    """DSCP of the IPv4 or IPv6 packet in an Ethernet frame; `NO_DSCP` if there is none."""
     if len(frame) < _IP_AT + 2:
         return NO_DSCP
     kind = bytes(frame[_TYPE_AT:_IP_AT])
