@@ -74,12 +74,12 @@ class IrnConfig:
     few_packets: int = 3
     """N: packets that still count as few"""
     in_order: bool = True
-    """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait
-    for those of other hosts"""
+    """whether packets reach the peer in the order in which they left, except for losses. False where a switch lets
+    packets wait for those of other hosts"""
 
 
 IRN_END_TO_END = ("irn", "irn-rack")
-"""recoveries that speak IRN on the wire, and ask nothing of switches"""
+"""recoveries that speak IRN on the wire, and need no support by switches"""
 IRN_HELD = "irn-held"
 """recovery that speaks IRN on the wire; switches that sum say what they hold"""
 IRN_RECOVERIES = (*IRN_END_TO_END, IRN_HELD)
@@ -122,7 +122,7 @@ class QpConfig:
 
     @property
     def speaks_irn(self) -> bool:
-        """Its packets and answers are those of IRN, whatever its sender makes of them."""
+        """Whether its packets and answers are those of IRN, in any variant of the sender."""
         return self.recovery in IRN_RECOVERIES
 
     def reborn(self, lives: int) -> QpConfig:

@@ -1,4 +1,4 @@
-"""A Machine that acts for ever without getting anywhere: found out by counting, and named.
+"""Detects, by counting, a Machine that acts for ever without progress, and names it.
 
 The code that drives a Machine calls it until it wants nothing more. A Machine that always wants something would stop
 time. The limits are far above what a Machine has reason to do, and low enough to be reached within seconds.

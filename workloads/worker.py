@@ -106,7 +106,7 @@ class WorkerMachine:
         return first if timer is None or (first is not None and first < timer) else timer
 
     def own_timer(self) -> int | None:
-        """As `get_timer`, but for the endpoint's."""
+        """As `get_timer`, without the endpoint's timer."""
         first, timer = self._start_at, self._collective.get_timer()
         if self._awaits:
             first = 0 if self._is_due() else self._poll_at

@@ -65,7 +65,7 @@ class AtpConfig:
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
     place: tuple[int, int] = (0, 0)
-    """number of its rack, and its place there: who it is in a job of more workers than `bitmap0` names"""
+    """number of its rack, and its place there: the worker's name in a job of more workers than `bitmap0` names"""
     fixed_scale: float | None = None
     """factor that turns floats into integers, which saturate; None: exponents"""
     priority: str = "equal"

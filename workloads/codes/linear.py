@@ -1,4 +1,4 @@
-"""A linear code whose nodes can be repaired: what each node stores, what a donor sends, what the newcomer makes of it.
+"""A linear code whose nodes can be repaired: what each node stores, what a donor sends, what the newcomer computes.
 
 A file is B symbols, a node stores alpha of them, a donor sends one (beta = 1). A symbol is a row of bytes. Its length
 is free. So a code is a few small matrices, and data are arrays of shape (symbols, bytes).

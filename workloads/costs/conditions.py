@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What can be said of parallel NetReduce against the flat ring on given machines, for one size."""
+    """A comparison of parallel NetReduce with the flat ring on given machines, for one size."""
 
     threshold_ratio: float
     """B_intra/B_inter above which a byte is cheaper with PN; infinite when it never is (two GPUs)"""

@@ -3,7 +3,7 @@
 Source: the exponent quantisation of SwitchML's public implementation (protocol text, section 2.3); ATP and ESA use it
 too. A block is what one packet carries; each half of it has an exponent of its own. Packet k carries the exponents of
 block k and the integers of block k - W. When it leaves, the result of packet k - W is there. That result has the
-largest exponent that any worker has for that block.
+largest exponent that any worker has for block k - W.
 
 For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64,
 to nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32.

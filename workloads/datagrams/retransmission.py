@@ -22,7 +22,8 @@ _TIMEOUTS_PER_DOUBLING = 100
 _MOST_DOUBLINGS = 6
 _ROUND_TRIPS = 4
 _MOST_WAITS = 16
-"""when most packets are lost somewhere, the typical round trip holds a timer, which would grow for ever"""
+"""limit of the wait in units of the least wait: when most packets are lost, the typical round trip contains a timer,
+which would grow for ever"""
 _STEPS = 16
 """of the typical round trip"""
 _STEADY = 8

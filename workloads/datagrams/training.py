@@ -30,7 +30,7 @@ def longest_digest_delay_ns(workers: int) -> int:
 
 class Training:
     """The first iteration starts at `start_ns`, each `straggle_ns` late. The digest of a result is computed in a
-    separate wake-up, so the frames that answer the last packet leave first. The next gradient is made there too.
+    separate wake-up, so the frames that the last packet causes leave first. The next gradient is made there too.
     Workers of one job take turns with that while they compute, so that it delays nothing.
 
     Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its

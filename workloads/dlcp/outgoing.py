@@ -25,7 +25,7 @@ _TOS, _RESEND = 15, int(DatagramFlag.RESEND)
 
 class Outgoing:
     """`values`: shape (elements,); they stay as they are while this is in use. `classes`: a traffic class for each
-    packet (`workloads.dlcp.classes`). `header`: of all packets, but for their numbers and sizes. `block`: number of the
+    packet (`workloads.dlcp.classes`). `header`: of all packets, except their numbers and sizes. `block`: number of the
     first packet, for the events."""
 
     def __init__(

@@ -7,8 +7,8 @@
 | rank | `destroy` | it posts nothing more in a process group |
 | rank | `post` | its next collective, in the order of its program; the gradient of one for the network is in its memory |
 | rank | `step` | its optimizer stepped |
-| rank | `leave` | it takes part in nothing more |
-| anybody | `down` | end the network |
+| rank | `leave` | it takes part in no further collective |
+| any process | `down` | end the network |
 | network | `welcome` | with the file descriptor of the rank's memory |
 | network | `agreed` | all ranks of its group posted the same: they may move the data; or the group is made, or destroyed |
 | network | `done` | the sum is where the gradient is, in the second half of the memory |

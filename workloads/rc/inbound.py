@@ -1,4 +1,4 @@
-"""From a frame to the few values that RC policies look at: `decode_packet` for the impatient.
+"""Fast reader for the few values of a frame that RC policies need; `decode_packet` reads all of them.
 
 A test proves this reader equal to `decode_packet` on good and on mangled frames.
 """

@@ -1,4 +1,4 @@
-"""What a strategy makes of an iteration: transfers one after the other, with computing between them.
+"""The stages of an iteration under a strategy: transfers one after the other, with computing between them.
 
 Each operator in turn has up to three parts. If its split differs from the one before, there is a reshard of the
 activations between them. Then comes its computing. Then comes its all-reduce, of the weights' gradient (DP) or of its

@@ -82,7 +82,7 @@ class StoreExchange:
         return found
 
     def close(self) -> None:
-        """Nothing of this rank is left in the store: others have read it, or will not."""
+        """Remove this rank's data from the store: other ranks have read it, or will not."""
         deadline = time.monotonic() + _CLOSE_S
         with contextlib.suppress(Exception):  # the store is gone with all it held, or nothing can be summed any more
             for key in self._left:
