@@ -6,7 +6,7 @@ block k and the integers of block k - W. When it leaves, the result of packet k 
 largest exponent that any worker has for block k - W.
 
 For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64,
-to nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32.
+to nearest, ties to even. The sum of n such q fits 32 bits. Then result = sum / scale in binary64, rounded to binary32.
 Every step is one IEEE 754 operation, so that the bits are the same everywhere.
 
 ATP's release has one scale for all instead (10^6), and nothing to agree on: q = round(x * scale), result = sum / scale.
