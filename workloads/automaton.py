@@ -1,6 +1,6 @@
-"""Transition tables that answer every pair. A table lists what can happen among peers that keep to the protocol; a peer
-that does not can bring a Machine to other pairs, and must not end it: such a packet is dropped, counted, and told as
-`unforeseen`."""
+"""Transition tables that answer every pair. A table lists what can happen among peers that follow the protocol. A peer
+that breaks it can bring a Machine to other pairs, and must not end it. Such a packet is dropped, counted, and reported
+as `unforeseen`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _Step = TypeVar("_Step")
 
 
 class Transitions(dict[tuple[_State, _Event], _Step], Generic[_State, _Event, _Step]):
-    """(state, event) -> step. It holds, and lists, the pairs of the protocol; asked for another pair by `[...]`, it
-    answers `drop(state)`: a step that stays in the state and drops the packet."""
+    """(state, event) -> step. It holds, and lists, the pairs of the protocol. For any other pair `table[pair]` returns
+    `drop(state)`: a step that stays in the state and drops the packet."""
 
     def __init__(self, steps: Mapping[tuple[_State, _Event], _Step], drop: Callable[[_State], _Step]) -> None:
         super().__init__(steps)
@@ -36,23 +36,23 @@ _Action = TypeVar("_Action", bound=Enum)
 
 
 def words(*named: Enum) -> tuple[str, ...]:
-    """States, events and actions as traces tell them and coverage counts them."""
+    """Names of states, events and actions in traces and coverage."""
     return tuple(item.name.lower() for item in named)
 
 
 def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
-    """Of (state, event), each once: `slot open/new`."""
+    """Names of the pairs (state, event), each once: `slot open/new`."""
     return tuple(dict.fromkeys(f"{automaton} {'/'.join(words(*pair))}" for pair in pairs))
 
 
 def number_of(named: Enum) -> int:
-    """Its place among those of its kind, from 0: as compiled code knows it."""
+    """Number of a member in its enumeration, from 0, as in compiled code."""
     return list(type(named)).index(named)
 
 
 class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):
-    """A table (state, event) -> (next state, action), said once: what a program does, its diagram, the steps that
-    coverage counts, and why packets are dropped all come from it. The first pair's state is the one in which it begins.
+    """A table (state, event) -> (next state, action). A program's behaviour, its diagram, the steps in coverage, and
+    the reasons for drops all come from it. The state of the first pair is the start state.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
         unforeseen: _Action,
         reasons: Mapping[Any, str],
     ) -> None:
-        """`unforeseen`: what is done with a packet of a pair that is not in the table. `reasons`: why actions keep a
-        packet out of the sums; those of actions that this table does not have are passed over."""
+        """`unforeseen`: the action for a packet of a pair that is not in the table. `reasons`: why actions keep a
+        packet out of the sums. Reasons for actions that this table does not have are ignored."""
         super().__init__(steps, lambda state: (state, unforeseen))
         self.name = name
         actions = {action for _, action in steps.values()}
@@ -73,7 +73,7 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """By name, as coverage counts them."""
+        """Names of the steps, as in coverage."""
         return step_names(self.name, self)
 
     def numbered(self, state: type[Enum], cause: type[Enum]) -> tuple[list[int], list[int]]:

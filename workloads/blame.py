@@ -29,8 +29,8 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def is_on_purpose(error: BaseException, filename: str) -> bool:
-    """Whether code of this file, which was called, did nothing wrong: an error of the testbed that says who is to blame
-    came through it, which an InternalError only does where the file itself did not raise it."""
+    """Whether the called code of this file did nothing wrong. This is so when a testbed error that says who is to blame
+    passed through it. An InternalError counts only if the file itself did not raise it."""
     if not isinstance(error, InternalError):
         return isinstance(error, TestbedError)
     trace = error.__traceback__

@@ -1,13 +1,13 @@
 """Values as JSON and back: events, configurations of nodes, messages between processes, entries of ledgers.
 
 A value is a tree of dataclasses, tuples, mappings, bytes and what JSON knows. Its annotations say what its JSON looks
-like; nobody writes that a second time. Reading is strict: nothing is converted but a whole number where any number will
-do, and every problem of a value is told with its place.
+like, and nothing else defines it. Reading is strict. The only conversion is that of a whole number where any number
+will do. Every problem of a value is reported with its place.
 
-Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone, so nothing
-compiled for another one can serve there; histories hold what libraries that write JSON themselves refuse or change (NaN
-of a training that diverged, halves of characters in what a crashed process said, counters beyond 64 bits); and texts,
-ranges and places of what is wrong are ours.
+Why no library: the guest of `testbed.interop` reads such values with the interpreter of Debian alone. Nothing compiled
+for another interpreter can serve there. Histories also hold values that JSON libraries refuse or change. Examples are
+NaN of a training that diverged, halves of characters in the output of a crashed process, and counters beyond 64 bits.
+The texts, ranges and places of problems are ours.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Problem:
     found: object = NOTHING
     allowed: str | None = None
     known: tuple[str, ...] = ()
-    """words that are allowed, for whoever proposes the nearest one"""
+    """allowed words, for code that proposes the nearest one"""
 
 
 class Misfit(ValueError):
@@ -80,8 +80,8 @@ _SOMETIMES = "unless_default"
 
 @cache
 def fields_of(kind: Any) -> tuple[tuple[str, Any, bool, bool], ...]:
-    """Of each field of a dataclass: name, annotation, whether its JSON is always there, whether its value is JSON as it
-    is."""
+    """Name, annotation, whether its JSON is always there, and whether its value is JSON as it is, of each field of a
+    dataclass."""
     hints = get_type_hints(kind)
     return tuple(
         (each.name, hints[each.name], _SOMETIMES not in each.metadata, _is_json(hints[each.name]))
@@ -111,7 +111,7 @@ def _compile_parts(kind: Any) -> _Parts:
 
 
 def field_values(value: Any) -> dict[str, Any]:
-    """Of a dataclass whose fields hold what `json.dumps` takes, by name, as they are."""
+    """Values of the fields by name, for a dataclass whose fields hold what `json.dumps` takes."""
     kind = type(value)
     always, sometimes = _parts.get(kind) or _compile_parts(kind)
     found = always(value)
@@ -136,7 +136,7 @@ class Codec:
     read_bytes: Callable[[Any, str], bytes] = lambda data, name: bytes.fromhex(data)
     """(JSON value, name of the field); raises Misfit, ValueError or TypeError"""
     least: int | None = None
-    """of whole numbers"""
+    """least value of whole numbers"""
     ranges: Mapping[tuple[type, str], tuple[int, int]] = field(default_factory=dict)
     """least and most of a field's whole number, instead"""
     choices: Mapping[tuple[type, str], Iterable[Any]] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Codec:
     named: str = ""
     """a field of this name is never empty"""
     knows_all: bool = False
-    """a key that is no field is a problem; else it is passed over, since whoever wrote it may be of another version"""
+    """a key that is no field is a problem; else it is ignored, since another version may have written it"""
     _made: dict[Any, Reader] = field(default_factory=dict)
 
     def encode(self, value: Any) -> Any:
@@ -160,7 +160,7 @@ class Codec:
         return value
 
     def encode_fields(self, value: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
-        """Of a dataclass; tuples of what JSON knows stay tuples."""
+        """The fields of a dataclass as JSON values; tuples of what JSON knows stay tuples."""
         found = field_values(value)
         for name in leave_out:
             found.pop(name, None)
@@ -174,7 +174,7 @@ class Codec:
         return cast(_T, self.reader(kind)(data, ""))
 
     def reader(self, hint: Any) -> Reader:
-        """Of values with this annotation."""
+        """The reader of values with this annotation."""
         found = self._made.get(hint)
         if found is None:
             found = self._made[hint] = self._make(hint, (self.least, None))
@@ -229,7 +229,7 @@ class Codec:
         return read
 
     def _entries(self, kind: type, preset: Mapping[str, Any]) -> list[tuple[str, Reader, bool]]:
-        """Of each field that is not preset: its name, its reader, whether it must be there."""
+        """Name, reader, and whether it must be there, of each field that is not preset."""
         return [
             (name, self._field(kind, name, hint), each.default is each.default_factory is dataclasses.MISSING)
             for each, (name, hint, _, _) in zip(dataclasses.fields(kind), fields_of(kind), strict=True)
@@ -353,7 +353,7 @@ def _anything(data: Any, _: str) -> Any:
 
 _PLAIN_READERS: Mapping[Any, Reader] = {float: _number, str: _text, bool: _bool}
 PLAIN = Codec()
-"""of messages between processes of ours: bytes as hexadecimal digits"""
+"""codec of messages between processes of ours: bytes as hexadecimal digits"""
 
 
 @cache

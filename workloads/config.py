@@ -1,4 +1,4 @@
-"""What one worker is told before it starts. Values only: they travel as JSON to another process or host."""
+"""Configuration of one worker. Values only: they travel as JSON to another process or host."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DcqcnConfig:
     per second (14-byte header included), times in ns of the world."""
 
     line_rate_bps: int
-    """of the sender's link: what it never exceeds"""
+    """rate of the sender's link, which the sender never exceeds"""
     min_rate_bps: int
     additive_bps: int
     """R_AI"""
@@ -52,7 +52,7 @@ class DcqcnConfig:
     cnp_interval_ns: int
     """N_CNP: the receiver sends at most one CNP per interval"""
     cut_period_ns: int
-    """at most one cut per period"""
+    """least time between two cuts"""
     gain: float = 1 / 256
     """g, above 0, below 1"""
     recovery_steps: int = 5
@@ -68,20 +68,20 @@ class IrnConfig:
     rto_low_ns: int = 400_000
     """a packet is sent again that long after the last progress, when few are in flight"""
     rto_high_ns: int = 1_280_000
-    """the same when more are in flight: their answers tell of a loss earlier"""
+    """the same wait when more are in flight: their answers show a loss earlier"""
     cap_packets: int = 111
     """PSNs that may be unacknowledged (BDP flow control)"""
     few_packets: int = 3
-    """N: so many are few"""
+    """N: packets that still count as few"""
     in_order: bool = True
-    """what reaches the peer does so in the order in which it left, but for losses. Not where a switch lets packets wait
-    for those of other hosts"""
+    """whether packets reach the peer in the order in which they left, except for losses. False where a switch lets
+    packets wait for those of other hosts"""
 
 
 IRN_END_TO_END = ("irn", "irn-rack")
-"""recoveries that speak IRN on the wire, and ask nothing of switches"""
+"""recoveries that speak IRN on the wire, and need no support by switches"""
 IRN_HELD = "irn-held"
-"""the same, and switches that sum say what they hold"""
+"""recovery that speaks IRN on the wire; switches that sum say what they hold"""
 IRN_RECOVERIES = (*IRN_END_TO_END, IRN_HELD)
 
 
@@ -92,11 +92,11 @@ class QpConfig:
     qpn: int
     peer_qpn: int
     envelope: Envelope
-    """of the packets that this QP sends"""
+    """headers of the packets that this QP sends"""
     first_psn: int
-    """of the requests that this QP sends"""
+    """first PSN of the requests that this QP sends"""
     peer_first_psn: int
-    """of the requests that it expects"""
+    """first PSN of the requests that it expects"""
     path_mtu: int = 1024
     timeout_code: int = 15
     retry_count: int = 7
@@ -110,24 +110,24 @@ class QpConfig:
     retry7_infinite: bool = False
     """retry_count 7 never ends, as in rdma_rxe"""
     trace: bool = False
-    """tell every step of the two tables (QpStepped)"""
+    """whether to report every step of the two tables (QpStepped)"""
     dcqcn: DcqcnConfig | None = None
     """None: no congestion control, and no CNPs"""
     recovery: str = "gbn"
     """how losses are repaired, the same at both ends: a name in `workloads.rc.recoveries`"""
     irn: IrnConfig = IrnConfig()
-    """with a `recovery` of IRN_RECOVERIES"""
+    """settings for a `recovery` of IRN_RECOVERIES"""
     trimming: bool = False
-    """switches of the network trim: a packet that came without its payload is asked for at once"""
+    """whether switches of the network trim: the receiver asks at once for a packet that came without its payload"""
 
     @property
     def speaks_irn(self) -> bool:
-        """Its packets and answers are those of IRN, whatever its sender makes of them."""
+        """Whether its packets and answers are those of IRN, in any variant of the sender."""
         return self.recovery in IRN_RECOVERIES
 
     def reborn(self, lives: int) -> QpConfig:
-        """The queue pair of a process that was started anew so many times: it has another number and another first PSN,
-        as a device would give it. With the old ones it would take what is still on its way to its former self."""
+        """The queue pair of a process that was restarted `lives` times. It has another number and another first PSN, as
+        a device would give it. With the old ones it would accept packets on their way to the old process."""
         return replace(
             self,
             qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
@@ -149,7 +149,7 @@ class ArithmeticSpec:
 
 
 ELEMENT_BYTES = 4
-"""of every type that is summed"""
+"""bytes per element of every type that is summed"""
 PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
 """kinds of collectives that are phases of others and nothing by themselves"""
 
@@ -170,7 +170,7 @@ class CollectiveConfig:
     credit: str = "both"
     hello: bool = True
     peer_base_va: int = 0
-    """where the successor's receive ring begins (write)"""
+    """address at which the successor's receive ring begins (write)"""
     peer_rkey: int = 0
     base_va: int = 0
     """our own receive ring (write)"""
@@ -201,7 +201,7 @@ class WorkloadConfig:
     """None: gradients are ready at once; the elements of its layers are those of the gradient"""
     digest_delay_ns: int = DIGEST_DELAY_NS
     drawn_ahead: int = 0
-    """gradients, beside the first, that are drawn before the traffic starts"""
+    """number of gradients after the first that are drawn before the traffic starts"""
 
 
 class GroupShare(Protocol):
@@ -223,7 +223,7 @@ class GroupShare(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JobShare:
-    """A GroupShare: a worker's place in a job that talks in datagrams."""
+    """A GroupShare: a worker's place in a job that uses datagrams."""
 
     kind: str
     """switchml, atp, esa"""
@@ -238,14 +238,14 @@ class Framing:
     """A full data packet of a protocol."""
 
     payload_bytes: int
-    """of gradient"""
+    """bytes of gradient in a packet"""
     frame_bytes: int
     """Ethernet header to the last byte, without FCS"""
 
 
 class NodeConfig(Protocol):
-    """What worlds ask of a host's configuration, worker or parameter server. The Machine to it is what
-    `workloads.hosts.create_host` makes; how it talks is its own business."""
+    """What worlds ask of a host's configuration, worker or parameter server. `workloads.hosts.create_host` makes the
+    Machine for it, which uses its own protocol."""
 
     runs: ClassVar[str]
     """`module:function`, (configuration, when it starts by its own clock in ns) -> HostMachine"""
@@ -256,7 +256,7 @@ class NodeConfig(Protocol):
         ...
 
     def reborn(self, lives: int) -> NodeConfig:
-        """What it is told when its process was started anew so many times."""
+        """The configuration after `lives` restarts of the process."""
         ...
 
 
@@ -303,12 +303,13 @@ class PhaseConfig:
     step: int
     """phases of one step, which follow one another, run together; the same on all workers"""
     waits_for_acks: bool = True
-    """begins when the worker's messages of the step before are acknowledged, too; False: when it has what came in it"""
+    """whether the phase waits until the worker's messages of the step before are acknowledged; False: only until its
+    data is there"""
     compute_ns: int = 0
-    """the worker computes so long before it begins, where the collective has stages"""
+    """time that the worker computes before the phase begins, where the collective has stages"""
     apart: bool = False
-    """no other phase has elements of its part: it begins from the worker's own values, whatever the ones before left;
-    the same in all phases of a worker"""
+    """whether the phase has elements of its own: it begins from the worker's own values, not from the results of phases
+    before. The same in all phases of a worker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +321,7 @@ class WorkerConfig:
     """what `workloads.hosts` makes its Machine with"""
     name: str
     to_successor: QpConfig
-    """of the first phase, where there are phases"""
+    """connection to the successor; that of the first phase, where there are phases"""
     from_predecessor: QpConfig
     collective: CollectiveConfig
     """rank and size are those in the job"""
@@ -328,7 +329,7 @@ class WorkerConfig:
     fallback: WorkerConfig | None = None
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
     phases: tuple[PhaseConfig, ...] = ()
-    """of a collective in phases, in their order; empty: one ring over all workers"""
+    """phases of the collective, in their order; empty: one ring over all workers"""
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:
@@ -364,9 +365,9 @@ class WorkerConfig:
         return Framing(payload, _RC_FRAME_BYTES + payload)
 
     def reborn(self, lives: int) -> WorkerConfig:
-        """What this worker is told when its process was started anew so many times. Its peers still name the old queue
-        pairs, so that it reaches nobody and the job ends with RETRY_EXC: rings are installed for queue pairs, not hosts
-        (protocol text, section 5, row 13)."""
+        """The configuration after `lives` restarts of the worker's process. Its peers still name the old queue pairs,
+        so it reaches no peer and the job ends with RETRY_EXC. Rings are installed for queue pairs, not hosts (protocol
+        text, section 5, row 13)."""
         phases = tuple(
             replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
             for p in self.phases

@@ -1,4 +1,4 @@
-"""Facts that RC endpoints, collectives and workers tell. Each becomes one record of the history."""
+"""Facts that RC endpoints, collectives and workers report. Each becomes one record of the history."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class QpFailed(Event):
     psn: int
     """oldest unacknowledged PSN"""
     detail: str
-    """for a person: what was tried how often, towards whom"""
+    """text for a person: what was tried, how often, and towards which peer"""
 
 
 @dataclass(frozen=True, slots=True)
 class QpStepped(Event):
-    """A half of a queue pair looked into its table (`QpConfig.trace`). Told after what the step itself told."""
+    """A half of a queue pair looked into its table (`QpConfig.trace`). It follows the events of the step itself."""
 
     qpn: int
     side: str
     """requester, responder"""
     state: str
-    """before; names as in the table, in lower case"""
+    """state before the step; names as in the table, in lower case"""
     cause: str
     """event of the table"""
     next: str
@@ -82,8 +82,8 @@ class Retransmission(Event):
     waited_ns: int | None = None
     """time since the queue pair last made progress, of a timeout; None: another cause"""
     resent_before: int | None = unless_default(None)
-    """of go-back-N: packets that the queue pair had sent again until then, all times that it went back together; None:
-    each event is one packet that leaves again"""
+    """packets that the queue pair had sent again before, in all go-backs together (go-back-N); None: each event is one
+    packet that leaves again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class TrimmedCame(Event):
 
     qpn: int
     psn: int
-    """of that packet"""
+    """PSN of that packet"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class FrameRejected(Event):
 
 @dataclass(frozen=True, slots=True)
 class RcStatistics(Event):
-    """Counters of one queue pair since it was made; told when the worker stops."""
+    """Counters of one queue pair since it was made; reported when the worker stops."""
 
     qpn: int
     packets_sent: int
@@ -146,11 +146,11 @@ class RcStatistics(Event):
 
 @dataclass(frozen=True, slots=True)
 class CnpSent(Event):
-    """A receiver with DCQCN tells its sender that a data packet came with CE."""
+    """A receiver with DCQCN informs its sender that a data packet came with CE."""
 
     qpn: int
     psn: int
-    """of the packet"""
+    """PSN of the packet"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +163,15 @@ class RateChanged(Event):
     state: str
     """behind the step: line_rate, recovery, additive, hyper"""
     rate_bps: int
-    """of Ethernet frames"""
+    """rate of Ethernet frames"""
     target_bps: int
     alpha: float
-    """as the last CNP left it"""
+    """alpha after the last CNP"""
 
 
 @dataclass(frozen=True, slots=True)
 class CongestionStatistics(Event):
-    """Counters of one queue pair with DCQCN, told with its RcStatistics."""
+    """Counters of one queue pair with DCQCN, reported with its RcStatistics."""
 
     qpn: int
     marked_received: int
@@ -179,34 +179,34 @@ class CongestionStatistics(Event):
     cnps_sent: int
     cnps_received: int
     cuts: int
-    """of the rate"""
+    """cuts of the rate"""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSent(Event):
-    """What the source of a background flow did; told when its host stops."""
+    """What the source of a background flow did; reported when its host stops."""
 
     flow: str
     packets: int
     bytes: int
-    """of payload"""
+    """bytes of payload"""
     skipped: int
     """datagrams that were due and never sent: the host was busy or its link taken for too long"""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowReceived(Event):
-    """What arrived of a background flow; told when its host stops."""
+    """What arrived of a background flow; reported when its host stops."""
 
     flow: str
     packets: int
     """0 where they are not known (TCP)"""
     bytes: int
-    """of payload"""
+    """bytes of payload"""
     marked: int
-    """of the packets, with CE"""
+    """packets with CE"""
     first_ns: int
-    """when the first packet came, and the last one"""
+    """time of the first packet; `last_ns`: of the last one"""
     last_ns: int
 
 
@@ -216,7 +216,7 @@ class DatagramResent(Event):
 
     job: int
     block: int
-    """which packet of the job, from 0"""
+    """number of the packet in the job, from 0"""
     slot: int
     cause: str
     """timeout; of ATP and ESA also gap (a later result came) and nack (the server asked); of GRID also rate (no slot
@@ -230,14 +230,14 @@ class DatagramResent(Event):
 
 @dataclass(frozen=True, slots=True)
 class DatagramStatistics(Event):
-    """Counters of one worker of a datagram protocol since it was made; told when it stops."""
+    """Counters of one worker of a datagram protocol since it was made; reported when it stops."""
 
     job: int
     packets_sent: int
     """repetitions included"""
     packets_retransmitted: int
     results_received: int
-    """that were waited for"""
+    """results that the worker waited for"""
     duplicates_received: int
     """results that were there already, or of a packet that is none of ours"""
     timeouts: int
@@ -247,7 +247,7 @@ class DatagramStatistics(Event):
 
 @dataclass(frozen=True, slots=True)
 class NicCounters(Event):
-    """What the port of an RDMA device counted while a worker used it; told when the worker stops."""
+    """What the port of an RDMA device counted while a worker used it; reported when the worker stops."""
 
     device: str
     counters: dict[str, int]
@@ -268,9 +268,9 @@ class PhaseStarted(Event):
     iteration: int
     phase: str
     bytes: int
-    """that the phase works on"""
+    """bytes that the phase works on"""
     messages: int
-    """that this worker sends in it"""
+    """messages that this worker sends in it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,11 +287,11 @@ class GradientComputed(Event):
 
     iteration: int
     forward_ns: int
-    """when the forward pass began"""
+    """start of the forward pass"""
     backward_ns: int
-    """when the backward pass began"""
+    """start of the backward pass"""
     ready_ns: int
-    """when its last gradient was ready; told no earlier, perhaps later"""
+    """time when its last gradient was ready; the event comes no earlier, perhaps later"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class MessagePosted(Event):
     acked: int
     """own messages acknowledged so far"""
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,16 +313,16 @@ class MessageReceived(Event):
 
     message: int
     crc32: int
-    """of its elements' bytes (INA header excluded)"""
+    """checksum of its elements' bytes (INA header excluded)"""
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAcked(Event):
     message: int
     phase: str = unless_default("")
-    """of a hierarchical collective; empty: there is but one"""
+    """phase of a hierarchical collective; empty: there is but one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +331,10 @@ class CollectiveCompleted(Event):
 
     iteration: int
     sha256: str
-    """of the result's bytes, elements little-endian"""
+    """digest of the result's bytes, elements little-endian"""
     bytes: int
     completed_ns: int
-    """when the last byte was there; the digest is taken later, off the clock"""
+    """time when the last byte was there; the digest is computed later, off the clock"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +342,7 @@ class TrainingProgress(Event):
     iteration: int
     loss: float
     accuracy: float
-    """on held-out data, 0..1"""
+    """accuracy on held-out data, 0..1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,17 +354,16 @@ class WorkerFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFailed(Event):
-    """The job cannot go on."""
+    """The job cannot continue."""
 
     reason: str
-    """as QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
+    """reason as in QpFailed.status, or bad_result (a result's INA header is not the expected one)"""
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerFellBack(Event):
-    """The worker starts the job anew with another collective and other queue pairs; what it told before counts no
-    more."""
+    """The worker restarts the job with another collective and other queue pairs. Its earlier events no longer count."""
 
     reason: str
     """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""

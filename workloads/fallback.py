@@ -1,12 +1,12 @@
-"""A job that goes on without its accelerator: a worker whose connections die starts the job anew as plain ring.
+"""A job that continues without its accelerator: a worker whose connections die restarts the job as plain ring.
 
 Nothing of the first life is kept: the ring begins at iteration 0, with queue pairs, receive buffers and a gradient
-source of its own. Iterations that some ranks had completed by sums of the network would differ in their last bits from
-those of the ring (another order of rounding), and a rank that trains cannot take back what it applied. So every result
+source of its own. Some ranks may have completed iterations with sums of the network. These differ in their last bits
+from those of the ring (another order of rounding), and a rank that trains cannot undo what it applied. So every result
 of the second life is the ring's, on every rank.
 
-When: a connection of the first life is used up (RETRY_EXC: the path is dead), or a packet of the ring comes from a
-neighbour, which saw that first. Other failures, a wrong result above all, end the job.
+The second life starts when a connection of the first is used up (RETRY_EXC: the path is dead). It also starts when a
+packet of the ring comes from a neighbour, which saw that first. Other failures, a wrong result above all, end the job.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class FallbackWorker:
 
     @property
     def failed(self) -> bool:
-        """The job cannot go on."""
+        """The job cannot continue."""
         return self._worker.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:

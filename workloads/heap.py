@@ -24,11 +24,11 @@ def heap_new() -> Heap:
 
 
 def heap_free(heap: Heap) -> None:
-    """Its memory."""
+    """Free the heap's memory."""
 
 
 def heap_push(heap: Heap, time: int, tie: int, made: int, what: int) -> int:
-    """Its place; below zero where there is no memory."""
+    """Add an entry. Returns its place; below zero when there is no memory."""
     if heap.free:
         place = heap.free.pop()
     else:
@@ -51,7 +51,7 @@ def heap_first(heap: Heap) -> int:
 
 
 def heap_tie(heap: Heap) -> int:
-    """Of the first one, which must be there."""
+    """Tie of the first entry, which must be there."""
     return heap.entries[0][1]
 
 

@@ -12,7 +12,7 @@ from workloads.machine import Machine
 __all__ = ["OWN_MODULES", "HostMachine", "create_host"]
 
 OWN_MODULES = "own_"
-"""of the names of modules that are files of the user's own"""
+"""prefix of the names of modules that are the user's own files"""
 
 
 class HostMachine(Machine, Protocol):

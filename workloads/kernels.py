@@ -37,7 +37,7 @@ __all__ = [
 
 _MODULUS = 0xFFFF
 NEVER = (1 << 63) - 1
-"""ns: when what waits for nothing is due"""
+"""time, in ns, of a timer that is not set"""
 
 
 def new_draft(size: int) -> Any:
@@ -55,7 +55,7 @@ def copy_bytes(draft: Any, at: int, source: Buffer, start: int, size: int) -> No
 
 
 def bit_of(rank: int) -> int:
-    """Of a bitmap of up to 63 workers."""
+    """The rank's bit in a bitmap of up to 63 workers."""
     return 1 << rank
 
 

@@ -26,6 +26,6 @@ class ComputeConfig:
     jitter: float = 0.0
     """each pass over a layer takes up to that share longer or shorter; below 1"""
     slowdown: float = 1.0
-    """this worker needs so many times the time"""
+    """factor by which this worker takes longer"""
     in_stages: bool = False
     """each layer is computed, backward, when the result of the one in front of it in the gradient is there"""

@@ -1,7 +1,7 @@
-"""A Machine that acts for ever without getting anywhere: found out by counting, and named.
+"""Detects, by counting, a Machine that acts for ever without progress, and names it.
 
-Whoever drives a Machine asks it until it wants nothing more. One that always wants something would stop time. The
-limits are far above what a Machine has reason to do, and low enough to be reached within seconds.
+The code that drives a Machine calls it until it wants nothing more. A Machine that always wants something would stop
+time. The limits are far above what a Machine has reason to do, and low enough to be reached within seconds.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ MOST_AT_ONCE = 1 << 18
 MOST_TOLD_BY_HOST = 1 << 21
 """events that a host reports in one go: a server reports a sum for each packet of a gradient"""
 _MOST_WAKEUPS = 10_000
-"""at one point of time"""
+"""most wake-ups at one point of time"""
 _MOST_IN_VAIN = 20_000
 """wake-ups in a row that changed nothing"""
 _PAUSE_NS = 1_000
-"""after which a wake-up is not one more in a row"""
+"""pause that ends a row of wake-ups"""
 
 
 class Livelock(InternalError):
@@ -58,7 +58,7 @@ class WakeWatch:
 
 
 class TurnWatch:
-    """Of one node whose loop turns in real time."""
+    """A watch on one node whose loop turns in real time."""
 
     def __init__(self, name: str, *, is_host: bool) -> None:
         self._name, self._is_host = name, is_host
@@ -74,7 +74,8 @@ class TurnWatch:
         raise Livelock(self._name, f"it reported {MOST_TOLD_BY_HOST:,} events in a row", is_host=self._is_host)
 
     def ended(self, timer: int | None, now: int, frames: int) -> None:
-        """A turn that handled so many frames: its timer has expired again, or not. Raises Livelock."""
+        """A turn that handled `frames` frames has ended. Raises Livelock when too many turns in a row changed
+        nothing."""
         if timer is None or timer > now or frames or self._told:
             self._in_vain = 0
             return

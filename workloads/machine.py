@@ -49,8 +49,8 @@ class Machine(Protocol):
         ...
 
     def frames_to_send(self, now: int) -> Iterable[tuple[int, Buffer]]:
-        """Frames that want to leave, as (port, frame), made lazily: a frame that the caller took from the iterator has
-        left; what it did not take stays inside and may change (a NAK turns a sender back)."""
+        """Frames to send, as (port, frame), made lazily. A frame that the caller took from the iterator has left. Other
+        frames stay inside and may change, as when a NAK turns a sender back."""
         ...
 
     def get_timer(self) -> int | None:
@@ -62,7 +62,7 @@ class Machine(Protocol):
         ...
 
     def next_event(self) -> Event | None:
-        """The oldest event not yet asked for."""
+        """The oldest event that the caller has not taken yet."""
         ...
 
 
@@ -79,7 +79,7 @@ class FrameBatch:
     count: int = field(default=0)
     """rows in use"""
     capacity: int = field(init=False, repr=False, compare=False)
-    """rows that may be in use; whoever wants fewer filled than there are lowers it"""
+    """number of rows that may be in use; a caller that wants fewer rows filled lowers it"""
     stride: int = field(init=False, repr=False, compare=False)
     """bytes of a row"""
     _addresses: tuple[int, int, int, int] | None = field(default=None, repr=False, compare=False)

@@ -36,9 +36,9 @@ class Allowed:
     """Which values are allowed."""
 
     words: str
-    """in words"""
+    """description in words"""
     fits: Callable[[Any], object]
-    """whether a value is one of them"""
+    """function that says whether a value is one of them"""
 
     def holds(self, value: object) -> bool:
         """A value whose own methods fail is none of them."""
@@ -65,8 +65,8 @@ def shown(value: object) -> str:
 
 
 def misfit(value: Any, hint: Any, path: str = "") -> tuple[str, object, str] | None:
-    """(where, what, what is allowed) of the first part of a value that is not of its annotation: values of dataclasses,
-    tuples and mappings are looked into."""
+    """(place, value, allowed values) of the first part of a value that does not fit its annotation. Dataclasses, tuples
+    and mappings are checked part by part."""
     origin, arms = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         wrongs = [misfit(value, arm, path) for arm in arms]
@@ -153,7 +153,7 @@ def check_time(value: Any) -> int | None:
 
 
 def check_event(event: Any) -> None:
-    """What a host told. Raises TypeError."""
+    """Checks an event of a host. Raises TypeError."""
     kind = type(event)
     if not dataclasses.is_dataclass(kind):
         raise TypeError(f"it returned {shown(event)}; allowed are events, which are dataclasses, and None")

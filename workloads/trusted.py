@@ -1,8 +1,8 @@
-"""Folders that nobody else can change. We often run as root, and what lies in a folder is then obeyed or replaced as
-root: a ledger names processes to end, a library is loaded, a link leads a write elsewhere. So a folder is used only
-when it, and every folder and link on the way to it, belongs to root, to us, to whoever called sudo, or to the owner of
-this very code (who could change what we run anyhow), and when no one else can write there. A folder on the way may be
-open to all when it is sticky (`/tmp`).
+"""Folders that no other user can change. We often run as root, and the files of a folder then control what root does. A
+ledger names processes to end, a library is loaded, a link redirects a write. So a folder is used only when it, and
+every folder and link on the way to it, belongs to a trusted user. Trusted users are root, our own user, the caller of
+sudo, and the owner of this code (who could change what we run anyhow). No one else may be able to write there. A folder
+on the way may be open to all when it is sticky (`/tmp`).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def make_folder(folder: Path, *, fresh: bool = False) -> None:
 
 
 def distrust(path: Path) -> str | None:
-    """Why somebody else could change what lies at `path`, with the place and its owner; None: nobody could. What is not
-    there yet is judged by the folders on the way to it."""
+    """Why another user could change what lies at `path`, with the place and its owner; None: no other user could. If
+    `path` does not exist yet, the folders on the way to it decide."""
     if not hasattr(os, "geteuid"):  # other systems have other owners
         return None
     users, last = trusted_users(), path.absolute()
@@ -83,7 +83,7 @@ def distrust(path: Path) -> str | None:
 
 
 def require_trusted(folder: Path, *, key: str | None = None, file: str | None = None) -> None:
-    """Raises ScenarioError for a folder that somebody else could change. `key`, `file`: what named it."""
+    """Raises ScenarioError for a folder that another user could change. `key`, `file`: what named it."""
     problem = distrust(folder)
     if problem is not None:
         raise ScenarioError(
@@ -100,8 +100,8 @@ def allowed_folders() -> str:
 
 def write_file(path: Path, data: bytes | str, mode: int | None = None) -> None:
     """All of it or nothing, in a folder that is there; a link that has this name is not followed. Of text, characters
-    that cannot be seen are escaped. `mode`: of the file, in place of the usual one. Raises ScenarioError where somebody
-    else could change the folder on the way or owns a file of this name, OSError with the file's name."""
+    that cannot be seen are escaped. `mode`: of the file, in place of the usual one. Raises ScenarioError where another
+    user could change the folder on the way or owns a file of this name, OSError with the file's name."""
     require_trusted(path)
     found = _bytes_of(data)
     if not hasattr(os, "geteuid"):
@@ -132,7 +132,7 @@ def _bytes_of(data: bytes | str) -> bytes:
 
 def open_private(path: Path) -> int:
     """A handle to read and write a file of our own, as a lock; it is made, and its folder, where they are not there. No
-    link is followed. Raises ScenarioError where somebody else could change it, or it is no plain file of its own."""
+    link is followed. Raises ScenarioError where another user could change it, or it is no plain file of its own."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     require_trusted(path.parent)
     try:
@@ -151,9 +151,9 @@ def _no_own_file(path: Path, found: str) -> ScenarioError:
 
 
 def write_named(path: Path, data: bytes | str, *, key: str) -> None:
-    """A file that an option of the command line names: `key`. A plain file is replaced in one step and keeps its mode;
-    a link, a device and a pipe stay what they are, and the data goes through them. Raises ScenarioError also where it
-    cannot be written."""
+    """A file that an option of the command line names: `key`. A plain file is replaced in one step and keeps its mode.
+    A link, a device and a pipe stay, and the data goes through them. Raises ScenarioError also where it cannot be
+    written."""
     require_trusted(path, key=key)
     try:
         mode = path.lstat().st_mode if os.path.lexists(path) else None
@@ -196,8 +196,8 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _writers(status: os.stat_result, users: frozenset[int]) -> str | None:
-    """Who can write to a folder beside its owner and those whom we trust. A group counts when we are root: otherwise
-    who we are chose it."""
+    """Users who can write to a folder, except its owner and the trusted users. A group counts only when we are root.
+    Otherwise our own user chose it."""
     if status.st_mode & _ALL:
         return "everybody"
     if os.geteuid() == 0 and status.st_mode & _GROUP and not _is_private(status.st_gid, users):

@@ -1,5 +1,5 @@
-r"""Text that anything may hold, for terminals and files that people open: characters that would move a cursor, hide or
-reorder what stands around them, or have no place in UTF-8, become `\u001b`. JSON and YAML read that back as the same
+r"""Safe text for terminals and files that people open, from any text. Some characters would move a cursor, hide or
+reorder the text around them, or have no place in UTF-8. They become `\u001b`. JSON and YAML read that back as the same
 character."""
 
 from __future__ import annotations

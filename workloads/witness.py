@@ -1,5 +1,5 @@
-"""A host's Machine from the user's own file: what its code raises or gives out that cannot be is reported as the
-user's, and the digests of its results are computed here, from its buffer."""
+"""A host's Machine from the user's own file. What its code raises, and invalid values that it gives out, are reported
+as the user's errors. The digests of its results are computed here, from its buffer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["Witnessed", "create_own"]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _BATCHED = ("receive_batch", "fill_batch")
 _OWN = "own_"
-"""as `workloads.hosts.OWN_MODULES`, which imports this module late"""
+"""prefix, as `workloads.hosts.OWN_MODULES`, which imports this module late"""
 _MOST_EVENTS = 1_000_000
-"""between two verbs"""
+"""most events between two verbs"""
 
 
 def create_own(config: NodeConfig, start_ns: int) -> Witnessed:
@@ -67,8 +67,8 @@ class Blame:
 
 
 class Witnessed:
-    """Does what `machine` does. Where that offers `result`, the buffer with the elements of its last result, the digest
-    that it reports is replaced by that of the bytes that are there."""
+    """Does what `machine` does. A machine may offer `result`, the buffer with the elements of its last result. Then the
+    digest that it reports is replaced by that of the bytes in this buffer."""
 
     def __init__(self, machine: Any, blame: Blame) -> None:
         self.machine, self._blame = machine, blame

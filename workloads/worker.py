@@ -36,10 +36,10 @@ class WorkerEndpoint(BatchMachine, Verbs, Protocol):
 class WorkerMachine:
     """Runs the iterations of a job one after the other, and answers its peers for as long as it is driven.
 
-    The traffic starts with the first call of `handle_timer`, which is due at `start_ns`. The gradient of an iteration
-    is ready before its start: a wake-up that computed the next one ends there, and the next wake-up starts it, so that
-    no event carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked
-    whenever the world looks at the timer: it is due at once when the gradient is there, and until then after the
+    The traffic starts with the first call of `handle_timer`, at `start_ns`. The gradient of an iteration is ready
+    before its start. A wake-up that computed the next one ends there, and the next wake-up starts it. So no event
+    carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked whenever
+    the world looks at the timer. The timer expires at once when the gradient is there, and until then after the
     source's `poll_ns`. Memory: the source's gradient, one result of the same size, and the receive slots of the
     collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
 
@@ -68,7 +68,7 @@ class WorkerMachine:
         self.finished = False
         """all iterations are complete"""
         self.failed = False
-        """the job cannot go on"""
+        """whether the job cannot continue"""
         if not config.collective.receive_late_ns:
             self._collective.open(start_ns)
 
@@ -88,16 +88,16 @@ class WorkerMachine:
 
     @property
     def result(self) -> Vector:
-        """Of the current iteration, or the last one until the next begins."""
+        """The result of the current iteration, or the last one until the next begins."""
         return self._result[: len(self._gradient)]
 
     @property
     def endpoint(self) -> WorkerEndpoint:
-        """For compiled code that holds it; whoever received for it calls `after_news`."""
+        """The endpoint, for compiled code that holds it. The code that received for it calls `after_news`."""
         return self._endpoint
 
     def after_news(self, now: int) -> None:
-        """The endpoint received something: go on with what it completed, if anything."""
+        """The endpoint received something: continue with what it completed, if anything."""
         if self._endpoint.has_news:
             self._advance(now)
 
@@ -106,7 +106,7 @@ class WorkerMachine:
         return first if timer is None or (first is not None and first < timer) else timer
 
     def own_timer(self) -> int | None:
-        """As `get_timer`, but for the endpoint's."""
+        """As `get_timer`, without the endpoint's timer."""
         first, timer = self._start_at, self._collective.get_timer()
         if self._awaits:
             first = 0 if self._is_due() else self._poll_at
@@ -122,7 +122,7 @@ class WorkerMachine:
         self._advance(now)
 
     def next_event(self) -> Event | None:
-        self._drain()  # what left told something, too
+        self._drain()  # sent frames cause events, too
         return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:
@@ -168,7 +168,7 @@ class WorkerMachine:
         self._collective.start(self._iteration, self._gradient, self._result[: len(self._gradient)], now)
 
     def _advance(self, now: int) -> None:
-        """Hand completions to the collective, and go on when it has done an iteration."""
+        """Hand completions to the collective, and continue when it has done an iteration."""
         endpoint, collective = self._endpoint, self._collective
         while (completion := endpoint.next_completion()) is not None:
             if self.failed:

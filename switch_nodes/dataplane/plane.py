@@ -325,7 +325,7 @@ class DataPlane:
         if self._filtered:
             for delayed in (self._ingress.delayed, self._egress.delayed):
                 head = delayed.next_due
-                # What cannot leave for want of room is woken by room, not by time.
+                # A frame that waits for room is woken by room, not by time.
                 if head is None or (delayed is self._egress.delayed and self._waiting is not None):
                     continue
                 if due is None or head < due:

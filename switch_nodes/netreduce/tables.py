@@ -209,7 +209,7 @@ _LEAF_SLOT_STEPS: _Steps = {
     (_S.DONE, _V.REPEAT_BOUNDARY): (_S.DONE, _D.SEND_UP_AGAIN),
     (_S.DONE, _V.RESULT_REPEAT): (_S.DONE, _D.REFRESH),
     (_S.DONE, _V.RESULT_REPEAT_ANSWERED): (_S.DONE, _D.PASS_DOWN),
-    # No value can be there that this rack is no part of: a switch above started anew, or lies.
+    # There cannot be a value without this rack: a switch above was restarted, or its packet is wrong.
     (_S.EMPTY, _V.RESULT): (_S.EMPTY, _D.DROP_UNASKED),
     (_S.OPEN, _V.RESULT): (_S.OPEN, _D.DROP_UNASKED),
 }

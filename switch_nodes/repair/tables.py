@@ -73,7 +73,7 @@ _STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     **{(state, _E.QUESTION_NEWER): (state, _A.ASK) for state in SlotState},
     (_S.FILLING, _E.NEW): (_S.FILLING, _A.STORE),
     (_S.FILLING, _E.COMPLETING): (_S.SENT, _A.STORE_AND_SEND),
-    # A switch that started anew lacks what others need not send again: the newcomer may have the block.
+    # A restarted switch lacks symbols that others need not resend: the newcomer may have the block.
     (_S.FILLING, _E.REPEAT): (_S.FILLING, _A.ASK),
     (_S.FILLING, _E.REPEAT_FIRST): (_S.FILLING, _A.ASK),
     (_S.FILLING, _E.QUESTION): (_S.FILLING, _A.ASK),

@@ -1,4 +1,4 @@
-"""What one worker of ATP or ESA is told before it starts. Values only."""
+"""Configuration of one worker of ATP or ESA. Values only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ServedKind:
 
     policy: Policy
     most_elements: int = MAX_ELEMENTS
-    """of a packet"""
+    """most elements of a packet"""
     server_completes: bool = True
     """the server sees every block complete, so that it knows who goes ahead of the results"""
     names_racks: bool = True
@@ -32,7 +32,7 @@ KINDS: Mapping[str, ServedKind] = {
     "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS, names_racks=False),
     "ps": ServedKind(Policy.PS),
 }
-"""by `JobShare.kind`"""
+"""protocols with a server, by `JobShare.kind`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +45,29 @@ class AtpConfig:
     collective: JobShare
     workload: WorkloadConfig
     envelope: Envelope
-    """of what it sends: to the parameter server, whose address and MAC are the destination"""
+    """headers of sent packets: the destination is the address and MAC of the parameter server"""
     elements: int = 256
-    """of a full packet: a block; even"""
+    """elements of a full packet, which is a block; an even number"""
     window: int = 32
     """W: entries of the slot table, and packets outstanding at most; the same for all workers of the job"""
     memory: int = 256
     """aggregators of the switch"""
     salt: int = 0
-    """of the slot table; the same for all workers of the job and its server"""
+    """salt of the slot table; the same for all workers of the job and its server"""
     rto_ns: int = 10_000_000
     """a packet without a result is sent again after that, or after four times the measured round trip if that is
     more"""
     aimd: bool = True
     """the window follows the marks of congestion"""
     ways: int = 1
-    """blocks take so many in turn: a result that overtakes others on its way tells that those are lost; 0: each frame
-    takes any way, and timers tell"""
+    """number of paths that blocks take in turn. A result that overtakes others of its path shows that those are lost.
+    0: each frame takes any path, and only timers show losses"""
     fan_in: tuple[int, int] = (0, 0)
     """workers of its rack, and racks, where switches of two levels sum; (0, 0): one level"""
     place: tuple[int, int] = (0, 0)
-    """number of its rack, and its place there: who it is in a job of more workers than `bitmap0` names"""
+    """number of its rack, and its place there: the worker's name in a job of more workers than `bitmap0` names"""
     fixed_scale: float | None = None
-    """by which floats are multiplied, to travel as integers that saturate; None: exponents"""
+    """factor that turns floats into integers, which saturate; None: exponents"""
     priority: str = "equal"
     """a name in `workloads.atp.priority`; ESA only"""
     priority_x0: float | None = None
@@ -87,6 +87,6 @@ class AtpConfig:
         return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
 
     def reborn(self, lives: int) -> AtpConfig:
-        """The same: a worker that starts anew asks for the sums from the beginning; while the server has them all it
-        catches up, else it learns that they are gone, and fails."""
+        """The same configuration. A restarted worker asks for the sums from the beginning. It catches up while the
+        server has them all. Otherwise the server reports that they are gone, and the worker fails."""
         return self

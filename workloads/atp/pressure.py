@@ -14,7 +14,7 @@ __all__ = ["Pressure"]
 
 
 class Pressure:
-    """Of one worker. ATP has no priorities: 0. Times in ns."""
+    """The inputs and priorities of one worker's packets. ATP has no priorities: 0. Times in ns."""
 
     def __init__(self, config: AtpConfig, source: GradientSource) -> None:
         self._rule = priority_of(config.priority, config.priority_x0)
@@ -24,12 +24,12 @@ class Pressure:
         layers = compute.layers if compute is not None else ()
         self._busy = sum(layer.forward_ns + layer.backward_ns for layer in layers)
         self._ends = list(accumulate(layer.elements for layer in reversed(layers))) or [source.elements]
-        """where each layer of the gradient ends, the last layer of the model first"""
+        """end of each layer in the gradient, the last layer of the model first"""
         self._done = 0
         self._started = self._ended = 0
         self._communication = self._computation = 0
         self._known: dict[int, int] = {}
-        """by layer: the priority in this iteration"""
+        """priority of each layer in this iteration"""
 
     def start(self, now: int) -> None:
         """An iteration's packets may leave."""
@@ -42,8 +42,8 @@ class Pressure:
         self._done += 1
 
     def priority(self, packet: int, ahead: int = 0) -> int:
-        """Of a packet of the tensor, counted from 0; its elements are of block packet - ahead (`Tensor.ahead`). The
-        bytes of a job change by whole iterations: all workers agree."""
+        """Priority of a packet of the tensor, counted from 0. Its elements are of block packet - ahead
+        (`Tensor.ahead`). The bytes of a job change by whole iterations: all workers agree."""
         if not self._used:
             return 0
         first = min(max(0, packet - ahead) * self._block, self._elements - 1)

@@ -1,8 +1,8 @@
 """Whose packets deserve the switch's memory: the priority of ESA packets, 0 .. 255, larger wins.
 
 The paper's formula is not known to us; these rules are ours (protocol text, section 4.2). A rule is a function from
-what a worker knows to a number, of which a larger one is more urgent; `quantise` puts it on a scale of 8 bits, 16 per
-doubling: min(255, floor(16 log2(1 + x / x0))). x0 is a knob, and the same for jobs that are to be compared.
+what a worker knows to a number. A larger number is more urgent. `quantise` maps it to 8 bits, with 16 steps per
+doubling: min(255, floor(16 log2(1 + x / x0))). The value x0 can be set. Jobs that are compared must use the same x0.
 """
 
 from __future__ import annotations
@@ -31,27 +31,28 @@ class Outlook:
     """What a worker knows when a packet leaves."""
 
     layer: int
-    """that the packet's elements belong to; 0: the first of the model, whose result is needed first"""
+    """layer of the packet's elements; 0: the first of the model, whose result is needed first"""
     layers: int
     communication_ns: int
-    """of the last iteration: from when its first packet might leave to its last result; 0 before there was one"""
+    """time of the last iteration from when its first packet might leave to its last result; 0 before there was one"""
     computation_ns: int
-    """of one iteration: forward and backward through all layers; without layers, what was not communication"""
+    """time of one iteration for forward and backward through all layers; without layers, all time without
+    communication"""
     remaining_bytes: int
-    """of gradients that the job still has to sum, all iterations counted"""
+    """bytes of gradients that the job still has to sum, in all iterations"""
     served_bytes: int
-    """of gradients that it has summed"""
+    """bytes of gradients that the job has summed"""
 
 
 LEAST_X0, MOST_X0 = 1e-12, 1e6
-"""of knobs; the scales of the rules begin at 1, or at one part of 16 MiB"""
+"""limits of x0; the scales of the rules begin at 1, or at one part of 16 MiB"""
 
 Measure = Callable[[Outlook], float]
 
 
 @dataclass(frozen=True, slots=True)
 class PriorityRule:
-    """Either a measure and where its scale begins, or two rules of which the first one counts more."""
+    """Either a measure and where its scale begins, or two rules. The first of two rules counts more."""
 
     measure: Measure
     x0: float

@@ -6,8 +6,8 @@ __all__ = ["KeptResults"]
 
 
 class KeptResults:
-    """Two windows of them, as frames. A worker that still waits for packet p lets no other get past the result of
-    packet p + W - 1, so that all others wait for p - W at the least and p + W at the most."""
+    """Two windows of them, as frames. While a worker waits for packet p, no other worker gets past the result of packet
+    p + W - 1. So all other workers wait for a packet between p - W and p + W."""
 
     def __init__(self, window: int) -> None:
         self._kept: list[tuple[int, bytes] | None] = [None] * (2 * window)

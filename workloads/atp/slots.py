@@ -1,9 +1,9 @@
 """Which aggregator of the switch a packet asks for: a table of W entries per job, filled by a hash (protocol text,
 3.1).
 
-Packet k of a job (from 0) uses entry k mod W. The table is free of collisions inside the job as long as the switch has
-W indices; with fewer every index serves as many entries as another, or one more. All of a job's workers and its
-parameter server draw the same table from (job, salt) and move the same entries, so that nobody has to be told.
+Packet k of a job (from 0) uses entry k mod W. The table has no collisions inside the job as long as the switch has W
+indices. With fewer indices, every index serves as many entries as another, or one more. All workers of a job and its
+parameter server draw the same table from (job, salt) and move the same entries. So they need no messages about it.
 """
 
 from __future__ import annotations

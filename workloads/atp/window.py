@@ -1,14 +1,14 @@
 """Which packets of an ATP worker are outstanding, when they are sent again, and how many may be.
 
-Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed in the protocol text, section 3.3: a
-sliding window behind the oldest packet without a result; a result that leaves a gap lets what is missing leave again,
-once per gap; and per packet a timer that never gives up. Once per window of results its size is halved when one of them
-was marked, else one packet is added (AIMD; compiled off in the release). Decided here: it begins at its largest, and
-never exceeds the W entries of the slot table, so that no two outstanding packets share an entry. Where packets take
-several ways in turn, each way has gaps of its own. The first timer after a result has the oldest packet leave again,
-and what did before. The others may wait for another worker of their sums, and switches do not sum what leaves again: if
-all left, the link of the server would be full for longer than the timer. When nothing but the oldest one came until the
-next timer, all leave.
+Source: the worker of ATP's public implementation (`in-ATP/ATP`), reconstructed in the protocol text, section 3.3. It
+has a sliding window behind the oldest packet without a result. A result that leaves a gap makes the worker resend what
+is missing, once per gap. Each packet has a timer that never gives up. Once per window of results the window size is
+halved if one of them was marked. Otherwise it grows by one packet (AIMD; compiled off in the release). Decided here:
+the window begins at its largest. It never exceeds the W entries of the slot table, so no two outstanding packets share
+an entry. Where packets take several paths in turn, each path has gaps of its own. The first timer after a result
+resends the oldest packet, and what was resent before. The others may wait for another worker of their sums, and
+switches do not sum what is resent. If all were resent, the server's link would be full for longer than the timer. When
+only the oldest packet got a result until the next timer, all are resent.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ __all__ = ["GAP", "SendWindow"]
 
 _NOTHING = NOTHING
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 GAP = "gap"
 """cause of a packet that leaves again since a later one has its result"""
 
 
 class SendWindow(PacketWindow):
-    """`aimd=False`: W packets, always. `seed`: of the worker's waits, other than its peers'. `ways`: that packets take
-    in turn, on each of which a gap in the results is a loss; 0: nowhere. A subclass may override what has no
-    underscore."""
+    """`aimd=False`: W packets, always. `seed`: of the worker's waits, other than its peers'. `ways`: number of paths
+    that packets take in turn. A gap in the results of one path is a loss; 0: no gap is a loss. A subclass may override
+    what has no underscore."""
 
     def __init__(self, window: int, rto_ns: int, *, aimd: bool = True, seed: int = 0, ways: int = 1) -> None:
         PacketWindow.__init__(self, window)
@@ -85,7 +85,7 @@ class SendWindow(PacketWindow):
         return self.next < self.end and self.next < self.base + self.size
 
     def _wish(self) -> int:
-        """What may leave once more, the oldest wish first, and its `cause`; below 0: nothing."""
+        """Packet that may be resent, the oldest request first, and its `cause`; below 0: none."""
         again = self._again
         while again and not self.is_outstanding(again[0][0]):  # its result came while it waited
             self._asked.discard(again.popleft()[0])
@@ -96,7 +96,7 @@ class SendWindow(PacketWindow):
         return _NOTHING
 
     def may_repeat(self, packet: int, cause: str) -> bool:
-        """Whether an outstanding packet that was asked for may leave once more, now."""
+        """Whether an outstanding packet that was asked for may be resent now."""
         return True
 
     def left(self, packet: int, now: int) -> int:
@@ -118,7 +118,7 @@ class SendWindow(PacketWindow):
         return self.is_outstanding(packet)
 
     def ask_again(self, packet: int, cause: str) -> None:
-        """Let an outstanding packet leave once more."""
+        """Let an outstanding packet be resent."""
         if packet not in self._asked:
             self._asked.add(packet)
             self._again.append((packet, cause))
@@ -164,8 +164,8 @@ class SendWindow(PacketWindow):
         self._marked, self._round_end = False, self.base + self.size
 
     def expire(self, now: int) -> int:
-        """First the oldest one and what left again before, and the others wait once more: another worker of their sums
-        may lack a result. A round behind that takes all."""
+        """Resend the oldest packet first, and those that were resent before. The others wait for one more round,
+        because another worker of their sums may lack a result. The round after that resends all."""
         due: list[int] = []
         while self.due() <= now and self._timer_count:
             due.append(self._expired())

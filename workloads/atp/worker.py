@@ -2,9 +2,9 @@
 `docs/esa.md`).
 
 It sends each block of its gradient towards the parameter server, through whatever aggregates on the way, and takes the
-sum out of the result. What has no result in time is asked for by a RESEND, which flushes what a switch holds of that
-block and never opens a slot. An ESA worker is the same with a priority in every packet; both answer the NACK of a
-server that misses a block: with a RESEND, or with the result itself.
+sum out of the result. If a result does not come in time, the worker asks for it by a RESEND. A RESEND flushes what a
+switch holds of that block, and never opens a slot. An ESA worker is the same, with a priority in every packet. Both
+answer the NACK of a server that misses a block, with a RESEND or with the result itself.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _Names = tuple[int, int, int]
 
 
 def _names(config: AtpConfig) -> tuple[_Names, _Names]:
-    """Of this worker alone, and of all of the job, as in `workloads.datagrams.worker_sets`."""
+    """Names of this worker alone, and of all workers of the job, as in `workloads.datagrams.worker_sets`."""
     share, (rack, place) = config.collective, config.place
     if share.size <= WIDTH:
         return (1 << share.rank, 0, 0), ((1 << share.size) - 1, 0, 0)
@@ -83,7 +83,7 @@ class AtpWorker(QuickWorker):
     this one: what differs there is in the methods from `make_window` to `encode`."""
 
     kinds = frozenset((DatagramKind.RESULT, DatagramKind.NACK, DatagramKind.REMINDER_EMPTY))
-    """that it understands"""
+    """kinds of packets that it understands"""
 
     def __init__(self, config: AtpConfig, source: GradientSource, *, start_ns: int = 0) -> None:
         refuse(problems_in_worker(config), owner=f"worker {config.name}")
@@ -102,7 +102,7 @@ class AtpWorker(QuickWorker):
         self._kept = KeptResults(config.window)
         self._pressure = Pressure(config, source)
         self._answers: deque[bytes] = deque()
-        """to NACKs: frames that leave before anything else"""
+        """answers to NACKs: frames that leave before all others"""
         self._found = Arrival()
         self._fan_in = config.fan_in[0] or share.size
         self._template = self.template_to(config.envelope)
@@ -189,8 +189,8 @@ class AtpWorker(QuickWorker):
         self.put(packet, first, second, found.frame, found.at, found.count, now)
 
     def _answer_nack(self, packet: int) -> None:
-        """The server misses a block: it gets our part once more, or the sum where we have it, or learns that we lost
-        it. What has not left yet is none of its business."""
+        """The server misses a block. It gets our part again, or the sum if we have it, or the answer that we lost it.
+        The worker ignores the request if the block has not left yet."""
         if self._window.is_outstanding(packet):
             self._window.ask_again(packet, "nack")
             return
@@ -225,7 +225,7 @@ class AtpWorker(QuickWorker):
         """A switch says that it had no slot for the packet."""
 
     def template_to(self, envelope: Envelope, node: int = 0) -> bytes:
-        """A frame of no elements, of which all that leaves that way is made."""
+        """A frame without elements, the template of all frames that leave that way."""
         header = self._header(0, _DATA, 0, self._alone, (0, 0), b"", 0)
         header = header._replace(node=node) if node else header
         return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
@@ -279,7 +279,7 @@ class AtpWorker(QuickWorker):
         )
 
     def _priority_of(self, own: int) -> int:
-        """Of a packet of the tensor."""
+        """Priority of a packet of the tensor."""
         if not self._has_priorities:
             return 0
         return self._pressure.priority(own, 0 if self._tensor is None else self._tensor.ahead)
@@ -289,6 +289,6 @@ class AtpWorker(QuickWorker):
 
 
 def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """An AtpWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
+    its data is not installed."""
     return AtpWorker(config, source_of(config), start_ns=start_ns)

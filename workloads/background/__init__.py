@@ -1,4 +1,4 @@
-"""Traffic of other tenants beside the job: UDP of a constant rate, and hosts that carry it."""
+"""Traffic of other tenants next to the job: UDP of a constant rate, and hosts that carry it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both ends of a background flow are told."""
+"""Configuration of a background flow, the same for both ends."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class FlowConfig:
 
     name: str
     envelope: Envelope
-    """of its packets; not RoCE: its destination port is `dport`"""
+    """headers of its packets, not RoCE; the destination port is `dport`"""
     dport: int
     rate_bps: int | None
-    """of Ethernet frames; None: TCP's own"""
+    """rate of Ethernet frames; None: TCP's own"""
     start_ns: int = 0
     stop_ns: int | None = None
     size_bytes: int | None = None
     """payload at most"""
     payload_bytes: int = 1000
-    """of a UDP datagram"""
+    """payload bytes of a UDP datagram"""
 
     @property
     def frame_bytes(self) -> int:

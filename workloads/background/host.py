@@ -24,8 +24,8 @@ def with_flows(worker: _Worker | None, sources: Sequence[UdpSource], sinks: Sequ
 
 
 class TenantHost:
-    """Datagrams that are due leave before the worker's frames, which takes what they leave of the link: a flow of a
-    constant rate beside a NIC that is asked for as much as it can give."""
+    """Datagrams whose time has come leave before the worker's frames. The worker gets the rest of the link. This models
+    a flow of a constant rate next to a NIC that sends as fast as it can."""
 
     def __init__(self, worker: _Worker | None, sources: Sequence[UdpSource], sinks: Sequence[UdpSink]) -> None:
         self._worker, self._sources, self._sinks = worker, tuple(sources), tuple(sinks)
@@ -69,7 +69,7 @@ class TenantHost:
             batch.append(*found)
 
     def get_timer(self) -> int | None:
-        """A datagram that is due and did not leave waits for the link, not for time."""
+        """A datagram whose time has come and that did not leave waits for the link, not for time."""
         times = [source.wakes_at for source in self._sources]
         if self._worker is not None:
             times.append(self._worker.get_timer())

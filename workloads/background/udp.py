@@ -1,5 +1,5 @@
-"""A UDP flow of a constant rate: one datagram after the other at times that only the flow's own values decide, and at
-the other end a count of what came. Nothing is answered, nothing heeded."""
+"""A UDP flow of a constant rate. The source sends datagrams at times that only the flow's own values decide. The sink
+counts what arrives. The sink sends no answers, and the source reads none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DPORT_AT = 14 + 20 + 2
 _FLOW_AT, _FLOW_END = 26, 38
 """IPv4 addresses and UDP ports in a frame without IP options: together a flow's name on the wire"""
 _MOST_BEHIND_NS = 50_000_000
-"""A source that could not send for longer than that gives up what it owes: its queue would have overflowed."""
+"""Longest delay of a datagram. A source that could not send for longer skips it, as its queue would have overflowed."""
 
 
 class UdpSource:
@@ -42,7 +42,7 @@ class UdpSource:
         size = config.size_bytes
         self._most = None if size is None else -(-size // config.payload_bytes)
         self._heard = self._begin - 1
-        """up to then it was told the time"""
+        """latest time that the caller has passed"""
 
     @property
     def due(self) -> int | None:
@@ -59,7 +59,7 @@ class UdpSource:
         return None if due is None or due <= self._heard else due + self._timeout_ns
 
     def woken(self, now: int) -> None:
-        """It is `now`."""
+        """Note that the time is `now`."""
         self._heard = max(self._heard, now)
 
     def next_frame(self, now: int) -> bytes | None:
@@ -80,7 +80,7 @@ class UdpSource:
         return frame
 
     def finished(self) -> FlowSent:
-        """What is told at the end."""
+        """Event for the end of the run."""
         return FlowSent(self._config.name, self._sent, self._sent * self._config.payload_bytes, self._skipped)
 
 
@@ -121,7 +121,7 @@ class UdpSink:
         self._last_at = now
 
     def finished(self) -> FlowReceived:
-        """What is told at the end."""
+        """Event for the end of the run."""
         return FlowReceived(
             self._config.name, self.packets, self.bytes, self.marked, self._first_at or 0, self._last_at
         )

@@ -1,8 +1,9 @@
 """What a repair costs at the two ends of the trade between storage and traffic (A. G. Dimakis et al., Network coding
 for distributed storage systems, IEEE Transactions on Information Theory 56(9), 2010), as exact fractions.
 
-A file of M, kept by n nodes of which any k have it: each stores alpha; a newcomer gets beta from each of d donors,
-gamma = d beta in all. It can be if sum over i < k of min(alpha, (d - i) beta) is at least M (the cut-set bound).
+A file of size M is stored on n nodes, and any k of them have all of it. Each node stores alpha. A newcomer gets beta
+from each of d donors, gamma = d beta in total. This is possible if the sum over i < k of min(alpha, (d - i) beta) is at
+least M (the cut-set bound).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["RepairCost", "mbr_cost", "msr_cost", "rs_cost"]
 
 @dataclass(frozen=True, slots=True)
 class RepairCost:
-    """In the unit of the file's size."""
+    """Storage and traffic of a repair, in units of the file's size."""
 
     alpha: Fraction
     """a node stores"""

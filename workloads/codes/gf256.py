@@ -88,7 +88,7 @@ def vandermonde(points: list[int], columns: int) -> Bytes:
 
 
 def invert(matrix: Bytes) -> Bytes:
-    """By Gauss and Jordan. Raises ValueError for a matrix that has no inverse."""
+    """The inverse, by Gauss and Jordan. Raises ValueError for a matrix that has no inverse."""
     size = len(matrix)
     work = np.concatenate([matrix, np.eye(size, dtype=np.uint8)], axis=1)
     for column in range(size):

@@ -1,7 +1,7 @@
-"""A linear code whose nodes can be repaired: what each node stores, what a donor sends, what the newcomer makes of it.
+"""A linear code whose nodes can be repaired: what each node stores, what a donor sends, what the newcomer computes.
 
-A file is B symbols, a node stores alpha of them, a donor sends one (beta = 1). A symbol is a row of bytes as long as
-whoever stores the file likes, so that a code is a few small matrices and data are arrays of shape (symbols, bytes).
+A file is B symbols, a node stores alpha of them, a donor sends one (beta = 1). A symbol is a row of bytes. Its length
+is free. So a code is a few small matrices, and data are arrays of shape (symbols, bytes).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class LinearCode:
     n: int
     """nodes"""
     k: int
-    """of which any so many have the file"""
+    """number of nodes that together have the whole file, whichever they are"""
     d: int
     """donors of a repair"""
     alpha: int
@@ -33,8 +33,8 @@ class LinearCode:
     questions: Bytes
     """shape (n, alpha): what each donor multiplies its symbols with, for each node that may be lost"""
     answers: Bytes
-    """shape (n, d'): what a donor's symbol is of the unknowns that the newcomer solves for; d' is d, or more where a
-    code was shortened: then the nodes behind the n-th are all zero, and take part"""
+    """shape (n, d'): each donor's symbol in terms of the unknowns that the newcomer solves for. A shortened code has d'
+    above d: the nodes behind the n-th are all zero, and take part. Otherwise d' is d"""
     results: Bytes = field(repr=False)
     """shape (n, alpha, d'): what each lost node stored, of the same unknowns"""
 
@@ -81,8 +81,8 @@ class LinearCode:
 
 
 def _independent(rows: Bytes) -> tuple[list[int], Bytes]:
-    """As many of the rows as there are columns, none a combination of others. Raises ValueError when there are not so
-    many."""
+    """As many of the rows as there are columns, none a combination of others. Raises ValueError when there are too
+    few."""
     columns = rows.shape[1]
     chosen: list[int] = []
     reduced = np.zeros((0, columns), np.uint8)

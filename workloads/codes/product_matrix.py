@@ -2,12 +2,12 @@
 at the MSR and MBR points via a product-matrix construction, IEEE Transactions on Information Theory 57(8), 2011).
 
 Node i stores psi_i M, M being the file's symbols in a matrix with symmetric parts. For the lost node f a donor sends
-its symbols times a vector that f alone decides, so that d of these give the newcomer M times that vector, and the
-symmetry makes what f stored of it.
+its symbols times a vector that f alone decides. From d of these the newcomer computes M times that vector, and by
+symmetry what f stored.
 
 MBR, any d >= k: M = [[S, T], [T', 0]], S symmetric; the vector is psi_f, and M psi_f is what f stored.
-MSR, d = 2k - 2: M = [S1; S2], both symmetric; psi_i = [phi_i, lambda_i phi_i]; the vector is phi_f, and f stored
-S1 phi_f + lambda_f S2 phi_f. A larger d is made of a longer code whose first d - 2k + 2 nodes are zero (shortening).
+MSR, d = 2k - 2: M = [S1; S2], both symmetric; psi_i = [phi_i, lambda_i phi_i]; the vector is phi_f, and f stored S1
+phi_f + lambda_f S2 phi_f. A larger d is made of a longer code whose first d - 2k + 2 nodes are zero (shortening).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def mbr(n: int, k: int, d: int) -> LinearCode:
 
 
 def msr_points(n: int, alpha: int) -> list[int]:
-    """So many elements whose alpha-th powers differ, too: fewer where there are no more."""
+    """`n` different elements whose alpha-th powers also differ; fewer if there are no more."""
     found: dict[int, int] = {}
     for point in range(1, _ELEMENTS + 1):
         found.setdefault(power(point, alpha), point)
@@ -41,8 +41,8 @@ def msr_points(n: int, alpha: int) -> list[int]:
 
 
 def msr(n: int, k: int, d: int) -> LinearCode:
-    """2 <= k, 2k - 2 <= d < n, and as many points as nodes, those that are zero included. alpha = d - k + 1, B = k
-    alpha; the first k nodes store the file."""
+    """Needs 2 <= k and 2k - 2 <= d < n. There must be as many points as nodes, including the zero nodes. Sizes: alpha =
+    d - k + 1, B = k alpha. The first k nodes store the file."""
     zeros = d - 2 * k + 2
     alpha, all_nodes, known = d - k + 1, n + zeros, k + zeros
     points = msr_points(all_nodes, alpha)

@@ -2,7 +2,7 @@
 
 With one or two parities they are those of RAID-6: P, the sum of all, and Q, the sum of 2^i d_i. With more, a Cauchy
 matrix, each of whose square parts has an inverse (J. Bloemer et al., An XOR-based erasure-resilient coding scheme,
-1995); RAID-6 cannot go on beyond two without losing that.
+1995); RAID-6 cannot continue beyond two without losing that.
 """
 
 from __future__ import annotations

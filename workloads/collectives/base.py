@@ -27,8 +27,8 @@ class Collective(Protocol):
 
     @property
     def idle(self) -> bool:
-        """The last iteration is complete and told: its result is whole, and every message of ours is acknowledged, so
-        that nothing will be read from the gradient or the result any more. True before the first one."""
+        """The last iteration is complete and reported: its result is whole, and every message of ours is acknowledged.
+        So nothing will be read from the gradient or the result any more. True before the first one."""
         ...
 
     def open(self, now: int) -> None:
@@ -66,12 +66,12 @@ class Phase(Collective, Protocol):
 
 
 class Teller:
-    """Events of a collective, and the word that an iteration is complete.
+    """Events of a collective, and the signal that an iteration is complete.
 
-    The digest of a result is taken in a wake-up of its own, right after the one that completed it, so that the ACKs of
-    that one leave first and no peer waits for a hash. What of a result is known to be final is hashed before, likewise,
-    while links are busy, so that the next iteration waits for little. That of the last iteration waits as long as its
-    worker is told.
+    The digest of a result is computed in a separate wake-up, right after the one that completed it. So the ACKs of that
+    one leave first, and no peer waits for a hash. Parts of a result that are known to be final are hashed before, also
+    in a separate wake-up, while links are busy. So the next iteration waits only briefly. The digest of the last
+    iteration waits for the time in the worker's configuration.
     """
 
     def __init__(self, worker: WorkerConfig, iterations: int) -> None:
@@ -129,8 +129,8 @@ class Teller:
 
 
 class RankOfRing(Teller):
-    """What all collectives of a ring have: receive slots beside the events. One that is a phase tells so, and takes no
-    digest."""
+    """What all collectives of a ring have: receive slots in addition to the events. A collective that is a phase
+    reports events of phases, and computes no digest."""
 
     def __init__(self, worker: WorkerConfig, slots: ReceiveSlots, iterations: int) -> None:
         super().__init__(worker, iterations)

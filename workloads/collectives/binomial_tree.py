@@ -1,9 +1,10 @@
 """A binomial tree: the vectors go up to rank 0, and the sum comes down.
 
-In step k a rank whose lowest bit that is set is 2^k gives what it holds to the rank without that bit; down in the
-opposite order. Any number of ranks: whose partner is not there has nothing to do in that step. It would then give its
-vector too early, when its parent still gets another one: what receive slots hold comes to no harm, of longer vectors
-the rest would be refused again and again. So the parent of such a rank says when it is ready.
+In step k a rank whose lowest set bit is 2^k gives what it holds to the rank without that bit. The sum comes down in the
+opposite order. It works for any number of ranks: a rank without a partner has nothing to do in that step. Without a
+further rule it would give its vector too early, while its parent still gets another one. A part that fits the receive
+slots does no harm. The rest of a longer vector would be refused again and again. So the parent of such a rank says when
+it is ready.
 """
 
 from __future__ import annotations

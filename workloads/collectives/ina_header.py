@@ -1,8 +1,8 @@
 """The INA header: the first 16 bytes of every NetReduce message (`docs/netreduce.md`, "Packet layout").
 
-NIC hardware builds all headers below, so the host library writes this one into the message's own buffer. That the
-initial packet says whether to aggregate and which message it is comes from the authors' patent (CN113141330A,
-US 12,568,158 B2); widths and order are decided here.
+NIC hardware builds all headers below, so the host library writes this one into the message's own buffer. The initial
+packet says whether to aggregate and which message it is. This comes from the authors' patent (CN113141330A, US
+12,568,158 B2). Widths and order are decided here.
 """
 
 from __future__ import annotations

@@ -35,12 +35,13 @@ _KINDS: Mapping[str, RingKind] = {
 
 
 def ring_kind(kind: str) -> RingKind:
-    """Of a collective that runs on several rings, and of one that runs on none: what their phases, or jobs, say."""
+    """The RingKind of a collective. One on several rings, or on none, has the default values: its phases, or jobs, say
+    the rest."""
     return _KINDS.get(kind, RingKind())
 
 
 def sent_share(kind: str, ranks: int, rank: int = 0) -> float:
-    """Of a vector, that a rank sends on its connection: all of it, (P - 1) / P of it once or twice, or nothing."""
+    """Share of a vector that a rank sends on its connection: all of it, (P - 1) / P of it once or twice, or nothing."""
     found = ring_kind(kind)
     if found.is_chain:
         return float(rank < ranks - 1)

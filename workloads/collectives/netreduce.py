@@ -1,23 +1,23 @@
 """The worker side of NetReduce, and the ring shift: the same worker through a plain switch.
 
-What is sourced: messages of L packets sent to the ring successor over RC, a header in the first packet only, a
-message-level sliding window of N messages (NetReduce, ASPLOS'23). Header layout, credit terms, hello and the rules on
-posting are reconstructed; `docs/workloads.md` tells which and why.
+Sourced from the paper (NetReduce, ASPLOS'23): messages of L packets sent to the ring successor over RC. Only the first
+packet has a header. A sliding window covers N messages. Header layout, credit terms, hello and the rules on posting are
+reconstructed; `docs/workloads.md` explains which and why.
 
 Rules of this file
 - Message 0 is the hello: one packet, header only. Nothing else is posted until its result is back (rule D).
-- Message m may be posted if m < N + credit, where credit is the number of results received, of own messages
-  acknowledged, or the smaller of both, and if the send queue has room: fewer than 2N unacknowledged (rule G).
-- Result m is copied out of its slot and the receive for m + slots is posted before anything else is sent, so the
+- Message m may be posted if m < N + credit and the send queue has room: fewer than 2N unacknowledged (rule G). Credit
+  is the number of results received, of own messages acknowledged, or the smaller of both.
+- The worker copies result m out of its slot and posts the receive for m + slots before it sends anything else. So the
   receive of every message that can come is posted (rule H). With the switch of a job 2N slots do: no result overtakes
-  our own contribution. Through a plain switch the predecessor may run ahead, over iterations even, up to the length of
-  the ring: the shift has a slot for every message of as many iterations.
+  our own contribution. Through a plain switch the predecessor may run ahead, even by iterations, up to the length of
+  the ring. So the shift has a slot for every message of as many iterations.
 - All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule
   I).
 - Message numbers go on across iterations.
-- Under IRN message m has addresses of its own in the successor's memory, m times the bytes of L packets from its begin
-  on, so that the switch reads message and place out of every packet. The memory is 2N slots all the same
-  (`ReceiveSlots`).
+- Under IRN message m has addresses of its own in the successor's memory. They begin m times L packets behind its start.
+  So the
+  switch reads message and place out of every packet. The memory still has 2N slots (`ReceiveSlots`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class NetReduceCollective(RankOfRing):
         self._events.append(MessagePosted(message, self._received, self._acked, self._phase))
 
     def _piece(self, message: int) -> Piece:
-        """Of the hello or of the current iteration."""
+        """The piece of the hello or of the current iteration."""
         return self._pieces[message - self._base] if message >= self._hellos else Piece(0, 0, 1)
 
     def _consume(self, now: int) -> None:

@@ -2,16 +2,17 @@
 share.
 
 A schedule is a function (ranks, elements) -> phases. Each phase is a ring of two ranks over a part of the vector, on
-queue pairs of its own; phases of one step run together, and a rank begins a step when its part of the one before is
-over. `phased.py` runs any of them.
+queue pairs of its own. Phases of one step run together. A rank begins a step when its part of the one before is over.
+`phased.py` runs any of them.
 
-With D the largest power of two in N ranks, the first 2(N - D) ranks fold in first: 2i gives its whole vector to 2i + 1,
-which stands for both, and has the result back at the end. The D ranks left are numbered anew (Thakur, Rabenseifner,
-Gropp 2005). In step k a rank meets the one whose new number differs in bit k: near partners first, so that ranks that
-are neighbours in a rack sum before anything leaves it. Or far ones first: in the bit that is k-th from the highest.
+D is the largest power of two in N ranks. The first 2(N - D) ranks fold in first: 2i gives its whole vector to 2i + 1.
+That one stands for both, and returns the result at the end. The D ranks left get new numbers (Thakur, Rabenseifner,
+Gropp 2005). In step k a rank meets the one whose new number differs in bit k. Then near partners come first, so
+neighbours in a rack sum before anything leaves it. Or far partners come first: their numbers differ in the bit that is
+k-th from the highest.
 
-Every element is summed as the same tree by both, on all ranks: ((x0 + x1) + (x2 + x3)) + ..., x being the D vectors;
-with far partners first ((x0 + x4) + (x2 + x6)) + ((x1 + x5) + (x3 + x7)) of eight.
+Every element is summed as the same tree by both, on all ranks: ((x0 + x1) + (x2 + x3)) + ..., x being the D vectors.
+With far partners first and D = 8 it is ((x0 + x4) + (x2 + x6)) + ((x1 + x5) + (x3 + x7)).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class PairPhase:
     name: str
     """no rank has two phases of one name"""
     kind: str
-    """in PHASE_KINDS"""
+    """a kind in PHASE_KINDS"""
     ranks: tuple[int, int]
-    """in the order of the ring"""
+    """the two ranks, in the order of the ring"""
     first_element: int
     elements: int
 

@@ -1,5 +1,5 @@
-"""Collectives of several phases, each a ring of some workers over a part of the gradient: whatever a schedule says that
-the plan wrote into a worker's configuration.
+"""Collectives of several phases, each a ring of some workers over a part of the gradient. The plan writes the schedule
+of the phases into each worker's configuration.
 
 | for example | first | then | last |
 |---|---|---|---|
@@ -8,15 +8,16 @@ the plan wrote into a worker's configuration.
 | schedules of pairs (`pairs.py`) | exchange, reduce_scatter, chain_reduce, collect | | all_gather, chain_broadcast |
 
 Rules of this file
-- Phases of one step run together. A step begins when the worker has all that the one before gives it and, where the
-  phase `waits_for_acks`, all messages of that one are acknowledged, which is what closed forms of schedules count.
-  Peers may be further or less far: a phase takes what comes before its time, as a collective does between iterations.
-- A step that sums reads what the one before left, and writes elsewhere: what is on its way must stay as it is until it
-  is acknowledged. Two buffers take turns, which suffices since only the first step after which nobody waits sums before
-  another. The last step that sums writes to the result, where the steps that spread go on; not where it gives partial
-  sums away and results may be back before these are acknowledged.
-- `ready` is but a word: whoever gets it may begin what it would otherwise do too early. What it brings is dropped.
-- What `collect` brings is kept apart, and summed when all of it is there: the worker's own vector, then the
+- Phases of one step run together. A step begins when the worker has all results of the step before. Where the phase
+  `waits_for_acks`, all messages of that step must be acknowledged too, as closed forms of schedules count. Peers may be
+  ahead or behind. A phase accepts data that comes early, as a collective does between iterations.
+- A step that sums reads what the step before left, and writes elsewhere: data on its way must not change until it is
+  acknowledged. Two buffers take turns. Two suffice: of the steps after which no rank waits, only the first is followed
+  by another step that sums. The
+  last step that sums writes to the result, where the steps that spread continue. It does not if it sends partial sums
+  and results may be back before these are acknowledged.
+- `ready` is only a signal: the worker that gets it may begin what it would otherwise do too early. Its data is dropped.
+- The data of `collect` is kept apart, and summed when all of it is there. The worker's own vector comes first, then the
   others in the order of the phases.
 - An iteration is over when all phases are, with all their messages acknowledged.
 """
@@ -135,7 +136,7 @@ class PhasedCollective(Teller):
         return self._configs[phase].collective.kind
 
     def _go_on(self, now: int) -> None:
-        """Tell what the phases tell, and begin the steps whose time has come."""
+        """Report the events of the phases, and begin the steps whose time has come."""
         while True:
             acted, self._acted = self._acted, []
             for phase in acted:

@@ -1,5 +1,5 @@
-"""Rabenseifner's all-reduce: the D ranks that stay (`pairs.py`) keep one half of what they hold and give the other,
-log2 D times; then each gives what it has, the last partner first."""
+"""Rabenseifner's all-reduce. The D ranks that stay (`pairs.py`) keep one half of what they hold and give the other,
+log2 D times. Then each gives what it has, the last partner first."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _RINGS: dict[str, Callable[[WorkerConfig, Verbs, int, int], Collective]] = {
 
 
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
-    """The collective that the worker's configuration tells, for gradients of `elements`. Raises ScenarioError when
+    """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
     there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
     if worker.phases:
         kind = StagedCollective if worker.phases[0].apart else PhasedCollective

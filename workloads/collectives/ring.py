@@ -1,22 +1,22 @@
-"""Ring all-reduce (reduce-scatter, then all-gather): the baseline of NetReduce, on the same endpoints and links; and
-what else goes round or along a ring by the schedules of `schedules.py`: the two halves for themselves, and chains.
+"""Ring all-reduce (reduce-scatter, then all-gather): the baseline of NetReduce, on the same endpoints and links. Also
+the other collectives by the schedules of `schedules.py`: each half alone, and chains.
 
-The gradient is cut into P chunks. Chunk c starts at rank c and is passed c -> c+1 -> ..., every rank adding its own
-part to what it received, until rank c-1 holds the sum, folded from the left in the order c, c+1, ..., c-1; then the
-sums go round once more. Rank r sends chunk (r - s) mod P in step s = 0 .. 2P-3, and each host sends 2(P-1)/P of a
-gradient.
+The gradient is cut into P chunks. Chunk c starts at rank c and is passed c -> c+1 -> .... Every rank adds its own part
+to what it received. In the end rank c-1 holds the sum, folded from the left in the order c, c+1, ..., c-1. Then the
+sums go round the ring a second time. Rank r sends chunk (r - s) mod P in step s = 0 .. 2P-3, and each host sends
+2(P-1)/P of a gradient.
 
 Rules of this file
-- A chunk travels in several messages, and each is passed on as soon as it is there, so that a link is busy while the
-  rest of the chunk still comes in (pipelining).
+- A chunk travels in several messages. A rank passes each on as soon as it is there, so a link is busy while the rest of
+  the chunk still comes in (pipelining).
 - A message of step s+1 carries the same elements as the message of step s that it waits for.
-- At most W messages are unacknowledged. W receives are posted, each again when its message was consumed, and there are
-  2W slots: RC starts no message before the one in front of it found a receive, so that an RDMA WRITE cannot reach a
-  slot in use. A slow host lets receives run out, and RNR NAKs hold its predecessor.
+- At most W messages are unacknowledged. W receives are posted, each again when its message was consumed. There are 2W
+  slots: RC starts no message before the previous one found a receive, so an RDMA WRITE cannot reach a slot in use. A
+  slow host runs out of receives, and RNR NAKs hold its predecessor.
 - Without pipelining (`pipelined: false`) a step begins when the one before is over: its messages came, ours are
-  acknowledged. That is what closed forms of a ring count; chains are pipelined always, as in those.
-- A final sum replaces the partial one in the result only when the message that carried the partial one is acknowledged:
-  until then a retransmission may need it.
+  acknowledged. Closed forms of a ring count this. Chains are always pipelined, as in their closed forms.
+- A partial sum stays in the result until its message is acknowledged, because a retransmission may need it. Then the
+  final sum replaces it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 __all__ = ["RingCollective"]
 
 _WINDOW_PACKETS = 512
-"""in flight on one connection: more than rate x round trip of the links that we emulate, less than their queues"""
+"""packets in flight on one connection: more than rate x round trip of the links that we emulate, less than their
+queues"""
 
 
 class RingCollective(RankOfRing):
@@ -112,7 +113,7 @@ class RingCollective(RankOfRing):
         self._advance(now)
 
     def _schedule(self, elements: int) -> None:
-        """What is sent and received in an iteration over so many."""
+        """Make the schedules for sending and receiving `elements` elements in an iteration."""
         config, self._elements = self._config, elements
         self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
         self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, self._path_mtu)

@@ -9,7 +9,7 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
-| collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, beside its own |
+| collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, in addition to its own |
 | ready, P = 2 | one | all of it, s = r = 0 | rank 1 knows that rank 0 has come so far |
 | exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
 """
@@ -67,8 +67,8 @@ def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: 
 def _transfers(
     kind: str, size: int, message_packets: int, pipelined: bool, rank: int, elements: int, path_mtu: int
 ) -> tuple[Transfer, ...]:
-    """Ranks are asked for one after the other, and each one's schedule once more as that of its successor's
-    predecessor: kept so long, a ring of a thousand ranks holds each transfer once."""
+    """The caller asks for one rank after the other, and for each rank again as the predecessor of its successor. Two
+    cached schedules suffice, so a ring of a thousand ranks holds each transfer once."""
     pieces = _pieces(kind, size, message_packets, pipelined, elements, path_mtu)
     return tuple(Transfer(step, chunk, *piece) for step, chunk in _steps(kind, size, rank) for piece in pieces[chunk])
 
@@ -77,7 +77,7 @@ def _transfers(
 def _pieces(
     kind: str, size: int, message_packets: int, pipelined: bool, elements: int, path_mtu: int
 ) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """By chunk: (start, stop, packets) of each of its messages."""
+    """(start, stop, packets) of each message, by chunk."""
     found = []
     for first, last in chunk_bounds(elements, 1 if kind in _WHOLE else size):
         packets = -(-(last - first) // path_mtu)
@@ -95,7 +95,7 @@ def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> i
 
 
 def most_messages(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
-    """Of one iteration over one connection, whichever rank sends."""
+    """Most messages of one iteration over one connection, whichever rank sends."""
     first, last = chunk_bounds(elements, 1 if config.kind in _WHOLE else config.size)[0]
     return len(_steps(config.kind, config.size, 0)) * -(
         -(last - first) // (longest_packets(config, elements, path_mtu) * path_mtu)
@@ -122,8 +122,8 @@ def _steps(kind: str, size: int, rank: int) -> list[tuple[int, int]]:
 
 
 def _message_packets(kind: str, most: int, pipelined: bool, packets: int) -> int:
-    """Most packets of a message of a chunk of so many; `most`: of any one. A chain passes everything on, so that its
-    last rank waits for a message of each rank before it: short ones."""
+    """Most packets of a message of a chunk of `packets` packets; `most`: of any message. In a chain the last rank waits
+    for a message of each rank before it. So chains use short messages."""
     if kind in CHAINS:
         return min(most, _LEAST_PACKETS)
     if not pipelined:

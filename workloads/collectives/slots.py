@@ -57,7 +57,7 @@ class ReceiveSlots:
         return self._memory[at : at + self._slot_bytes]
 
     def post(self, requests: int, now: int) -> None:
-        """Announce the next so many messages. The caller is done with the slots they will arrive in."""
+        """Post receives for the next `requests` messages. The caller is done with the slots they will arrive in."""
         for _ in range(requests):
             if self._late_ns:
                 self._late.append(now + self._late_ns)

@@ -2,10 +2,10 @@
 them (`docs/strategies.md`).
 
 Rules of this file
-- Each stage is a phase with a part of the gradient, and of the result, of its own: what is on its way stays as it is
-  until it is acknowledged, whatever the next stages do.
-- A stage begins when this worker has the whole result of the one before and has then computed as long as the stage
-  asks for. Peers may be further: a phase takes what comes before its time.
+- Each stage is a phase with its own part of the gradient and of the result. So the next stages do not change data that
+  is not yet acknowledged.
+- A stage begins when this worker has the whole result of the one before and has then computed for the stage's time.
+  Peers may be ahead: a phase accepts data that comes early.
 - A reshard is an all-gather: each worker puts its own chunk into the result, where the phase sends it from.
 - An iteration is over when its last result is whole, and all messages are acknowledged.
 """

@@ -1,10 +1,10 @@
 """When parallel NetReduce beats the flat ring, in closed form.
 
-T_PN - T_FR = M X - Y with
+The difference T_PN - T_FR is M X - Y with
     X = 2(n-1)/(n B_intra) + 1/B_inter - 2(P-1)/(P B_inter)     what a byte costs more
-    Y = 2(P-1) alpha - alpha_NR - 2(n-1) alpha_i                 the latency that is saved
-so PN wins if and only if M X < Y. For every M at once it suffices that X < 0, which is
-B_intra/B_inter > 2(n-1)P / (n(P-2)), and Y >= 0 (protocol text, section 9; derived there, not in the paper).
+    Y = 2(P-1) alpha - alpha_NR - 2(n-1) alpha_i                 the latency that is saved.
+So PN wins if and only if M X < Y. For every M at once it suffices that X < 0 and Y >= 0. X < 0 is
+B_intra/B_inter > 2(n-1)P / (n(P-2)) (protocol text, section 9; derived there, not in the paper).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What can be said of parallel NetReduce against the flat ring on given machines, for one size."""
+    """A comparison of parallel NetReduce with the flat ring on given machines, for one size."""
 
     threshold_ratio: float
     """B_intra/B_inter above which a byte is cheaper with PN; infinite when it never is (two GPUs)"""

@@ -1,6 +1,6 @@
 """Cost of all-reduce among equal ranks, one link each: seconds, and bytes that a rank sends.
 
-n bytes, N ranks, latency alpha per step, b = 8 / bandwidth seconds per byte; reducing costs nothing. Standard formulas:
+n bytes, N ranks, latency alpha per step, b = 8 / bandwidth seconds per byte. Reducing costs nothing. Standard formulas:
 Thakur, Rabenseifner, Gropp (2005); Patarasu, Yuan (2009).
 
 All functions: `ranks` N >= 2, `size_bytes` n, `bandwidth_bps` bits per second, `alpha_s` seconds -> seconds. They raise

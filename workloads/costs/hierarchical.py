@@ -37,9 +37,9 @@ class Machines:
     per_machine: int
     """n"""
     inter_bps: float
-    """of a machine's NIC, each way"""
+    """rate of a machine's NIC, each way"""
     intra_bps: float
-    """of a link between two GPUs of a machine, each way; the formulas are made for at least `inter_bps`"""
+    """rate of a link between two GPUs of a machine, each way; the formulas are made for at least `inter_bps`"""
     alpha_s: float
     """latency of a hop of a ring between GPUs or machines"""
     inner_alpha_s: float = 0.0

@@ -28,8 +28,9 @@ _SHARES: Mapping[str, Callable[[int], float]] = {
 
 
 def sent_bytes(algorithm: str, ranks: int, size_bytes: float) -> float:
-    """Of `double_binary_tree` an upper bound, of all others exact (servers that are no ranks do not count). Raises
-    ScenarioError for an algorithm without a byte count, or a number of ranks that it cannot do."""
+    """Bytes that a rank sends: an upper bound for `double_binary_tree`, exact for all others (servers that are no
+    ranks do not count). Raises ScenarioError for an algorithm without a byte count, or a number of ranks that it
+    cannot do."""
     if algorithm not in _SHARES:
         raise ScenarioError("no byte count", key="algorithm", found=repr(algorithm), allowed=", ".join(_SHARES))
     check_ranks(ranks)

@@ -53,10 +53,10 @@ class Arrival:
         self.destination = 0
         """IPv4 address"""
         self.congested = False
-        """it has CE, or the ECN flag"""
+        """whether it has CE, or the ECN flag"""
 
     def read(self, frame: bytes) -> None:
-        """Of a datagram that is sound."""
+        """Read a sound datagram."""
         self.source, self.policy = address_of(frame, False), get8(frame, AT_VERSION) & 15
         self.kind, self.job, self.sequence = get8(frame, AT_KIND), get16(frame, AT_JOB), get32(frame, AT_SEQUENCE)
         self.slot, self.flags, self.count = get16(frame, AT_SLOT), get16(frame, AT_FLAGS), get16(frame, AT_NELEM)
@@ -74,7 +74,7 @@ class Arrival:
         self.frame, self.at = frame, AT_PAYLOAD
 
     def know(self, source: bytes, header: AggregationHeader, payload: bytes) -> None:
-        """What another framing than UDP says of it, as far as it says it."""
+        """Set the fields that another framing than UDP gives."""
         h = header
         self.source, self.policy, self.kind, self.job = int.from_bytes(source, "big"), h.policy, h.kind, h.job
         self.sequence, self.slot, self.flags, self.count = h.sequence, h.slot, h.flags, h.nelem

@@ -1,7 +1,7 @@
-"""What switches and parameter servers tell of the blocks they sum.
+"""Events that switches and parameter servers report about the blocks they sum.
 
-Half of the contract between aggregation programs and everything around them (`docs/programs.md`): who tells these
-events is judged by the checkers without a word about its protocol. A *block* is the unit of aggregation: what one
+Half of the contract between aggregation programs and everything around them (`docs/programs.md`). The checkers judge a
+program that reports these events, without knowledge of its protocol. A *block* is the unit of aggregation: what one
 packet of a worker carries, numbered from 0 over the life of the job.
 """
 
@@ -56,7 +56,7 @@ class _Met(Event):
     job: int
     block: int
     rank: int
-    """of the worker that sent the packet, or of the last one in it"""
+    """rank of the worker that sent the packet, or of the last one in it"""
     slot: int
     owner_job: int
     owner_block: int
@@ -94,10 +94,10 @@ class SlotChanged(Event):
     slot: int
     version: int
     block: int
-    """that the packet carries"""
+    """block that the packet carries"""
     rank: int
     state: str
-    """before"""
+    """state before the step"""
     cause: str
     """event of the table"""
     next: str
@@ -105,7 +105,7 @@ class SlotChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class PartialSent(Event):
-    """A sum of some workers leaves a switch for whoever goes on with it, and its slot may serve others."""
+    """A sum of some workers leaves a switch for the next switch or server, and its slot may serve others."""
 
     job: int
     block: int
@@ -115,13 +115,13 @@ class PartialSent(Event):
     bitmap: int
     """what the packet says is inside: bit r for rank r"""
     reason: str
-    """complete; repeated (a complete sum once more); flushed (a worker asked again), evicted (another packet took the
+    """complete; repeated (a complete sum, sent again); flushed (a worker asked again), evicted (another packet took the
     slot), reminded (the server asked), late (others did not come in time)"""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryAtEnd(Event):
-    """What became of a job's part of the memory; told when the switch stops."""
+    """What became of a job's part of the memory; reported when the switch stops."""
 
     job: int
     first_slot: int
@@ -136,30 +136,30 @@ class MemoryAtEnd(Event):
     busy_ns: int
     """occupied values, summed over time, until the job's last packet came"""
     useful_ns: int = unless_default(-1)
-    """the same, but of each value only from the first to the last contribution to a sum that became complete here; -1:
+    """the same, but for each value only from the first to the last contribution to a sum that became complete here; -1:
     not known"""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockLost(Event):
-    """A sum that can never be complete, or is not kept any more, although somebody waits for it."""
+    """A sum that can never be complete, or is not kept any more, although a worker waits for it."""
 
     job: int
     block: int
     waiting: tuple[int, ...]
-    """ranks that are told so"""
+    """ranks that the server informs about it"""
     missing: int
     """rank that has neither its part nor the sum any more; -1: the server itself does not keep it so long"""
 
 
 @dataclass(frozen=True, slots=True)
 class JobResumed(Event):
-    """A server completed a sum for the first time since workers were told to send another way."""
+    """A server completed a sum for the first time since workers had to send another way."""
 
     job: int
     block: int
     took_ns: int
-    """since the failure that made it necessary"""
+    """time since the failure that made it necessary"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,17 +172,17 @@ class ServerStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ServerStatistics(Event):
-    """What a parameter server did for one job since it started; told when it stops."""
+    """What a parameter server did for one job since it started; reported when it stops."""
 
     job: int
     bytes_in: int
-    """of frames, from the Ethernet header on"""
+    """bytes of frames, from the Ethernet header on"""
     packets_in: dict[str, int]
-    """by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
+    """packets by kind: data (of one worker), partial, whole, resend, evicted, collided, copy, reminder_empty"""
     blocks: int
-    """that it completed"""
+    """blocks that the server completed"""
     copies: int
-    """that a switch had completed and sent itself"""
+    """blocks that a switch had completed and sent itself"""
     replays: int
     """frames with a result that had been sent before"""
     overlaps: int
@@ -190,9 +190,9 @@ class ServerStatistics(Event):
     ignored: int
     """other packets that entered no sum"""
     reminders: int
-    """to switches"""
+    """reminders to switches"""
     nacks: int
-    """to workers"""
+    """NACKs to workers"""
     moved: int
     """entries of the slot table that got another index"""
     rejected: int

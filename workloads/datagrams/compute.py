@@ -1,11 +1,11 @@
-"""How long a worker computes: a forward pass in which each layer waits for its result of the iteration before, then a
-backward pass, last layer first, which emits each layer's gradient as soon as that layer is through.
+"""How long a worker computes. In the forward pass each layer waits for its result of the iteration before. The backward
+pass starts with the last layer, and emits each layer's gradient as soon as that layer is done.
 
-Nothing is done before the forward pass of all layers is over, so that all times of an iteration are known when the last
-result is there: no timer but those of gradients that become ready.
+No gradient is ready before the forward pass of all layers is over. So all times of an iteration are known when the last
+result is there. The only timers are those of gradients that become ready.
 
-In stages (`ComputeConfig.in_stages`) there are no passes: each layer is computed when the whole result of the one in
-front of it in the gradient is there, and the first one when all results of the iteration before are.
+In stages (`ComputeConfig.in_stages`) there are no passes. A layer is computed when the whole result of the layer in
+front of it in the gradient is there. The first layer is computed when all results of the iteration before are there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FRACTION_BITS = 53
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Of one iteration; times in ns."""
+    """The passes of one iteration; times in ns."""
 
     forward_at: int
     backward_at: int
@@ -37,17 +37,17 @@ class Passes:
 
 
 class LayerCompute:
-    """Of one worker. Deterministic in configuration, seed, rank, and the times at which results came."""
+    """The computing of one worker. Deterministic in configuration, seed, rank, and the times at which results came."""
 
     def __init__(self, config: ComputeConfig, seed: int, rank: int) -> None:
         self._config, self._seed, self._rank = config, seed, rank
         emitted = [layer.elements for layer in reversed(config.layers)]
         self._ends = list(accumulate(emitted))
-        """where each layer ends in the gradient, in the order in which backward emits them"""
+        """end of each layer in the gradient, in the order in which backward emits them"""
         self._missing = list(emitted)
         self._result_at = [0] * len(emitted)
         self._stage, self._takes = 0, list[int]()
-        """in stages: the one that is ready, or being computed, and how long each takes"""
+        """for stages: the one that is ready or being computed, and the time that each takes"""
 
     @property
     def elements(self) -> int:
@@ -70,8 +70,8 @@ class LayerCompute:
                 self._missing[place], self._result_at[place] = 0, now
 
     def passes(self, iteration: int, late_ns: int) -> Passes:
-        """The iteration that follows what was delivered, `late_ns` late; the next results are waited for from now
-        on."""
+        """The iteration that follows the delivered results, `late_ns` late. From now on the worker waits for the next
+        results."""
         config = self._config
         forward, backward = self._times(iteration)
         if config.in_stages:
@@ -100,7 +100,7 @@ class LayerCompute:
         return now + self._takes[self._stage], self._ends[self._stage]
 
     def _times(self, iteration: int) -> tuple[list[int], list[int]]:
-        """Of each layer, forward order."""
+        """Times of each layer, in forward order."""
         config, count = self._config, len(self._config.layers)
         factors = [config.slowdown] * (2 * count)
         if config.jitter:

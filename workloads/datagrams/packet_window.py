@@ -16,7 +16,7 @@ __all__ = ["NOTHING", "PacketWindow"]
 _NOTHING = NOTHING = -(1 << 62)
 """no packet, and no time: below all of them, also those that a forged sequence number or a slow clock leads to"""
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class PacketWindow:
@@ -30,13 +30,13 @@ class PacketWindow:
         self.missing = 0
         """packets of it that have no result"""
         self.progress_at = 0
-        """when a result last came, or a packet last left for the first time"""
+        """time when a result last came, or a packet last left for the first time"""
         self._deadline: Any = array(_NUMBERS, [_NOTHING]) * window
         self._first_at: Any = array(_NUMBERS, [0]) * window
         self._tries: Any = array(_NUMBERS, [0]) * window
         """how often the packet of each index left"""
         self._timers: Any = heap_new()
-        """by (deadline, packet); those that are not valid any more are passed over"""
+        """heap of (deadline, packet); timers that are no longer valid are skipped"""
         self._timer_count = 0
 
     def __dealloc__(self) -> None:
@@ -56,11 +56,11 @@ class PacketWindow:
         """More packets may leave than before."""
 
     def left(self, packet: int, now: int) -> int:
-        """It leaves now; how often it did before."""
+        """The packet leaves now. Returns how often it left before."""
         raise NotImplementedError
 
     def is_outstanding(self, packet: int) -> bool:
-        """It left, and its result is missing. A result of any other packet is a forgery or a repetition."""
+        """Whether it left and its result is missing. A result of any other packet is a forgery or a repetition."""
         raise NotImplementedError
 
     def settle(self, packet: int, now: int) -> None:
@@ -108,5 +108,5 @@ class PacketWindow:
         return self._is_missing(packet) and self._deadline[packet % self.window] == deadline
 
     def _is_missing(self, packet: int) -> bool:
-        """Its result; it may not have left yet."""
+        """Whether its result is missing; it may not have left yet."""
         raise NotImplementedError

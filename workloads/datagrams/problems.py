@@ -1,5 +1,5 @@
-"""What cannot be in the configuration of a host that talks in datagrams: asked once, and told with the place that
-whoever asks knows, the name of a Machine or a file."""
+"""Problems in the configuration of a host that sends datagrams. The caller adds the place that it knows, such as the
+name of a Machine or a file."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ __all__ = [
 ]
 
 MAX_ELEMENTS = 1 << 30
-"""of a gradient: 4 GiB, as in a scenario"""
+"""most elements of a gradient: 4 GiB, as in a scenario"""
 MAX_ITERATIONS = 1_000_000
 LEAST_RTO_NS = 10_000
 """below, workers send little but copies until they know what a round trip takes"""
 MAX_WORKERS = WIDTH
-"""of a job whose packets name workers by `bitmap0` alone"""
+"""most workers of a job whose packets name workers by `bitmap0` alone"""
 MAX_WORKERS_IN_RACKS = WIDTH * MAX_RACKS
-"""of a job whose packets name them by `bitmap0` and `bitmap1`"""
+"""most workers of a job whose packets name them by `bitmap0` and `bitmap1`"""
 MAX_INDICES = 1 << 16
-"""that a header can name"""
+"""slot indices that a header can name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def problems_in_racks(racks: Sequence[Sequence[int]], workers: int) -> Iterator[
 
 
 def problems_in_workload(workload: WorkloadConfig) -> Iterator[ConfigProblem]:
-    """Of a worker of any collective."""
+    """Problems in the workload of a worker of any collective."""
     for key, found, most in (
         ("elements", workload.elements, MAX_ELEMENTS),
         ("iterations", workload.iterations, MAX_ITERATIONS),

@@ -2,11 +2,11 @@
 
 Source: the exponent quantisation of SwitchML's public implementation (protocol text, section 2.3); ATP and ESA use it
 too. A block is what one packet carries; each half of it has an exponent of its own. Packet k carries the exponents of
-block k and the integers of block k - W: when it leaves, the result of packet k - W is there, and with it the largest
-exponent that any worker has for that block.
+block k and the integers of block k - W. When it leaves, the result of packet k - W is there. That result has the
+largest exponent that any worker has for block k - W.
 
 For a half block with |x| < 2^E in all of n workers:  scale = (2^31 - 1) / n * 2^-E,  q = round(x * scale) in binary64,
-to nearest, ties to even; the sum of n such q fits 32 bits.  result = sum / scale in binary64, rounded to binary32.
+to nearest, ties to even. The sum of n such q fits 32 bits. Then result = sum / scale in binary64, rounded to binary32.
 Every step is one IEEE 754 operation, so that the bits are the same everywhere.
 
 ATP's release has one scale for all instead (10^6), and nothing to agree on: q = round(x * scale), result = sum / scale.
@@ -42,13 +42,13 @@ __all__ = [
 
 Exponents = tuple[int, int]
 LOWEST_EXPONENT = -126
-"""of a half block with nothing but zeros and subnormals"""
+"""exponent of a half block with nothing but zeros and subnormals"""
 _BIAS = 126
 _TOO_LARGE = 254
 """biased exponent from which on 2^E does not fit an int8: |x| >= 2^127, infinities, NaN"""
 _LARGEST = 2147483647.0
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class Unquantisable(ValueError):
@@ -72,8 +72,8 @@ class Tensor:
         return 0
 
     def fill(self, draft: Any, at: int, packet: int) -> None:
-        """Its elements, int32 in network byte order, from `at` of a frame. The result of packet `packet` - W must be
-        there."""
+        """Write the packet's elements, int32 in network byte order, from `at` of a frame. The result of packet `packet`
+        - W must be there."""
         raise NotImplementedError
 
     def can_be(self, packet: int, first: int, second: int) -> bool:
@@ -153,7 +153,7 @@ class FloatTensor(Tensor):
         self._share = _LARGEST / workers
         self._own: Any = array(_NUMBERS, _exponents(gradient, block // 2, blocks))
         self._agreed: Any = array(_NUMBERS, self._own)
-        """as `_own`, two of each block: the largest of all workers, as soon as `_is_agreed`"""
+        """largest exponents of all workers, two of each block as in `_own`, as soon as `_is_agreed`"""
         self._is_agreed: Any = array(_NUMBERS, [0]) * blocks
 
     def elements_in(self, packet: int) -> int:

@@ -1,4 +1,4 @@
-"""What hosts that send datagrams have in common, on the compiled path, whatever their packets say: the iterations of a
+"""What hosts that send datagrams have in common on the compiled path, for all packet formats: the iterations of a
 training, counters, and the verbs of a Machine."""
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["QuickHost"]
 
 
 class QuickHost(Quick):
-    """A Machine of one port. A protocol says what `take` does with a frame and `give` sends, what `begin` starts, and
-    when packets were waited for too long. A subclass may override what has no underscore."""
+    """A Machine of one port. A protocol defines what `take` does with a frame, what `give` sends, what `begin` starts,
+    and when packets time out. A subclass may override what has no underscore."""
 
     def __init__(self, share: JobShare, training: Training) -> None:
         super().__init__(training.events, deque())
@@ -51,12 +51,12 @@ class QuickHost(Quick):
 
     @property
     def result(self) -> Vector:
-        """Of the current iteration, or the last one until the next begins."""
+        """The result of the current iteration, or the last one until the next begins."""
         return self._training.result
 
     @property
     def failed(self) -> bool:
-        """The job cannot go on."""
+        """The job cannot continue."""
         return self._training.failed
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -103,11 +103,11 @@ class QuickHost(Quick):
             self._follow()
 
     def packets_due(self) -> int:
-        """When the first packet was waited for too long; NEVER: none."""
+        """Time when the first packet times out; NEVER: none does."""
         return NEVER
 
     def expire(self, now: int) -> int:
-        """Let those leave again; how many they are."""
+        """Resend the packets that timed out. Returns how many they are."""
         return 0
 
     def begin(self, now: int) -> None:
@@ -129,7 +129,7 @@ class QuickHost(Quick):
         self.events.append(FrameRejected(reason, detail))
 
     def _is_readable(self, frame: bytes) -> bool:
-        """Whether it is a datagram; one that is damaged is told."""
+        """Whether it is a datagram; a damaged one is reported."""
         if is_sound(frame):
             return True
         try:
@@ -139,7 +139,7 @@ class QuickHost(Quick):
         return False
 
     def _follow(self) -> None:
-        """What is asked of the training at each packet, after it went on."""
+        """Copy the state of the training that each packet needs, after the training has changed."""
         training = self._training
         due = training.get_timer()
         self._training_due = NEVER if due is None else due

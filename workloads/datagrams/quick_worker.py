@@ -1,6 +1,6 @@
-"""What workers that send blocks as datagrams have in common, on the compiled path: an iteration's gradient becomes a
-tensor of packets, the window says which may be under way, results put the sum together. What a packet says is each
-protocol's own.
+"""What workers that send blocks as datagrams have in common, on the compiled path. An iteration's gradient becomes a
+tensor of packets. The window decides which packets may be under way. The results make up the sum. Each protocol defines
+the content of its packets.
 """
 
 from __future__ import annotations

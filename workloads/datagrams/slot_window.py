@@ -1,9 +1,10 @@
 """Which packets of a SwitchML worker are outstanding, in which slot and version, and when they are sent again.
 
 Source: the worker of the public implementation (`p4lang/p4app-switchML`), reconstructed in the protocol text, section
-2.2: W packets outstanding; packet i of a job uses i mod 2W as (version, index): index i mod W, version the higher half.
-The count goes on across tensors, so that the first packets of a tensor use the versions that follow the last ones of
-the tensor before. A result lets the packet W later go, in the same index and the other version.
+2.2. W packets are outstanding. Packet i of a job uses i mod 2W as (version, index). The index is i mod W, and the
+version is the higher half. The count goes on across tensors, so that the first packets of a tensor use the versions
+that follow the last ones of the tensor before. A result lets the packet W later go, in the same index and the other
+version.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["SlotWindow"]
 
 _NOTHING = NOTHING
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class SlotWindow(PacketWindow):
@@ -63,7 +64,7 @@ class SlotWindow(PacketWindow):
         return _NOTHING
 
     def hold(self, packet: int) -> None:
-        """It may not leave before `release`."""
+        """Keep the packet until `release`."""
         self._held.append(packet)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""The iterations of one worker, one after the other: when they start, what they work on, what is told of them.
+"""The iterations of one worker, one after the other: when they start, what they work on, and their events.
 
 For workers that are Machines of their own. `WorkerMachine` has the same life around an RC endpoint.
 """
@@ -19,8 +19,8 @@ from workloads.machine import Event
 __all__ = ["Training", "longest_digest_delay_ns"]
 
 _TURNS = 20
-"""in the delay of the last digest. Ranks take turns where nobody waits for them: all workers of a job get its last
-result at once, and may share few processors"""
+"""turns in the delay of the last digest. Ranks take turns because no worker waits for this digest: all workers of a job
+get its last result at once, and may share few processors"""
 
 
 def longest_digest_delay_ns(workers: int) -> int:
@@ -29,18 +29,19 @@ def longest_digest_delay_ns(workers: int) -> int:
 
 
 class Training:
-    """The first iteration is due at `start_ns`, each `straggle_ns` late. The digest of a result is taken in a wake-up
-    of its own, so that what the last packet leads to leaves first; the next gradient is made there too. Workers of one
-    job take turns with that while they compute, so that it delays nothing.
+    """The first iteration starts at `start_ns`, each `straggle_ns` late. The digest of a result is computed in a
+    separate wake-up, so the frames that the last packet causes leave first. The next gradient is made there too.
+    Workers of one job take turns with that while they compute, so that it delays nothing.
 
     Without `compute` a gradient is ready as a whole. With it, the gradient becomes ready layer by layer, from its
-    beginning: `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`, and tells
-    results as they come (`deliver`), since the next forward pass, or the next stage, waits for them layer by layer;
-    what it does not tell counts as there when it calls `complete`. In stages it tells all of them, or it waits for
-    ever.
+    beginning: `ready` elements of it may be sent. A worker looks at `ready` again after each `handle_timer`. It reports
+    results as they come (`deliver`), since the next forward pass, or the next stage, waits for them layer by layer.
+    Results that it does not report count as there when it calls `complete`. In stages it must report all of them, or it
+    waits for ever.
 
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in
-    place."""
+    place.
+    """
 
     def __init__(
         self,
@@ -72,15 +73,15 @@ class Training:
         self._digest_at: int | None = None
         self._completed_at = 0
         self.events: deque[Event] = deque()
-        """in the order of time; the worker adds its own"""
+        """events in the order of time; the worker adds its own"""
         self.finished = self.failed = False
         self._plan_passes(0, start_ns)
         self._begin(start_ns)
 
     @classmethod
     def of(cls, workload: WorkloadConfig, source: GradientSource, rank: int, start_ns: int) -> Training:
-        """As a worker of that rank is told; `start_ns`: when the traffic starts. Raises ValueError when layers and
-        gradient have different sizes."""
+        """The training of a worker of that rank, by its configuration; `start_ns`: when the traffic starts. Raises
+        ValueError when layers and gradient have different sizes."""
         compute = None
         if workload.compute is not None:
             compute = LayerCompute(workload.compute, workload.seed, rank)
@@ -103,12 +104,12 @@ class Training:
 
     @property
     def awaits(self) -> bool:
-        """Whether the next gradient is waited for, which comes from outside."""
+        """Whether the worker waits for the next gradient, which comes from outside."""
         return self._awaits
 
     @property
     def is_layered(self) -> bool:
-        """Whether results are to be told as they come (`deliver`)."""
+        """Whether the worker must report results as they come (`deliver`)."""
         return self._compute is not None
 
     def get_timer(self) -> int | None:
@@ -207,7 +208,7 @@ class Training:
         self.events.append(WorkerFinished(self._source.iterations))
 
     def _await(self, now: int) -> bool:
-        """Of a source that awaits its gradients: True when the next one is there. Ends when there will be no more."""
+        """True when the next gradient of an awaiting source is there. Ends the training when there will be no more."""
         source = self._awaited
         assert source is not None
         self._awaits = not self._is_due()

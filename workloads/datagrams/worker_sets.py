@@ -1,8 +1,8 @@
 """Sets of the workers of a job: bitmaps of any width inside, and what of them an aggregation header can name.
 
-In a job of at most 32 workers `bitmap0` has bit r for rank r. A larger one names its workers in two levels, as the two
-bitmaps of ATP's header do: `bitmap1` has the racks all of whose workers are inside, `bitmap0` some workers of one rack
-more, by their place in it, and `node` the number of that rack, from 1. All sets that switches of a tree make can be
+In a job of at most 32 workers `bitmap0` has bit r for rank r. A larger job names its workers in two levels, as the two
+bitmaps of ATP's header do. `bitmap1` has the racks with all workers inside. `bitmap0` has some workers of one more
+rack, by their place in it. `node` is the number of that rack, from 1. All sets that switches of a tree make can be
 named so: each adds the whole sums of what is below it, and workers at its own ports.
 """
 
@@ -27,12 +27,12 @@ def ranks_in(bitmap: int) -> Iterator[int]:
 
 
 class WorkerSets:
-    """Of one job. `racks`: its ranks, by the switch that they are at."""
+    """The worker sets of one job. `racks`: its ranks, by the switch that they are at."""
 
     def __init__(self, size: int, racks: Sequence[Sequence[int]]) -> None:
         self.everybody = (1 << size) - 1
         self.bits = [1 << rank for rank in range(size)]
-        """of each rank alone"""
+        """bitmap of each rank alone"""
         self.is_wide = size > WIDTH
         self.rack_masks = tuple(sum(1 << rank for rank in rack) for rack in racks)
         self.all_racks = (1 << len(racks)) - 1

@@ -1,4 +1,4 @@
-"""What workers and the server of a DLCP job have in common: which frames they take, and what leaves."""
+"""What workers and the server of a DLCP job have in common: the frames that they take and send."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class DlcpHost(QuickHost):
     """Raises ScenarioError for a configuration that cannot be. A subclass may override what has no underscore."""
 
     kinds = frozenset((DatagramKind.ACK, DatagramKind.DATA))
-    """that it understands"""
+    """kinds of packets that it understands"""
 
     def __init__(self, config: DlcpConfig, *, start_ns: int = 0) -> None:
         refuse(problems_in_host(config), owner=f"host {config.name}")
@@ -43,7 +43,7 @@ class DlcpHost(QuickHost):
         QuickHost.__init__(self, share, Training.of(config.workload, source, share.rank, start_ns))
         self._config, self._dtype = config, np.dtype(source.dtype)
         self._packets, self._elements, self._total = config.packets, config.elements, config.workload.elements
-        """of one gradient, of a full packet, of a gradient"""
+        """packets of a gradient, elements of a full packet, elements of a gradient"""
         self._needed = config.needed
         self._understood = sum([1 << kind for kind in self.kinds])
         self._address = int.from_bytes(config.peers[0].src_ip, "big")
@@ -86,7 +86,7 @@ class DlcpHost(QuickHost):
         return left if left < self._elements else self._elements
 
     def concerns_us(self, found: Arrival) -> bool:
-        """Whether it is about the worker that it says, and comes from the other end."""
+        """Whether it concerns the worker that it names, and comes from the other end."""
         return found.bitmap == bit_of(self._rank) and found.source == self._peers[0]
 
     def acknowledged(self, found: Arrival, now: int) -> None:
@@ -102,14 +102,14 @@ class DlcpHost(QuickHost):
         self.events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, self._packets))
 
     def acknowledge(self, found: Arrival, peer: int, bitmap: int, stop: bool) -> None:
-        """What it says, of these ranks, to who sent it."""
+        """Send an acknowledgement to the sender of the packet, for these ranks."""
         flags = _LAST if stop else 0
         self._leaving.append(acknowledgement_of(found, self._templates[peer], bitmap, flags))
         self._sent += 1
 
     def hear_ack(self, found: Arrival, outgoing: Outgoing | None, now: int) -> None:
-        """Of a packet that left. An acknowledgement of any other is refused, also if it says that no more are needed.
-        `outgoing`: None: the flow is over."""
+        """An acknowledgement of a packet that left. One of any other packet is refused, also if it says that no more
+        are needed. `outgoing`: None: the flow is over."""
         packet = found.sequence - 1
         if outgoing is None:
             self._duplicates += 1

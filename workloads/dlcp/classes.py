@@ -21,14 +21,15 @@ _DSCP_SHIFT = 2
 
 
 def layer_class(element: int, elements: int) -> int:
-    """Of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front layers, to
-    3."""
+    """Class of a packet that begins with that element of a gradient: 0 in its first quarter, which holds the front
+    layers, to 3."""
     return LAYER_CLASSES * element // elements
 
 
 def small_packets(values: Vector, elements: int, important: float) -> list[bool]:
-    """Which packets of `elements` are of the low class: not those, a share of `important` rounded up, whose sums of
-    absolute values are the largest; of equal ones the earlier. `values`: shape (n,). What is no number is large."""
+    """Which packets of `elements` are of the low class. A share `important` of the packets, rounded up, is not: those
+    with the largest sums of absolute values; of equal ones the earlier. `values`: shape (n,). A value that is no number
+    counts as large."""
     packets = -(-len(values) // elements)
     padded = np.zeros(packets * elements, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""What one host of a DLCP job is told before it starts. Values only."""
+"""Configuration of one host of a DLCP job. Values only."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ class DlcpConfig:
     collective: JobShare
     workload: WorkloadConfig
     peers: tuple[Envelope, ...]
-    """of what it sends. A worker: to the server. The server: to each worker, by rank. In a ring: to the successor, and
-    to the predecessor. Their DSCP is that of acknowledgements; packets with elements have their own"""
+    """headers of sent packets. A worker has one envelope, to the server. The server has one for each worker, by rank. A
+    rank of a ring has two: to the successor, and to the predecessor. Their DSCP is that of acknowledgements; packets
+    with elements have their own"""
     loss_bound: float = 0.01
     """p: a flow is closed when ceil((1 - p) M) of its M packets are there"""
     important: float = 0.5
     """share of the packets, those with the largest elements, that is of the high class"""
     elements: int = 256
-    """of a full packet"""
+    """elements of a full packet"""
     window: int = 64
     """packets of a flow that may wait for their acknowledgement"""
     rto_ns: int = 10_000_000
@@ -44,9 +45,9 @@ class DlcpConfig:
     ring: bool = False
     """there is no server: vectors go from rank to rank"""
     service_ip: bytes = b""
-    """of switches, whose sums of some workers the server takes, too; empty: nobody adds on the way"""
+    """address of the switches whose sums of some workers the server also accepts; empty: no switch adds"""
     lives: int = 0
-    """how often its process was started anew"""
+    """how often its process was restarted"""
 
     @property
     def senders(self) -> int:
@@ -64,7 +65,7 @@ class DlcpConfig:
 
     @property
     def needed(self) -> int:
-        """Of these, so many must come."""
+        """Number of these packets that must come."""
         return packets_needed(self.packets, self.loss_bound)
 
     @property
@@ -87,5 +88,5 @@ class DlcpConfig:
         return first, min(first + self.elements, self.workload.elements)
 
     def reborn(self, lives: int) -> DlcpConfig:
-        """It tells that it cannot go on: what it had, nobody sends again."""
+        """The restarted host reports that it cannot continue: no host resends the data that it had."""
         return replace(self, lives=lives)

@@ -1,4 +1,4 @@
-"""What receivers of a DLCP job tell of flows."""
+"""Events that receivers of a DLCP job report about flows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class FlowClosed(Event):
     packets: int
     """M: that the flow has"""
     counted: int
-    """that were there"""
+    """packets that were there"""
     bitmap: str
-    """which: packet k is bit k of this hexadecimal number"""
+    """bitmap of those packets: packet k is bit k of this hexadecimal number"""
     step: int = unless_default(0)
-    """of a ring, from 0"""
+    """step of a ring, from 0"""
 
 
 @dataclass(frozen=True, slots=True)

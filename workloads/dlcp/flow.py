@@ -1,8 +1,8 @@
 """One vector on its way from one host to another: which packets are there, which are under way, which go again.
 
 Nothing here asks for order: a packet is lost when its time is up, and never because another one came first. A sender
-works in rounds. Nothing is sent again before each packet left once, and each was acknowledged or its time is up: a
-receiver that needs only some of them has closed by then. The next round is what is missing then, and so on.
+works in rounds. It resends no packet before each packet left once, and was acknowledged or timed out. A receiver that
+needs only some of them has closed by then. The next round consists of the missing packets, and so on.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SendingFlow(PacketWindow):
         self._round = deque(range(packets))
         """what is still to leave in this round"""
         self._late: deque[int] = deque()
-        """of this round, what waited too long"""
+        """packets of this round that waited too long"""
         self._settled = bytearray(packets)
         self._under_way = 0
         self.departed = 0

@@ -30,35 +30,35 @@ class Gathering:
     """A subclass may override what has no underscore."""
 
     late: Sequence[int] = ()
-    """ranks whose flows' ends are told with the sum"""
+    """ranks that learn with the sum that their flows have ended"""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
         self._config, self._dtype, self._elements = config, dtype, config.elements
         packets, needed = config.packets, config.needed
         self.flows = [ReceivedFlow(packets, needed) for _ in range(config.senders)]
-        """by rank"""
+        """flows by rank"""
         entered = np.zeros((config.collective.size, packets), np.int64)
         entered[config.senders] = 1
         self._entered: Any = entered
-        """by rank and packet: how often its elements were taken"""
+        """number of times that elements were taken, by rank and packet"""
 
     def has_enough(self) -> bool:
-        """Of all."""
+        """Whether all flows have enough."""
         closed = 0
         for flow in self.flows:
             closed += flow.closed
         return closed == len(self.flows)
 
     def take(self, found: Arrival) -> Iterable[int] | None:
-        """Ranks whose flows ended with what came, and are to be told; None: it does not count."""
+        """Ranks whose flows ended with this packet and that must be informed; None: the packet does not count."""
         raise NotImplementedError
 
     def entered(self) -> list[tuple[int, ...]]:
-        """By packet and rank, how often it was added."""
+        """Number of times that each packet was added, by packet and rank."""
         return list(zip(*np.asarray(self._entered).tolist(), strict=True))
 
     def parts(self) -> Iterable[tuple[int, ...]]:
-        """By packet, what was added up; nothing where that is each rank alone."""
+        """Added parts, by packet; empty if each part is one rank."""
         return ()
 
     def total(self, own: Vector) -> Vector:
@@ -100,13 +100,14 @@ class Rows(Gathering):
 
 
 class Parts(Gathering):
-    """A part counts as a whole, so that flows may have more than they need; their ends are told with the sum."""
+    """A part counts as a whole, so flows may have more than they need. Their senders learn with the sum that they have
+    ended."""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
         Gathering.__init__(self, config, dtype)
         self.late: Sequence[int] = range(config.senders)
         self._parts: list[list[tuple[int, Vector]]] = [[] for _ in range(config.packets)]
-        """by packet: (bitmap, elements)"""
+        """(bitmap, elements) of parts, by packet"""
 
     def take(self, found: Arrival) -> Iterable[int] | None:
         ranks, packet, is_wanted = ranks_of(found.bitmap), found.sequence - 1, False
@@ -140,7 +141,7 @@ class Parts(Gathering):
         return total
 
     def ordered(self, packet: int) -> list[tuple[int, Vector]]:
-        """By the lowest rank in each."""
+        """The parts of a packet by the lowest rank in each."""
         return sorted(self._parts[packet], key=_lowest)
 
 

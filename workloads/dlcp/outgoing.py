@@ -25,8 +25,8 @@ _TOS, _RESEND = 15, int(DatagramFlag.RESEND)
 
 class Outgoing:
     """`values`: shape (elements,); they stay as they are while this is in use. `classes`: a traffic class for each
-    packet (`workloads.dlcp.classes`). `header`: of all packets, but for their numbers and sizes. `block`: number of the
-    first packet in what is told."""
+    packet (`workloads.dlcp.classes`). `header`: of all packets, except their numbers and sizes. `block`: number of the
+    first packet, for the events."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Outgoing:
         self.flow = SendingFlow(len(classes), config.window, timer)
 
     def encode(self, packet: int, again: bool) -> bytes:
-        """The frame: the same bytes each time, but that it says whether it left before (`again`)."""
+        """The frame: the same bytes each time, except the mark of a repetition (`again`)."""
         first = packet * self._size
         count = self._total - first if self._total - first < self._size else self._size
         draft = new_draft(AT_PAYLOAD + 4 * count)

@@ -6,7 +6,7 @@
 | DATA | switch, to the server | the sum of those packets of the ranks in `bitmap0` |
 | DATA | rank of a ring, to its successor | the same of the vector of step `slot` |
 | RESULT | server, to a worker | the same of the sum, for the rank in `bitmap0` |
-| ACK | whoever got one of these, back | this packet is there; with LAST: send no more of this iteration |
+| ACK | receiver of one of these, back | this packet is there; with LAST: send no more of this iteration |
 
 RESEND: it left before; no switch adds it.
 """
@@ -21,8 +21,8 @@ __all__ = ["header_of", "rank_of", "ranks_of", "template_to"]
 
 
 def header_of(config: DlcpConfig, kind: DatagramKind, rank: int, iteration: int, step: int = 0) -> AggregationHeader:
-    """Of all packets of a vector, without their numbers and sizes. `rank`: over a server the worker's, whichever way it
-    goes; in a ring the sender's."""
+    """Header of all packets of a vector, without their numbers and sizes. `rank`: over a server the worker's, in both
+    directions; in a ring the sender's."""
     return AggregationHeader(
         policy=Policy.DLCP,
         kind=kind,
@@ -42,7 +42,7 @@ def template_to(envelope: Envelope) -> bytes:
 
 
 def rank_of(bitmap: int) -> int:
-    """Of a bitmap with one rank."""
+    """Rank of a bitmap with one rank."""
     return bitmap.bit_length() - 1
 
 

@@ -1,9 +1,9 @@
-"""A rank of a ring: each step is a flow of its own, of which a bounded share may be missing (`chunks` says what it
+"""A rank of a ring. Each step is a separate flow, and a bounded share of it may be missing (`chunks` says what it
 carries).
 
-In the first half of the steps a rank adds its own part to what came, with +0 for what did not; so what earlier ranks
-had added there is lost. In the second half what did not come stays +0, here and at the ranks behind. A predecessor may
-be ahead, by steps and by one iteration at most: what it sends is kept until its turn.
+In the first half of the steps a rank adds its own part to the data that came. Missing data counts as +0, so the parts
+of earlier ranks are lost there. In the second half missing data stays +0, here and at the ranks behind. A predecessor
+may be ahead, by steps and by one iteration at most. The rank keeps early data until its turn.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ACK = int(DatagramKind.ACK)
 
 
 class ArrivingVector:
-    """Of one step: what came of it, +0 elsewhere."""
+    """The vector of one step: the data that came, +0 elsewhere."""
 
     def __init__(self, elements: int, packets: int, needed: int, dtype: np.dtype[Any]) -> None:
         self.flow = ReceivedFlow(packets, needed)
@@ -60,15 +60,15 @@ class DlcpRing(DlcpHost):
         self._done = 0
         """iterations"""
         self._step = -1
-        """whose flow it waits for; -1: between iterations"""
+        """step whose flow it waits for; -1: between iterations"""
         self._values: Vector = np.zeros(0, self._dtype)
-        """its gradient, and sums in place of those parts that it has them of"""
+        """its gradient, with sums in place of those parts that it has sums of"""
         self._incoming: dict[tuple[int, int], ArrivingVector] = {}
-        """by iteration and step"""
+        """vectors that are arriving, by iteration and step"""
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
         spans = [(self.span(self._before, step), self.span(self._rank, step)) for step in range(self._steps)]
         self._lengths = [(before[1] - before[0], own[1] - own[0]) for before, own in spans]
-        """elements of what comes in each step, and of what leaves"""
+        """elements that arrive in each step, and elements that leave in it"""
 
     def packets_due(self) -> int:
         first = NEVER
@@ -115,7 +115,7 @@ class DlcpRing(DlcpHost):
         return found.bitmap == bit_of(self._before) and found.source == predecessor
 
     def span(self, rank: int, step: int) -> tuple[int, int]:
-        """Of what that rank sends then."""
+        """Span of the elements that the rank sends in that step."""
         return chunk_of(chunk_given(rank, self._size, step), self._size, self._total)
 
     def arriving(self, iteration: int, step: int) -> ArrivingVector:
@@ -184,7 +184,7 @@ class DlcpRing(DlcpHost):
                 self._finish_iteration(now)
 
     def _tell_summed(self, flow: ReceivedFlow) -> None:
-        """What came of the predecessor's entered once, and this rank's own."""
+        """Report the sum: the data that came from the predecessor counts once, and this rank's own."""
         block = self._block(self._step)
         counts = [0] * self._size
         counts[self._rank] = 1

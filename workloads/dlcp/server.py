@@ -1,5 +1,5 @@
-"""The server, the last rank: it closes each worker's gradient when enough of it is there, adds them in rank order to
-its own, and gives the sum to each worker until that one has enough of it.
+"""The server, the last rank. It closes each worker's gradient when enough of it is there, and adds them in rank order
+to its own. It sends the sum to each worker until that worker has enough of it.
 
 What did not come counts as +0. A worker begins an iteration when it has the sum of the one before. So a gradient of the
 next iteration may come while a slower worker still gets the last sum, and none comes from further ahead.
@@ -42,10 +42,10 @@ class DlcpServer(DlcpHost):
         self._senders = config.senders
         self._service = int.from_bytes(config.service_ip, "big")
         self._gathered = self.gather()
-        """of iteration `_summed`"""
+        """gradients of iteration `_summed`"""
         self._timers = [BackoffTimer(config.rto_ns, config.senders + rank) for rank in range(config.senders)]
         self._going: list[Outgoing] = []
-        """by rank: the sum of iteration `_summed` - 1, on its way"""
+        """sums of iteration `_summed` - 1 on their way, by rank"""
         self._turn = 0
 
     def packets_due(self) -> int:

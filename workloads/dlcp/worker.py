@@ -67,8 +67,8 @@ class DlcpWorker(DlcpHost):
         self.hear_ack(found, self._outgoing if found.tensor == self._done else None, now)
 
     def take_elements(self, found: Arrival, now: int) -> None:
-        """A part of the sum, which there is only when the server wants no more of this iteration, and it adds no
-        gradient before it has the needed packets of it."""
+        """A part of the sum. The server sends it only when it needs no more of this iteration. It adds no gradient
+        before it has the needed packets of it."""
         outgoing, result, packet, done = self._outgoing, self._result, found.sequence - 1, self._done
         if found.tensor > done or (found.tensor == done and outgoing is None):
             self.reject("unexpected", f"a sum of iteration {found.tensor}, which this worker has not begun")

@@ -41,8 +41,8 @@ class GradientSource(Protocol):
 
 @runtime_checkable
 class AwaitedSource(GradientSource, Protocol):
-    """A source whose gradients come from outside, when they come. `iterations` is beyond reach until nobody will post
-    any more; then it is the number of those that were posted."""
+    """A source of gradients that come from outside at unknown times. `iterations` is beyond reach until the poster
+    closes the source. Then it is the number of posted gradients."""
 
     poll_ns: int
     """how often a Machine that awaits a gradient asks; 0: the world calls the Machine when one is there"""

@@ -1,12 +1,12 @@
 """Real data-parallel training: a small multi-layer perceptron learns the handwritten digits that scikit-learn ships.
 
-Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"); the file
+Data: 1797 images of 8 x 8 pixels, values 0..16, class 0..9 (UCI "Optical Recognition of Handwritten Digits"). The file
 is read from the installed package, which is not imported.
 
 Bits. All arithmetic is float32 NumPy. Two processes on one machine get the same bits when they run the same NumPy with
-the same BLAS; the products are cut so small that OpenBLAS never splits one over threads (it does from 4 * 65536
-multiplications on), so the number of threads does not matter. Between machines with different vector units the bits may
-differ, as they would for any BLAS: the reference is therefore computed where the workers run.
+the same BLAS. The number of threads does not matter: OpenBLAS splits a product over threads from 4 * 65536
+multiplications on, and ours are smaller. Between machines with different vector units the bits may differ, as they
+would for any BLAS: the reference is therefore computed where the workers run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Gradients that come from outside, one after the other: those of a training process beside the worker.
+"""Gradients that come from outside, one after the other: those of a training process next to the worker.
 
-Whoever runs the Machines attaches a source for each rank before it makes them; a configuration of kind `external` then
-finds it.
+The code that runs the Machines attaches a source for each rank before it makes them. A configuration of kind `external`
+then finds it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Mailbox(Protocol):
 
     @property
     def closed(self) -> bool:
-        """nobody will post any more"""
+        """whether no more gradients will be posted"""
         ...
 
     def take(self, piece: int) -> Vector:
@@ -50,7 +50,7 @@ class Mailbox(Protocol):
 
 class ExternalSource:
     """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size:
-    shorter ones end in zeros, and what is behind their end in the result is thrown away."""
+    shorter ones are padded with zeros, and the padding of the result is dropped."""
 
     def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
         self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns
@@ -63,7 +63,7 @@ class ExternalSource:
         return self._mailbox.posted if self._mailbox.closed else ENDLESS
 
     def is_ready(self, iteration: int) -> bool:
-        """False for ever for a sum that was left already: a Machine that begins anew has nothing to do here."""
+        """False for ever for a sum that was delivered already: a restarted Machine has nothing to do here."""
         return self._mailbox.delivered <= iteration < self._mailbox.posted
 
     def gradient(self, iteration: int) -> Vector:
@@ -115,7 +115,7 @@ def attach_sources(sources: Mapping[int, ExternalSource]) -> None:
 
 
 def attached_source(rank: int) -> ExternalSource:
-    """Raises ScenarioError when nobody attached one."""
+    """Raises ScenarioError when none is attached."""
     if rank not in _attached:
         raise ScenarioError(
             "gradients come from a training process, and there is none", key="job.workload", found="external",

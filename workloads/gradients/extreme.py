@@ -17,9 +17,9 @@ __all__ = ["ExtremeSource"]
 
 _MASK64 = (1 << 64) - 1
 _PLACES = 1 << 63
-"""marks the stream of places, which all ranks share, beside those of ranks"""
+"""marker of the random stream of places, which all ranks share; other streams belong to one rank"""
 _SHARES = (4, 16, 64, 256)
-"""one value in so many is at an end"""
+"""choices of n, where one value in n is at an end of the type"""
 _SMALL = np.int32(12)
 """bits that ordinary integers are shifted down by: a few of them never leave int32 by themselves"""
 _INTEGERS = np.array([0x7FFFFFFF, 0x80000000, 0x7FFFFFFF, 0x80000000, 0x7FFF0000, 0x80010000, 0, 0xFFFFFFFF], np.uint32)
@@ -35,9 +35,9 @@ _SPECIAL = np.array(
 
 
 class ExtremeSource:
-    """As `SyntheticSource`, but some values are at the ends of the type, in the same places on all ranks so that they
-    meet in a sum; how many, is drawn from the seed. int32: the others are below 2^20 in size. float32: finite and below
-    2^127, unless `special`: then also infinities, NaNs of all kinds and the largest values."""
+    """As `SyntheticSource`, but some values are at the ends of the type. They are in the same places on all ranks, so
+    they meet in a sum. The seed decides how many. For int32, the others are below 2^20 in size. For float32, all are
+    finite and below 2^127. With `special` there are also infinities, NaNs of all kinds and the largest values."""
 
     def __init__(self, config: WorkloadConfig, rank: int, dtype: np.dtype[Any], *, special: bool = False) -> None:
         self.elements, self.iterations, self.dtype = config.elements, config.iterations, dtype

@@ -13,7 +13,7 @@ from workloads.gradients.base import Vector
 __all__ = ["ROOM_PIECES", "SharedPieces"]
 
 ROOM_PIECES = 4096
-"""that may be posted and have no sum"""
+"""pieces that may be posted and have no sum"""
 _POSTED, _DELIVERED, _CLOSED, _HEAD = 0, 1, 2, 3
 
 

@@ -13,15 +13,16 @@ from workloads.gradients.base import Vector
 
 __all__ = ["SyntheticSource"]
 
-_CHUNK = 1 << 15  # words drawn at once: temporaries stay small beside a gradient; even, since Philox gives word pairs
+_CHUNK = 1 << 15  # words drawn at once: few compared with a gradient; even, since Philox gives word pairs
 _MASK64 = (1 << 64) - 1
 _SIGN, _FRACTION = np.uint32(0x8000_0000), np.uint32(0x007F_FFFF)
 _LOWEST_EXPONENT, _EXPONENT_SPAN = np.uint32(127 - 20), np.uint32(0x1F)  # magnitudes 2^-20 .. 2^12
 
 
 class SyntheticSource:
-    """int32: all 2^32 values alike, so that sums wrap. float32: random signs and fractions, exponents spread over 32
-    powers of two, one value in 128 a negative zero, one in 128 subnormal; never NaN or infinite."""
+    """For int32, all 2^32 values are equally likely, so sums wrap. For float32, signs and fractions are random, and
+    exponents spread over 32 powers of two. One value in 128 is a negative zero, one in 128 is subnormal. None is NaN or
+    infinite."""
 
     def __init__(self, config: WorkloadConfig, rank: int, dtype: np.dtype[Any]) -> None:
         self.elements, self.iterations, self.dtype = config.elements, config.iterations, dtype

@@ -17,7 +17,7 @@ def problems_in_grid_worker(config: GridConfig) -> Iterator[ConfigProblem]:
 
 
 def problems_in_plan(config: GridConfig) -> Iterator[ConfigProblem]:
-    """Of where gradients go."""
+    """Problems of the plan for gradients."""
     if not config.orders:
         yield ConfigProblem("orders", "none", "one or more, the first from the start")
     known = {SERVER, *(goal.node for goal in config.destinations)}

@@ -1,4 +1,4 @@
-"""What one worker of GRID is told before it starts. Values only."""
+"""Configuration of one worker of GRID. Values only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NodeShare:
     node: int
     """id of the switch that aggregates, or SERVER"""
     share: float
-    """of the worker's packets; those of a worker are taken relative to their sum"""
+    """share of the worker's packets; a worker's shares are taken relative to their sum"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class GridOrders:
     """What a plan asks of the workers, from a time on."""
 
     shares: tuple[tuple[NodeShare, ...], ...]
-    """of all workers, by rank"""
+    """shares of all workers, by rank"""
     rate_bps: float = 0.0
-    """of this worker's frames; 0: its window finds it"""
+    """rate of this worker's frames; 0: its window finds it"""
     at_ns: int = 0
-    """since the start of the traffic"""
+    """time since the start of the traffic"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class GridConfig(AtpConfig):
 
     runs: ClassVar[str] = "workloads.grid.worker:create_worker"
     group_ip: bytes = b""
-    """that results for all are sent to"""
+    """group address that results for all are sent to"""
     destinations: tuple[Destination, ...] = ()
     orders: tuple[GridOrders, ...] = ()
-    """by time, the first one from the start"""
+    """orders by time, the first one from the start"""
     first_window: int = 2
     """packets that may be outstanding at first, where no rate is given"""
     catch_up_ns: int = 20_000_000
-    """of what it missed of its rate, a worker that woke up late makes good so much"""
+    """longest stretch of missed rate that a worker that woke up late makes up for"""

@@ -1,10 +1,9 @@
 """Which node a fragment of a worker is for, where a plan splits its gradient over several.
 
-Every packet has a point between 0 and 1, and every worker's nodes share that interval between them in the order of its
-shares; the points of a golden-section sequence are spread evenly, so that each node gets its share of every stretch of
-packets. All nodes compute the same from the plan: nobody has to be told which packet went where. Workers with equal
-shares send the same packets to the same node; where their shares differ, some sums have more workers inside than
-others.
+Every packet has a point between 0 and 1. A worker's nodes split that interval in the order of its shares. The points of
+a golden-section sequence are spread evenly, so each node gets its share of every stretch of packets. All nodes compute
+this from the plan, so they need no messages about which packet went where. Workers with equal shares send the same
+packets to the same node; where their shares differ, some sums have more workers inside than others.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _POINT_BITS = _POINTS - 1
 _GOLDEN = 0x9E3779B1
 """odd, next to 2^32 over the golden ratio: consecutive multiples are spread evenly (Knuth, TAOCP 3, 6.4)"""
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of arrays with 64 bits"""
 
 
 class ShareTable:
@@ -39,14 +38,14 @@ class ShareTable:
         bounds = [_bounds(each) for each in shares]
         self._ranks = len(bounds)
         self._first: Any = array(_NUMBERS, accumulate((len(each) for each in bounds), initial=0))
-        """where the parts of each rank begin, in these two"""
+        """begin of the parts of each rank in these two"""
         self._ends: Any = array(_NUMBERS, [end for each in bounds for end, _ in each])
         self._nodes: Any = array(_NUMBERS, [node for each in bounds for _, node in each])
         self._bounds: Any = array(_NUMBERS, sorted({end for each in bounds for end, _ in each}))
-        """where the node of any rank changes"""
+        """points where the node of any rank changes"""
         self._whole = all(len(each) == 1 for each in bounds)
         self._masks = {part.node: self._mask(part.node, 0) for each in shares for part in each}
-        """by node; of packet 0, and so of all where nobody is split"""
+        """bitmaps of ranks for packet 0, by node; the same for all packets when no worker is split"""
 
     def node_of(self, rank: int, packet: int) -> int:
         at, point = self._first[rank], packet * _GOLDEN & _POINT_BITS

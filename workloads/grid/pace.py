@@ -1,4 +1,4 @@
-"""Frames at a planned rate: each one is due when those before it, at that rate, are over."""
+"""Frames at a planned rate: each may leave when those before it, at that rate, are over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Pace"]
 
 _SECOND_BITS = 8 * 10**9
 _AT_ONCE = -(1 << 62)
-"""before all times, also those that a slow clock shows"""
+"""a time before all others, also those that a slow clock shows"""
 
 
 class Pace:
@@ -25,7 +25,7 @@ class Pace:
         self._due = 0.0
 
     def set_rate(self, rate_bps: float, now: int) -> None:
-        """From now on; what was not used before is lost."""
+        """Set the rate from now on; rate that was not used before is lost."""
         self.rate_bps = rate_bps
         self.start(now)
 
@@ -44,7 +44,7 @@ class Pace:
             self._due += frame_bytes * _SECOND_BITS / self.rate_bps
 
     def _since(self, first: float, least: float) -> None:
-        """What is due is due `least` or later; if there was nothing before, then `first`."""
+        """Let the next frame leave at `first` if there was none before, and otherwise not before `least`."""
         if not self._begun:
             self._due, self._begun = first, True
         elif self._due < least:

@@ -10,7 +10,7 @@ Decided here:
 - One round of RATE packets halves the window once, and so does one round of timeouts.
 - A packet without a result in time is resent when it is inside the window, as with TCP. Packets that left in a larger
   window would keep a queue full.
-- A result shows a loss only of earlier packets of its way. Switches differ in how long they take, so that results of
+- A result shows a loss only of earlier packets of its way. Switches differ in how long they take, so results of
   different ways arrive in any order.
 - A fragment that switches refused several times in a row goes around the switch.
 - A timer resends all packets that waited too long, as far as the window goes: a result from one switch says nothing
@@ -46,14 +46,14 @@ class GridWindow(SendWindow):
         self._refusals: dict[int, int] = {}
         self._shares = ShareTable([[NodeShare(SERVER, 1.0)]])
         self._top: dict[int, int] = {}
-        """by way: its last packet with a result"""
+        """last packet with a result, by way"""
         self._from = 0
         """first packet that leaves by these shares"""
         if first is not None:
             self.size = min(first, window)
 
     def follow(self, shares: ShareTable) -> None:
-        """A plan: what leaves for the first time from now on takes its ways."""
+        """Follow a plan: packets that leave for the first time from now on take its ways."""
         self._shares, self._from = shares, self.next
         self._top.clear()
 

@@ -1,10 +1,11 @@
-"""A worker of GRID as a Machine: ATP's, but each packet goes to the node that the plan chose for it, at the planned
-rate or at the one that its window finds (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; `docs/routing.md`).
+"""A worker of GRID as a Machine. It is ATP's, but each packet goes to the node that the plan chose for it. The rate is
+the planned one or the one that its window finds. See Fang et al., IEEE/ACM ToN 31(5), 2023, section 5;
+`docs/routing.md`.
 
-What a switch had no slot for is sent the same way again; what had no result in time goes as RESEND, which makes the
-switch send all that it holds of the block to the server and never opens a slot, as with ATP. When a plan is replaced,
-switches and server forget what is not complete, and all that is outstanding is sent again along the new one, to be
-aggregated there.
+A packet without a slot in the switch is sent the same way again. A packet without a result in time is sent as RESEND.
+The switch then sends all that it holds of the block to the server. A RESEND never opens a slot, as with ATP. When a
+plan is replaced, switches and server forget what is not complete. The worker resends all outstanding packets along the
+new plan, to be aggregated there.
 """
 
 from __future__ import annotations
@@ -111,6 +112,6 @@ class GridWorker(AtpWorker):
 
 
 def create_worker(config: GridConfig, start_ns: int) -> GridWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """A GridWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
+    its data is not installed."""
     return GridWorker(config, source_of(config), start_ns=start_ns)

@@ -1,5 +1,5 @@
-"""Transformers, from the parameters of their architectures: BERT (Devlin et al., 2019), uncased vocabulary, with
-pooler; GPT-2 small (Radford et al., 2019), whose output shares its weights with the token embedding.
+"""Transformers, from the parameters of their architectures. BERT (Devlin et al., 2019) has the uncased vocabulary and a
+pooler. GPT-2 small (Radford et al., 2019) shares the weights of its output with the token embedding.
 
 A layer is an embedding, a block, or what comes after the blocks. Work is per token of a full context.
 """

@@ -20,7 +20,7 @@ class Layer:
     work: int = 0
     """multiply-accumulates of its forward pass, per sample; says how time is shared among the layers of one model"""
     forward_ns: int = 0
-    """as measured; 0: not measured"""
+    """measured time; 0: not measured"""
     backward_ns: int = 0
 
     @property
@@ -32,7 +32,7 @@ class Layer:
 class Model:
     name: str
     layers: tuple[Layer, ...]
-    """in forward order; backward goes the other way"""
+    """layers in forward order; backward goes the other way"""
 
     @property
     def elements(self) -> int:
@@ -44,7 +44,7 @@ class Model:
 
     @property
     def forward_ns(self) -> int:
-        """As measured, of all layers."""
+        """Measured time of all layers."""
         return sum(layer.forward_ns for layer in self.layers)
 
     @property
@@ -53,7 +53,7 @@ class Model:
 
 
 def single_layer(elements: int) -> Model:
-    """A gradient of which nothing is known but its size: all of it is ready at once."""
+    """A gradient with a known size and nothing else: all of it is ready at once."""
     return Model("", (Layer("gradient", (elements,)),))
 
 
@@ -67,8 +67,8 @@ def _scaled(elements: int, scale: int, packet_elements: int) -> int:
 
 
 def layer_times(model: Model, forward_ns: int, backward_ns: int) -> tuple[tuple[int, int], ...]:
-    """Per layer (forward, backward) in ns, of passes that take so long in all: shared by measured times, else by work,
-    else by elements."""
+    """Per layer (forward, backward) in ns, for passes of `forward_ns` and `backward_ns` in total. The total is shared
+    by measured times, else by work, else by elements."""
     layers = model.layers
     forward = _first_known(
         [layer.forward_ns for layer in layers],

@@ -19,8 +19,8 @@ from workloads.models.layers import ELEMENT_BYTES, Layer, Model
 __all__ = ["MOST_LAYERS", "parse_model"]
 
 MOST_LAYERS = 2048
-"""rows of one file, and layers of all jobs of one scenario: written out, they take half of what a scenario file may
-have (1 MiB)"""
+"""most rows of one file, and most layers of all jobs of one scenario; as text they take half of the largest scenario
+file (1 MiB)"""
 
 _COLUMNS = "layer, elements or bytes, and if known forward_ms and backward_ms"
 _SIZES, _TIMES = ("elements", "bytes"), ("forward_ms", "backward_ms")

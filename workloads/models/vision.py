@@ -17,7 +17,7 @@ _CLASSES = 1000
 
 
 def _convolution(name: str, kernel: int, inputs: int, outputs: int, side: int) -> Layer:
-    """With bias; `side`: of its output, pixels."""
+    """A convolution with bias; `side`: side of its output in pixels."""
     weights = kernel * kernel * inputs * outputs
     return Layer(name, (weights, outputs), weights * side * side)
 

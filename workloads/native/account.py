@@ -19,7 +19,7 @@ NATIVE = "native"
 
 
 def account_of(libraries: Sequence[str]) -> str:
-    """Of these libraries (names of `LIBRARIES`, or COMPILED): `native`, `python (WHY)`, or `native, but python for
+    """How these libraries run (names of `LIBRARIES`, or COMPILED): `native`, `python (WHY)`, or `native, but python for
     NAMES (WHY)`."""
     status = {name: _status(name) for name in libraries}
     lacking = [name for name in libraries if not status[name].available]

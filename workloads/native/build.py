@@ -2,20 +2,21 @@
 
 To add a fast path in C:
 
-1. Write `yours.c` beside the Python reference it speeds up; `#include "roce.h"` gives offsets, loads, iCRC, parsing.
-  Functions with C linkage, pointers and integers only; a struct that crosses the border is mirrored as a
-  `ctypes.Structure`, and a table of its fields (`layout.h`) is compared with that as soon as the library is loaded
-  (`layout.py`).
+1. Write `yours.c` next to the Python reference that it speeds up. `#include "roce.h"` gives offsets, loads, iCRC,
+   parsing. Use functions with C linkage, pointers and integers only. A struct that crosses the border needs a
+   `ctypes.Structure` with the same fields. On loading, `layout.py` compares that with a table of the struct's fields
+   (`layout.h`).
 2. Add one line to `LIBRARIES` (so that set-up builds it ahead of time).
-3. Beside it: `lib = load_library("yours")`; when that is None take the Python path (`native_status()` says why, and a
-  run tells it: `workloads.native.account`), else set `lib.function.argtypes` and `restype` once. Pass NumPy arrays as
-  `array.ctypes.data` (an int) for `c_void_p`; look such addresses up once, not per call, since the lookup costs more
+3. Next to the reference, call `lib = load_library("yours")`. If that is None, take the Python path. `native_status()`
+   says why, and a run reports it (`workloads.native.account`). Else set `lib.function.argtypes` and `restype` once.
+   Pass NumPy arrays as
+  `array.ctypes.data` (an int) for `c_void_p`. Look such addresses up once, not per call, since the lookup costs more
   than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
-`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler; the words of
-`INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers.
-`python -m workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
+`INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler. The words of
+`INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers. `python -m
+workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
     """The library `name`, compiled from `sources` (default: its entry in `LIBRARIES`) unless an up-to-date build
     exists.
 
-    None when the C core is switched off, or there is no compiler or zlib header, or the compilation fails; the reason
-    is then in `native_status()`. Two processes may build the same library at once.
+    None when the C core is switched off, there is no compiler or zlib header, or the compilation fails. The reason is
+    then in `native_status()`. Two processes may build the same library at once.
     """
     if os.environ.get("INA_NATIVE") == "0":
         _status[name] = NativeStatus(False, "switched off by INA_NATIVE=0")
@@ -121,7 +122,7 @@ def load_library(name: str, sources: Sequence[Path] | None = None, *, flags: Seq
 
 
 def library_status(name: str) -> NativeStatus:
-    """Of a library of `LIBRARIES`, which is built if need be."""
+    """Status of a library of `LIBRARIES`, which is built if need be."""
     load_library(name)
     return _status[name]
 
@@ -178,7 +179,7 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
 
 
 def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
-    """Of everything that decides what comes out: text of sources and headers, flags, compiler, machine."""
+    """Digest of everything that decides the output: text of sources and headers, flags, compiler, machine."""
     state = hashlib.sha256(
         repr((name, _FLAGS, flags, _LIBRARIES, _further(), os.environ.get("CC"), platform.machine())).encode()
     )
@@ -247,8 +248,8 @@ def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str,
 
 
 def _heed_end_of(parent: int, libc: ctypes.CDLL) -> None:
-    """In the child: its guard is told when the thread that forked it ends, however that ends (prctl(2); Linux
-    alone)."""
+    """In the child: let the kernel signal its guard when the thread that forked it ends, for whatever reason (prctl(2);
+    Linux only)."""
     prctl = getattr(libc, "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

@@ -24,7 +24,7 @@ def _library() -> ctypes.CDLL | None:
 
 
 def crc32(data: memoryview | NDArray[np.uint8]) -> int:
-    """Of contiguous bytes."""
+    """The CRC of contiguous bytes."""
     library, view = _library(), np.frombuffer(data, np.uint8)
     if library is None:
         return zlib.crc32(view.data)

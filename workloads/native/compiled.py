@@ -1,12 +1,12 @@
 """Modules that are compiled with Cython 3 from their Python source, and how imports find them.
 
-A module here is plain Python, and the reference; its types stand in a `.pxd` of the same name, by which it is found.
-What is compiled is a unit: all modules, or none, since they share types. `workloads.native.compiling` makes them;
-nothing is made by an import. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a
-file has a digest of all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
+A module here is plain Python, and the reference. Its types stand in a `.pxd` of the same name, by which it is found.
+Either all modules are compiled, or none, since they share types. `workloads.native.compiling` compiles them; an import
+compiles nothing. The folder is `build/compiled` of a checkout, or that of the user's cache. The name of a file has a
+digest of all that it was made from. A wheel has the extension modules next to the sources (`setup.py`).
 
-`INA_NATIVE=0` in the environment selects the interpreted source, `CC` names another compiler, `INA_NATIVE_FLAGS` has
-further flags, and `INA_CYTHON` further directives (`boundscheck=True`), each in a build of its own.
+`INA_NATIVE=0` in the environment selects the interpreted source. `CC` names another compiler. `INA_NATIVE_FLAGS` has
+further flags, and `INA_CYTHON` further directives (`boundscheck=True`). Each setting has a build of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 _ROOT = Path(__file__).resolve().parents[2]
 _IN_C = {"workloads.heap", "workloads.kernels"}
-"""whose `.pxd` declares C functions: their source is what runs interpreted, and is not compiled"""
+"""modules whose `.pxd` declares C functions: their Python source is the interpreted version, and is not compiled"""
 
 
 def _found(folder: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def directives() -> tuple[str, ...]:
 
 
 def digests() -> dict[str, str]:
-    """By module, the shared one among them: of everything that decides what comes out."""
+    """Digest of everything that decides the output, by module; the shared module is among them."""
     flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
     shared = hashlib.sha256(repr((flags, directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
     texts: dict[Path, bytes] = {}
@@ -149,7 +149,7 @@ def find_compiled() -> dict[str, Path]:
 
 
 class _Finder:
-    """Of `sys.meta_path`: the modules of `MODULES`, compiled where they are, else as source."""
+    """An entry of `sys.meta_path`: it finds the modules of `MODULES`, compiled if possible, else as source."""
 
     def __init__(self, found: dict[str, Path]) -> None:
         self.found = found
@@ -174,7 +174,7 @@ def install() -> None:
 
 
 def compiled_status() -> NativeStatus:
-    """Of what this process imports."""
+    """Status of the modules that this process imports."""
     if os.environ.get("INA_NATIVE") == "0":
         return NativeStatus(False, "switched off by INA_NATIVE=0")
     found = next((finder.found for finder in sys.meta_path if isinstance(finder, _Finder)), {})

@@ -84,7 +84,7 @@ def build() -> NativeStatus:
 
 
 def _make(module: str, digest: str, folder: Path) -> None:
-    """In this folder, and in the others for those who build next."""
+    """Make the module in this folder, and in the others for later builds."""
     path = folder / f"{module}-{digest}{SUFFIX}"
     others = [other / path.name for other in compiled_folders() if other != folder]
     if not path.exists():

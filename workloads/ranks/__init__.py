@@ -1,2 +1,2 @@
-"""Between a training process and the network: messages over a unix socket, gradients in shared memory. Standard library
-alone, because it is loaded into the Python of whoever trains."""
+"""Between a training process and the network: messages over a unix socket, gradients in shared memory. Uses the
+standard library alone, because the user's training process loads it."""

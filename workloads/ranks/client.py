@@ -55,7 +55,7 @@ def untrusted_peer(connection: socket.socket) -> str | None:
 
 
 def default_socket() -> str:
-    """Where `tb up` listens, of this user, unless it is told otherwise."""
+    """Default socket on which this user's `tb up` listens."""
     return f"/tmp/ina-{os.environ.get('SUDO_UID') or os.getuid()}/ranks.sock"
 
 
@@ -77,10 +77,11 @@ class _Question:
 
 
 class RankClient:
-    """Connects at once. Its methods may be called from any thread; what they are given is called from a thread of its
-    own, and must not wait for the network there. What raises there fails its own collective alone.
+    """Connects at once. Its methods may be called from any thread. It calls their callbacks from a thread of its own,
+    and a callback must not wait for the network there. A callback that raises fails its own collective alone.
 
-    Raises NetworkFailed when nobody listens at `path`, or when the network does not want this rank."""
+    Raises NetworkFailed when no process listens at `path`, or when the network does not want this rank.
+    """
 
     def __init__(self, path: str, rank: int, size: int) -> None:
         self._rank = rank
@@ -164,7 +165,7 @@ class RankClient:
         agreed: Callable[[Agreed], None],
         refuse: Callable[[str], None],
     ) -> None:
-        """With all of these ranks, which make it, too. As `announce`."""
+        """Make a group of all these ranks, which must also make it. As `announce`."""
         with self._changed:
             self.check()
             self._post(Group(self._next, name, ranks, timeout_s), _Question(agreed, refuse))
@@ -260,7 +261,7 @@ class RankClient:
             except (OSError, WireProblem) as error:
                 data, reason = b"", str(error)
             except BaseException as error:
-                # Whatever it is: nobody may wait for a reader that is no more.
+                # Whatever the error is, no thread may wait for a reader that has ended.
                 data, reason = b"", f"the reader of rank {self._rank} ended: {_text(error)}"
             if not data:
                 with self._changed:

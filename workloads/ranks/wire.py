@@ -7,8 +7,8 @@
 | rank | `destroy` | it posts nothing more in a process group |
 | rank | `post` | its next collective, in the order of its program; the gradient of one for the network is in its memory |
 | rank | `step` | its optimizer stepped |
-| rank | `leave` | it takes part in nothing more |
-| anybody | `down` | end the network |
+| rank | `leave` | it takes part in no further collective |
+| any process | `down` | end the network |
 | network | `welcome` | with the file descriptor of the rank's memory |
 | network | `agreed` | all ranks of its group posted the same: they may move the data; or the group is made, or destroyed |
 | network | `done` | the sum is where the gradient is, in the second half of the memory |
@@ -67,9 +67,9 @@ class Join:
 class Group:
     number: int
     name: str
-    """of torch: the same one may be made again when it was destroyed"""
+    """name in torch; it may be used again when its group was destroyed"""
     ranks: tuple[int, ...]
-    """of the whole training"""
+    """ranks of the whole training"""
     timeout_s: float
     """0: that of the network alone"""
 
@@ -86,37 +86,37 @@ class Post:
     what: str
     """all_reduce, broadcast, barrier, send, recv, ..."""
     dtype: str
-    """of its elements; empty: it has none"""
+    """type of its elements; empty: it has none"""
     op: str
     """sum, avg, max, ...; empty: it reduces nothing"""
     elements: int
-    """that every rank must give alike; -1: they may differ"""
+    """number of elements, the same on every rank; -1: ranks may differ"""
     in_network: bool
     """false: the ranks do it among themselves, through the store of their rendezvous"""
     offset: int
-    """in the rank's memory, bytes; of one in the network"""
+    """place in the rank's memory in bytes, of a collective in the network"""
     group: str = unless_default("")
-    """that it belongs to, as `agreed` named it; empty: all ranks, without a `group` message"""
+    """its process group, as `agreed` named it; empty: all ranks, without a `group` message"""
     shape: str = unless_default("")
-    """of its tensors, for a person and to be compared; empty: nothing but `elements`"""
+    """shape of its tensors, to be shown and compared; empty: nothing but `elements`"""
     root: int = unless_default(-1)
     """rank of the whole training that gives or takes alone; -1: none does"""
     peer: int = unless_default(-1)
     """rank of the whole training that a send or recv names; -1: any"""
     tag: int = unless_default(0)
-    """of a send or recv"""
+    """tag of a send or recv"""
     gives: tuple[int, ...] = unless_default(())
     """elements for each rank of the group; empty: alike for all"""
     takes: tuple[int, ...] = unless_default(())
     """elements from each rank of the group"""
     timeout_s: float = unless_default(0.0)
-    """that the rank waits for the others; 0: as long as the network does"""
+    """seconds that the rank waits for the others; 0: as long as the network does"""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     number: int
-    """from 1"""
+    """number of the step, from 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +133,24 @@ class Down:
 @dataclass(frozen=True, slots=True)
 class Welcome:
     memory_bytes: int
-    """for gradients; behind it lies as much for their sums"""
+    """bytes of memory for gradients; the same size for their sums lies behind it"""
     size: int
     timeout_s: float
-    """without news for so long the network gives up"""
+    """time without news after which the network gives up"""
     network: str
-    """for a person"""
+    """name of the network, for a person"""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
     number: int
-    """of the rank that this is for"""
+    """number of the rank's message that this answers"""
     group: str
     """name of the group: no other one of any training ever has the same"""
     turn: int
-    """which of the group's agreements this is: the same at all ranks"""
+    """number of this agreement of the group: the same at all ranks"""
     peer: int
-    """of a recv: the rank that sends; else -1"""
+    """rank that sends, for a recv; else -1"""
 
 
 @dataclass(frozen=True, slots=True)

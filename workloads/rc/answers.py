@@ -13,13 +13,13 @@ class Answer(NamedTuple):
     """One answer to send."""
 
     psn: int
-    """of its BTH"""
+    """PSN of its BTH"""
     syndrome: int
     msn: int
     sack: Sack | None = None
     """makes it an answer of IRN"""
     payload: bytes = b""
-    """of `irn-held`: a map"""
+    """map of an answer of `irn-held`"""
 
 
 def answer_extensions(answer: Answer) -> tuple[Opcode, bytes]:

@@ -1,5 +1,5 @@
-"""Which queue pairs of an endpoint have something to do, without a look at each of them: a host of a sharded parameter
-server of 32 hosts has 248, and most of them are idle.
+"""Which queue pairs of an endpoint have something to do, without a look at each of them. A host of a sharded parameter
+server of 32 hosts has 248, and most are idle.
 
 A set of queue pairs is a bitmap here, bit i for the i-th queue pair of the endpoint.
 """
@@ -35,7 +35,7 @@ def members(bitmap: int) -> Iterator[int]:
 
 
 class Attention:
-    """Of one endpoint. It looks at a queue pair again only after that was touched."""
+    """The attention of one endpoint. It looks at a queue pair again only after that was touched."""
 
     def __init__(self) -> None:
         self._pairs: list[Watched] = []

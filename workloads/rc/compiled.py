@@ -1,4 +1,4 @@
-"""A queue pair as compiled code sees it: go-back-N, told of whole runs of packets and answers instead of single
+"""A queue pair as compiled code sees it: go-back-N, with calls for whole runs of packets and answers instead of single
 ones."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["CompiledPair", "can_be_compiled"]
 
 
 def can_be_compiled(qp: QueuePair) -> bool:
-    """The compiled code knows go-back-N alone. Its steps are not told, and it knows no marks, no rates and no trimmed
+    """The compiled code knows go-back-N alone. It reports no steps, and it knows no marks, no rates and no trimmed
     packets."""
     config = qp.config
     plain = not config.trace and config.dcqcn is None and not config.trimming
@@ -33,7 +33,7 @@ class CompiledPair:
 
     @property
     def may_send(self) -> bool:
-        """Its state lets it send new packets, and hear ACKs while it does."""
+        """Whether its state lets it send new packets, and receive ACKs while it does."""
         return self.sender.state is RequesterState.SENDING or self.sender.state is RequesterState.RETRYING
 
     @property
@@ -66,7 +66,7 @@ class CompiledPair:
         )  # fmt: skip
 
     def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
-        """Compiled code sent `sent` packets of `next_message` and heard so many ACKs, up to `una` and no message's
+        """Compiled code sent `sent` packets of `next_message` and received `acks` ACKs, up to `una` and no message's
         end."""
         if sent:
             message = self.sender.message_at_next
@@ -76,5 +76,5 @@ class CompiledPair:
         self.sender.deadline = deadline
 
     def heard_stale(self, acks: int) -> None:
-        """So many ACKs that say nothing new."""
+        """Compiled code received `acks` ACKs that say nothing new."""
         self.sender.acknowledged(acks, self.sender.una, 0)

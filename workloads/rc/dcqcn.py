@@ -20,10 +20,10 @@ class NotificationPoint:
         self._interval_ns = interval_ns
         self._last: int | None = None
         self.marked = self.notices = 0
-        """packets with CE; CNPs asked for"""
+        """packets with CE; CNPs that the receiver had to send"""
 
     def on_marked(self, now: int) -> bool:
-        """A data packet came with CE. Whether a CNP is due for it."""
+        """A data packet came with CE. Returns whether the receiver must send a CNP for it."""
         self.marked += 1
         if self._last is not None and now - self._last < self._interval_ns:
             return False
@@ -44,7 +44,7 @@ class ReactionPoint:
         """0..1, as it was at the last CNP; `_decay` makes up for the time since"""
         self._timer: int | None = None
         self._opens_at: int | None = None
-        """when the gate opens; None: it is open, or it was told that it is"""
+        """time when the gate opens; None: it is open, or was reported open"""
         self.cuts = self.cnps = 0
         self._last_cnp: int | None = None
         self._last_cut: int | None = None

@@ -1,11 +1,13 @@
 """The reaction point of DCQCN as a table.
 
-Rule 1: without a CNP nothing is limited (LINE_RATE), and nothing runs. Rule 2: a CNP cuts the rate and keeps the old
-        one as the target. Two CNPs closer than the cut period cut once; both raise alpha. Rule 3: from then on a timer
+Rule 1: without a CNP nothing is limited (LINE_RATE), and nothing runs.
+Rule 2: a CNP cuts the rate and keeps the old
+        one as the target. Two CNPs closer than the cut period cut once; both raise alpha.
+Rule 3: from then on a timer
         and a counter of sent bytes each ask for an increase, every so often. RECOVERY halves the gap to the target.
-        When one of the two has asked F times since the last cut, ADDITIVE first moves the target up a step; when both
-        have asked more than F times, HYPER moves it up faster and faster. Rule 4: a rate that has come back to that of
-        the line is not limited any more.
+        When one of the two has asked F times since the last cut, ADDITIVE first moves the target up a step. When both
+        have asked more than F times, HYPER moves it up faster and faster.
+Rule 4: a rate that has come back to that of the line is not limited any more.
 
 Source: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM'15, sections 3.1 and 5 (from
 general knowledge of it: docs/congestion.md marks what is not checked against a text). Rule 4 and the cut period for
@@ -49,7 +51,7 @@ class ReactionAction(IntEnum):
     RAISE_ALPHA = 1
     """alpha = (1 - g) alpha + g"""
     RESTART = 2
-    """timer, byte counter and what they have asked for begin anew"""
+    """timer, byte counter and what they have asked for begin again"""
     STEP_TARGET = 3
     """target = target + R_AI, at most that of the line"""
     LEAP_TARGET = 4

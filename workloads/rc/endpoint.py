@@ -78,9 +78,9 @@ class RcEndpoint:
         return fast
 
     def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None:
-        """Let every peer WRITE to `memory`, which it knows as `base_va` and on, by `rkey`; `endless`: and behind its
-        end again from its begin on, so that every message may have addresses of its own. Raises ValueError for a key
-        that is taken or memory that is read-only, TypeError when it is not contiguous."""
+        """Let every peer WRITE to `memory` by `rkey`. The peer knows it as the addresses from `base_va` on. `endless`:
+        addresses behind the end begin at the start again, so every message may have addresses of its own. Raises
+        ValueError for a key that is taken or read-only memory, TypeError when it is not contiguous."""
         self._regions.register(rkey, base_va, memory, endless=endless)
         if self._fast is not None:
             self._fast.set_regions(self._regions)
@@ -101,12 +101,12 @@ class RcEndpoint:
 
     @property
     def queue_pairs(self) -> Sequence[QueuePair]:
-        """In the order of `add_qp`."""
+        """Queue pairs in the order of `add_qp`."""
         return self._order
 
     @property
     def turn(self) -> tuple[int, int, int]:
-        """(queue pair whose turn it is, request packets that it sent in it, how many it may send)"""
+        """(queue pair that sends at present, request packets that it sent in its turn, how many it may send)"""
         return self._turn, self._turn_packets, _TURN_PACKETS
 
     def set_turn(self, turn: int, packets: int) -> None:
@@ -114,8 +114,8 @@ class RcEndpoint:
         self._turn, self._turn_packets = turn, packets
 
     def hold(self) -> NativeEndpoint | None:
-        """The means to hand this endpoint, with the queue pairs that it has now, to compiled code; None where there is
-        none or a queue pair is not over IPv4."""
+        """The object that hands this endpoint, with its present queue pairs, to compiled code. None if there is no
+        compiled code or a queue pair is not over IPv4."""
         if self._fast is None or any(len(qp.config.envelope.src_ip) != 4 for qp in self._order):
             return None
         return (
@@ -125,13 +125,13 @@ class RcEndpoint:
         )
 
     def next_completion(self) -> Completion | None:
-        """The oldest completion not yet asked for."""
+        """The oldest completion that the caller has not taken yet."""
         completions = self._outbox.completions
         return completions.popleft() if completions else None
 
     @property
     def has_news(self) -> bool:
-        """A completion or an event was not asked for yet."""
+        """Whether there is a completion or an event that the caller has not taken yet."""
         return bool(self._outbox.completions or self._outbox.events)
 
     def statistics(self) -> tuple[Event, ...]:
@@ -140,7 +140,7 @@ class RcEndpoint:
         return *(qp.statistics() for qp in self._order), *congestion
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        """Frames that are not RoCE v2 or not for an address of ours are ignored; others that are useless are told."""
+        """Frames that are not RoCE v2 or not for an address of ours are ignored. Other useless frames are reported."""
         try:
             packet = self._reader.read(frame)
         except WireError as error:

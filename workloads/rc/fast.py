@@ -102,8 +102,8 @@ class FastPath:
         """`struct rc_region[region_count]`"""
 
     def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
-        """All queue pairs of the endpoint, each of which `can_be_compiled`. Those over IPv6 keep to the reference when
-        they receive."""
+        """All queue pairs of the endpoint; each `can_be_compiled`. Pairs over IPv6 use the reference when they
+        receive."""
         self._compiled, self.attention = {qp: CompiledPair(qp) for qp in qps}, attention
         plain = [qp for qp in qps if len(qp.config.envelope.src_ip) == 4]
         self._contexts = bytearray(max(1, len(plain)) * CONTEXT_BYTES)
@@ -163,8 +163,8 @@ class FastPath:
             row = after
 
     def refresh(self) -> int:
-        """Bring all contexts up to their requesters and responders; the address of `struct rc_qp_context[]`, one for
-        each queue pair over IPv4 in the order of `set_qps`."""
+        """Update all contexts from their requesters and responders. Returns the address of `struct rc_qp_context[]`,
+        one for each queue pair over IPv4 in the order of `set_qps`."""
         for pair, at in self._pairs:
             una = pair.sender.una
             _SENT.pack_into(self._contexts, at + _SENT_AT, una & PSN_MASK, pair.sender.max_nxt - una)
@@ -173,9 +173,9 @@ class FastPath:
         return self._contexts_at
 
     def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
-        """Since `refresh`, the context of that index took so many requests, `size` bytes; the last one, at most, ended
-        its message; and so many duplicates came. The `queued` ACKs due are in the queue already, but for one of that
-        end."""
+        """Since `refresh`, the context of that index took `taken` requests of `size` bytes in total. At most the last
+        one ended its message. Also `duplicates` duplicates came. The `queued` necessary ACKs are in the queue already,
+        except one for that end."""
         pair, at = self._pairs[index]
         pair.qp.touch()
         contexts, responder = self._contexts, pair.responder

@@ -1,7 +1,7 @@
-"""Go-back-N: what `requester_table` says, done. No bytes, no clock: packets out, answers and time in.
+"""Go-back-N by the table `requester_table`. It handles no bytes and no clock: answers and time go in, packets come out.
 
-Sequence numbers here count on without wrapping; only their low 24 bits are on the wire, so that nothing but the
-translation of an answer's PSN knows about the wrap.
+Sequence numbers here count on without wrapping, and only their low 24 bits are on the wire. So only the translation of
+an answer's PSN handles the wrap.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class GoBackN:
         self.window = min(config.window_packets, MAX_WINDOW)
         """PSNs that may be unacknowledged"""
         self._allowed = self.window
-        """the same at present: fewer after a packet was trimmed"""
+        """the same limit at present: lower after a packet was trimmed"""
         self._rto = rto_ns(config.timeout_code)
         self._cursor = 0
         """index of the message that holds `nxt`"""
@@ -63,7 +63,7 @@ class GoBackN:
         return self.state is RequesterState.ERROR
 
     def check(self, request: SendRequest) -> None:
-        """It carries all of them."""
+        """Does nothing: go-back-N carries all requests."""
 
     def posted(self) -> None:
         self._step(RequesterEvent.POST, 0)
@@ -85,7 +85,8 @@ class GoBackN:
         )
 
     def sent(self, message: OutMessage, count: int, since_ack_request: int, now: int) -> None:
-        """`count` packets of `message`, from `nxt` on, left; so many packets did since the last AckReq."""
+        """`count` packets of `message` left, from `nxt` on. `since_ack_request`: packets that left since the last
+        AckReq."""
         self.since_ack_request = since_ack_request
         self._counters.packets_sent += count
         after = self.nxt + count
@@ -126,7 +127,7 @@ class GoBackN:
             self._step(self._spent(asks), now, syndrome=syndrome)
 
     def acknowledged(self, acks: int, acknowledged: int, now: int) -> None:
-        """So many ACKs came; together they say that everything in front of `acknowledged` arrived."""
+        """`acks` ACKs came. Together they say that everything in front of `acknowledged` arrived."""
         self._counters.acks_received += acks
         self._progress(acknowledged, now)
 

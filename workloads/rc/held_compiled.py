@@ -26,7 +26,8 @@ HELD_PARTS = {"places": 0, "octets": 16, "copies": _STATE_AT, "lost": _LOST_AT}
 
 
 class HeldPart:
-    """Of one queue pair, `at` in memory. The places of copies lie in memory that both have, and are never copied."""
+    """The part of one queue pair, `at` in memory. The places of copies lie in memory that both have, and are never
+    copied."""
 
     def __init__(
         self, window: HeldWindow, receiver: HeldReceiver, writer: FrameWriter, memory: bytearray, at: int

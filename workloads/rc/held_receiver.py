@@ -14,8 +14,8 @@ __all__ = ["HeldReceiver", "next_gap"]
 
 
 class HeldReceiver(IrnReceiver):
-    """A Receiver. Each map begins with the first missing packet behind the map before it, so that a few answers go
-    through all gaps; then they begin anew."""
+    """A Receiver. Each map begins with the first missing packet behind the previous map, so a few answers go through
+    all gaps. Then the maps begin again with the first gap."""
 
     def __init__(self, config: QpConfig, regions: MemoryRegions, counters: Counters, outbox: Outbox) -> None:
         super().__init__(config, regions, counters, outbox)
@@ -34,9 +34,9 @@ class HeldReceiver(IrnReceiver):
 
 
 def next_gap(here: int, start: int) -> tuple[int, int, int] | None:
-    """(distance, packets, their bits) from the first packet on that lacks at `start` or behind it, or else from the
-    first of all; up to the last one that is here. `here`: bitmap of distances. None: nothing lacks below one that is
-    here."""
+    """(distance, packets, their bits) from the first missing packet at `start` or behind it. If there is none, from the
+    first missing packet of all. The range ends at the last packet that is here. `here`: bitmap of distances. None: no
+    packet is missing below one that is here."""
     missing = ~here & ((1 << here.bit_length()) - 1)
     later = missing >> start << start or missing
     if not later:

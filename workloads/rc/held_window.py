@@ -1,12 +1,13 @@
 """The sender of `irn-held`: answers that show a gap say which packets need not be sent again
 (`workloads.wire.held_map`).
 
-Rule 1: a packet is lost when a map has its bit clear and the last copy of it left no later than that of the PSN which
-        the map names as the newest that came to the node before: lines keep the order. What is lost is sent again, the
-        lowest first; so is what is lost again. Rule 2: tails, and what no answer tells of, wait for IRN's timers: the
-        oldest packet is sent again. Rule 3: when all that happened since a timer sent a packet again is that this
-        packet arrived, and nothing behind it is known to be here, the next timer takes all that is in flight for lost.
-Rule 4: what came without its payload, as an answer says, is lost.
+Rule 1: a map names the newest packet that came to the node before. A packet is lost when its bit is clear and its last
+copy left no later than that of the named packet: lines keep the order. Lost packets are sent again, the lowest first,
+also when they are lost again.
+Rule 2: lost tails, and packets that no answer reports, wait for IRN's timers: the oldest packet is sent again.
+Rule 3: after a timer sent a packet again, it may be that only this packet arrived and nothing behind it is known to be
+here. Then the next timer takes all packets in flight for lost.
+Rule 4: a packet that came without its payload, as an answer says, is lost.
 
 Sequence numbers do not wrap here.
 """
@@ -26,10 +27,10 @@ _WORD = 8
 
 
 class HeldState(NamedTuple):
-    """What compiled code must know of it beside `WindowState`."""
+    """State that compiled code needs in addition to `WindowState`."""
 
     copies: int
-    """that left"""
+    """number of copies that left"""
     lost: int
     """bitmap of what is to be sent again; bit 0 is `una`"""
 
@@ -40,10 +41,10 @@ class HeldWindow(SenderWindow):
     def __init__(self, first: int, cap: int) -> None:
         super().__init__(first, cap, in_order=False)
         self._copies = 0
-        """that left"""
+        """number of copies that left"""
         places = 1 << (cap + REMEMBERED - 1).bit_length()
         self.places = array("q", bytes(_WORD * places))
-        """by sequence number modulo its length: place of the last copy among all that left. Compiled code has it too"""
+        """place of the last copy among all that left, by sequence number modulo its length. Compiled code has it too"""
         self._lost = 0
         """bitmap, as `_arrived`"""
 
@@ -99,16 +100,16 @@ class HeldWindow(SenderWindow):
             self._lost |= 1
 
     def _place(self, sequence: int) -> int:
-        """Of the last copy; 0: that never left, or is not remembered."""
+        """Place of the last copy; 0: the packet never left, or is not remembered."""
         is_known = self.una - REMEMBERED <= sequence < self.nxt
         return self.places[sequence % len(self.places)] if is_known else 0
 
     def _is_missing(self, sequence: int) -> bool:
-        """It left, and is not known to have arrived."""
+        """Whether it left, and is not known to have arrived."""
         return self.una <= sequence < self.nxt and not self._arrived >> sequence - self.una & 1
 
     def _settle(self, bit: int) -> None:
-        """It left, or arrived."""
+        """Note that a packet left, or arrived."""
         self._lost &= ~bit
         self._asked &= ~bit
 

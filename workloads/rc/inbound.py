@@ -1,4 +1,4 @@
-"""From a frame to the few values that RC policies look at: `decode_packet` for the impatient.
+"""Fast reader for the few values of a frame that RC policies need; `decode_packet` reads all of them.
 
 A test proves this reader equal to `decode_packet` on good and on mangled frames.
 """
@@ -37,9 +37,9 @@ class Inbound(NamedTuple):
     reth: Reth | None
     imm: int | None
     syndrome: int | None
-    """of the AETH"""
+    """syndrome of the AETH"""
     sack: tuple[int, int] | None = None
-    """of an IRN answer: next expected PSN, PSN that is answered; 32 bits each, as they stand"""
+    """next expected PSN, and PSN that is answered, of an IRN answer; 32 bits each, as received"""
 
     @property
     def is_marked(self) -> bool:

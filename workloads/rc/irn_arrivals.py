@@ -50,5 +50,5 @@ class Arrivals:
         self._here >>= 1
 
     def forget_expected(self) -> None:
-        """As if it had not come: nobody can take it now."""
+        """As if it had not come: it cannot be delivered now."""
         self._here &= ~1

@@ -1,8 +1,8 @@
 """The queue pairs of an endpoint with IRN as `irn.c` sees them: `struct irn_end`, filled from the reference's halves
 and read back into them.
 
-While compiled code has them the halves in Python lag behind. What it did is in three places: the state, which `take`
-reads; counters, which `take` adds; and the log, which `drain` turns into events and completions, in their order.
+While compiled code has them the halves in Python lag behind. Its results are in three places. `take` reads the state
+and adds the counters. `drain` turns the log into events and completions, in their order.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class _Pair:
 
 
 class IrnPairs:
-    """All queue pairs of an endpoint, each of which `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
+    """All queue pairs of an endpoint; each `can_be_compiled_irn`. `address`: of the `struct irn_end`."""
 
     def __init__(self, qps: Sequence[QueuePair], attention: Attention) -> None:
         self._attention = attention
@@ -233,8 +233,8 @@ class IrnPairs:
         self._touched_at = address_of(self._touched)
 
     def give(self, regions: tuple[int, int], turn: tuple[int, int, int], others: int | None) -> bool:
-        """To compiled code. `regions`: address and number of `struct rc_region`. False when one is in no state for
-        that."""
+        """Give the queue pairs to compiled code. `regions`: address and number of `struct rc_region`. False when one is
+        in no state for that."""
         for index in members(self._attention.stale):
             if not self._give_pair(index):
                 return False
@@ -242,7 +242,7 @@ class IrnPairs:
         return True
 
     def give_one(self, index: int) -> bool:
-        """As `give`, to have that queue pair send and nothing else."""
+        """As `give`, but only that queue pair sends, and does nothing else."""
         if self._attention.stale >> index & 1 and not self._give_pair(index):
             return False
         self._give_end(_NO_REGIONS, _NO_TURN, None)
@@ -270,7 +270,7 @@ class IrnPairs:
         return [_ENTRY.unpack_from(self._memory, _END.size + i * _ENTRY.size) for i in range(count)]
 
     def drain(self) -> int:
-        """Tell what the log has; returns how many entries that were."""
+        """Report the entries of the log. Returns their number."""
         entries = self._entries()
         for entry in entries:
             self.tell(*entry)
@@ -279,7 +279,7 @@ class IrnPairs:
         return len(entries)
 
     def tell(self, kind: int, index: int, a: int, b: int) -> None:
-        """One entry of the log."""
+        """Report one entry of the log."""
         pair = self._pairs[index]
         if kind == _SENT_AGAIN:
             pair.sender.sent_again(a, "timeout" if b else "nak")
@@ -303,7 +303,8 @@ class IrnPairs:
         self._attention.touch(touched)
 
     def take(self) -> tuple[int, int]:
-        """Back from compiled code. Returns whose turn it is, and the packets of it."""
+        """Take the state back from compiled code. Returns the queue pair that sends at present, and its packets in this
+        turn."""
         self.drain()
         self._take_touched()
         turn, packets = _TURN.unpack_from(self._memory, _TURN_AT)

@@ -1,5 +1,5 @@
-"""The batch verbs of an endpoint with IRN on top of `irn.c`; a differential test proves that frames, completions,
-events and state are those of the per-frame verbs."""
+"""The batch verbs of an endpoint with IRN on top of `irn.c`. A differential test proves that frames, completions,
+events and state equal those of the per-frame verbs."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class IrnFastPath:
         """address and number of `struct rc_region`"""
 
     def set_qps(self, qps: Sequence[QueuePair], attention: Attention) -> None:
-        """All queue pairs of the endpoint, each of which `can_be_compiled_irn`. Those over IPv6 keep to the reference
-        when they receive."""
+        """All queue pairs of the endpoint; each `can_be_compiled_irn`. Those over IPv6 use the reference when they
+        receive."""
         self.pairs = IrnPairs(qps, attention)
         self._numbers = {qp: number for number, qp in enumerate(qps)}
 

@@ -32,15 +32,15 @@ class NativeIrnEndpoint:
         return self.held
 
     def tell_events(self) -> bool:
-        """Tell what came about, if that is events alone; the compiled code keeps the endpoint. False: messages
-        completed, and whoever wants to know takes it back."""
+        """Report what happened, if that is events alone. The compiled code keeps the endpoint. False: messages
+        completed, and the caller must take the endpoint back to see them."""
         if self._pairs.has_completions:
             return False
         self._pairs.drain()
         return True
 
     def tell(self, kind: int, pair: int, a: int, b: int) -> None:
-        """An entry of the log that somebody else kept."""
+        """Report an entry of a log that other code kept."""
         self._pairs.tell(kind, pair, a, b)
 
     def take_back(self, now: int) -> None:

@@ -20,9 +20,9 @@ _TRIPS = 2
 
 
 class RackSender:
-    """A LossRecovery. The reorder window is at most RTO_low, so that no loss which an answer can tell of is found later
-    than that after it. Where packets wait in the network for those of other hosts, a hole may be the loss of another
-    host, which waits in turn: there it is at most one round trip without load, or each would wait for all."""
+    """A LossRecovery. The reorder window is at most RTO_low. So a loss that an answer can show is found at most RTO_low
+    after that answer. Where packets wait in the network for those of other hosts, a hole may be the loss of another
+    host, which also waits. There the window is at most one round trip without load, or each host would wait for all."""
 
     def __init__(self, config: QpConfig, queue: SendQueue, counters: Counters, outbox: Outbox) -> None:
         self._inner = IrnSender(config, queue, counters, outbox)
@@ -35,8 +35,8 @@ class RackSender:
 
     @property
     def deadline(self) -> int | None:
-        """One of three: what waits for the reorder window is found by it, and IRN's timer is for the rest (RFC 8985,
-        section 8)."""
+        """One of three deadlines. The window's timer finds losses after the reorder window, and IRN's timer is for the
+        rest (RFC 8985, section 8)."""
         own = self._inner.deadline
         if own is None or self._inner.failed:
             return own

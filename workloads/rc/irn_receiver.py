@@ -30,13 +30,13 @@ _NO_MEMORY = memoryview(bytearray())
 
 
 class Kept(NamedTuple):
-    """What a packet says beside its bytes, which are in place."""
+    """What a packet says in addition to its bytes, which are in place."""
 
     starts: bool
-    """it is the first of its message"""
+    """whether it is the first of its message"""
     size: int
     length: int
-    """of the message, as RETH says"""
+    """length of the message, as RETH says"""
     imm: int | None
     """the packet ends its message"""
 
@@ -52,7 +52,7 @@ class IrnReceiver:
         self.arrivals = Arrivals()
         self._receives: deque[ReceiveRequest] = deque()
         self.kept: dict[int, Kept] = {}
-        """by PSN: packets that came and are not delivered"""
+        """packets that came and are not delivered, by PSN"""
         self._size: int | None = None
         """bytes of the message that is arriving, up to the expected packet; None between messages"""
         self._failed = False
@@ -88,8 +88,8 @@ class IrnReceiver:
             self._counters.naks_sent += 1
 
     def on_trimmed(self, packet: Inbound) -> None:
-        """The headers of a request packet whose payload a full queue took: it is asked for by name, unless another copy
-        of it came."""
+        """The headers of a request packet without its payload, which a full queue cut. The receiver asks for it by
+        name, unless another copy of it came."""
         if self._failed:
             return
         distance = psn_diff(packet.psn, self.expected)

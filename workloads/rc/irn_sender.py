@@ -143,7 +143,7 @@ class IrnSender:
         if syndrome == Nak.TRIMMED:
             brings_new = window.trimmed(cumulative, selective)
             if window.in_flight:
-                self.arm(now)  # it is asked for at once: the timer is for what nobody tells of
+                self.arm(now)  # it is resent at once: the timer is for losses that no answer reports
         else:
             brings_new = window.heard(syndrome == Nak.PSN_SEQUENCE, cumulative, selective)
         if brings_new:
@@ -194,7 +194,7 @@ class IrnSender:
         self._queue.acknowledge(cumulative)
 
     def sent_again(self, psn: int, cause: str) -> None:
-        """A packet left once more; `cause` as in `Retransmission`."""
+        """A packet was resent; `cause` as in `Retransmission`."""
         waited_ns = self._waited_ns if cause == "timeout" else None
         self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, 1, waited_ns))
 

@@ -1,20 +1,22 @@
 """The sender of IRN as arithmetic on sequence numbers: what leaves next, and what an answer says about what is missing.
 
-Rule 1: what is lost is sent again alone. A packet that an answer names selectively has arrived; a hole is a packet
-        without such an answer below one that has it. Rule 2: the first answer that shows a gap and brings nothing new
-        schedules the oldest unacknowledged packet. Sending that one opens a recovery, which lasts until everything that
-        had left by then is acknowledged. Rule 3: in a recovery each hole is sent again once, in order. What is lost
-        again waits for the timer. Rule 4: an answer in a recovery that acknowledges something new, but not all,
-        schedules the oldest unacknowledged packet, unless it was sent again already. Where packets may wait in the
-        network, it does so only below one that arrived: what was sent again may overtake what waits. Rule 5: an answer
-        that was overtaken, so that the receiver is known to have more, shows no gap. Rule 6: no more than `cap` packets
-        are unacknowledged. Rule 7: what came without its payload, as an answer says, is sent again before all else,
-        once for each such answer; rules 2 to 4 take it as sent again, until a timer runs out. Rule 8: when all that
-        happened since a timer sent a packet again is that this packet arrived, the next timer takes everything that is
-        in flight for lost: a burst of losses with nothing behind it costs two timers, not one for each packet. Rule 9:
-        an answer about a packet without its payload halves the number of packets that may be unacknowledged, down to
-        2, but only if that packet left after the last halving. Then the number grows by one, up to `cap`, whenever so
-        many packets were acknowledged (RFC 5681).
+Rule 1: only lost packets are sent again. A packet that an answer names selectively has arrived. A hole is a packet
+without such an answer below one that has it.
+Rule 2: the first answer that shows a gap and brings nothing new schedules the oldest unacknowledged packet. Sending
+that one opens a recovery. It lasts until everything that had left by then is acknowledged.
+Rule 3: in a recovery each hole is sent again once, in order. What is lost again waits for the timer.
+Rule 4: an answer in a recovery that acknowledges something new, but not all, schedules the oldest unacknowledged
+packet, unless it was sent again already. Where packets may wait in the network, it does so only below one that arrived:
+resent packets may overtake packets that wait.
+Rule 5: an answer that was overtaken, so that the receiver is known to have more, shows no gap.
+Rule 6: no more than `cap` packets are unacknowledged.
+Rule 7: a packet that came without its payload, as an answer says, is sent again before all others, once for each such
+answer. Until a timer runs out, rules 2 to 4 treat it as sent again.
+Rule 8: after a timer sent a packet again, it may be that only this packet arrived. Then the next timer takes everything
+in flight for lost. So a burst of losses with nothing behind it costs two timers, not one for each packet.
+Rule 9: an answer about a packet without its payload halves the number of packets that may be unacknowledged, down to 2.
+It does so only if that packet left after the last halving. Then the number grows by one, up to `cap`, whenever that
+number of packets was acknowledged (RFC 5681).
 
 Source: the authors' hardware model (NetSys/irn-vivado-hls), as read in docs/irn.md; rules 5, 7, 8 and 9 are ours.
 Sequence numbers do not wrap here.
@@ -27,7 +29,7 @@ from typing import NamedTuple
 __all__ = ["SenderWindow", "WindowState", "lowest"]
 
 _LEAST = 2
-"""of rule 9, as RFC 5681 has it"""
+"""least limit of rule 9, as RFC 5681 has it"""
 
 
 class WindowState(NamedTuple):
@@ -81,7 +83,7 @@ class SenderWindow:
 
     @property
     def unheard(self) -> int:
-        """Those of which no answer says that they arrived."""
+        """Number of packets in flight that no answer reports as arrived."""
         return self.in_flight - self._arrived.bit_count()
 
     @property
@@ -177,8 +179,8 @@ class SenderWindow:
         return self.una == before + 1
 
     def schedule_oldest(self) -> None:
-        """Send the oldest unacknowledged packet again, once it is its turn; or, if it was trimmed and is on its way
-        once more, what lacks behind it."""
+        """Resend the oldest unacknowledged packet when its turn comes. If it was trimmed and was already resent, resend
+        the missing packets behind it."""
         if not (self._asked | self._renewed) & 1:
             self._again, self._is_due = self.una, True
             return
@@ -193,7 +195,7 @@ class SenderWindow:
             self._narrowed_to = self.nxt - 1
 
     def _widen(self, new: int) -> None:
-        """So many packets were acknowledged."""
+        """`new` packets were acknowledged."""
         if self._allowed < self._cap:
             self._grown += new
             if self._grown >= self._allowed:

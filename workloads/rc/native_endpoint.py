@@ -1,8 +1,9 @@
 """An endpoint that compiled code keeps for a while (`native_endpoint.c`): handed over, driven frame by frame, taken
 back.
 
-While it is held its queue pairs in Python lag behind; nobody but the compiled code may touch them. `take_back` brings
-them to where the per-frame verbs would have brought them: a differential test of the simulator's two loops proves it.
+While it is held its queue pairs in Python lag behind, and only the compiled code may touch them. `take_back` brings
+them to the state that the per-frame verbs would have reached. A differential test of the simulator's two loops proves
+it.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def check_native_endpoint(library: ctypes.CDLL) -> None:
 
 
 class TurnTaker(Protocol):
-    """What compiled code takes over of an endpoint beside its queue pairs: whose turn it is to send."""
+    """What compiled code takes over of an endpoint in addition to its queue pairs: which one sends next."""
 
     @property
     def queue_pairs(self) -> Sequence[QueuePair]: ...
@@ -168,7 +169,7 @@ class NativeRcEndpoint:
         return not self._full and not self._outstanding & (self._outstanding - 1)
 
     def tell_events(self) -> bool:
-        """Tell what came about, and leave the endpoint with the compiled code. Always False: it must be taken back."""
+        """Report what happened, and leave the endpoint with the compiled code. Always False: it must be taken back."""
         return False
 
     def _pack_pair(self, responder: Responder, at: int) -> None:

@@ -1,4 +1,4 @@
-"""From the values of a packet to its frame: `encode_packet` for the impatient.
+"""Fast writer from the values of a packet to its frame, in place of `encode_packet`.
 
 All packets of one opcode and size on one connection share their first bytes, so these and their part of the iCRC are
 made once. A test proves this writer equal to `encode_packet`.

@@ -1,7 +1,7 @@
 """A sender held to a rate: virtual scheduling, as in the generic cell rate algorithm (ITU-T I.371), in bursts.
 
-A gate that let one packet out per deadline would need a wake-up for each; one that opens for `burst_ns` worth of them
-needs few, and its average is the rate all the same. With a burst of 0 it opens for single packets.
+A gate that let one packet out per deadline would need a wake-up for each. This gate opens for `burst_ns` worth of
+packets. So it needs few wake-ups, and its average is still the rate. With a burst of 0 it opens for single packets.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ _BITS_NS = 8 * 10**9
 
 
 class PacingGate:
-    """Times in ns. It is open at first, and owes nothing."""
+    """Times in ns. The gate is open at first, with nothing to wait for."""
 
     def __init__(self, burst_ns: int) -> None:
         self._burst_ns = burst_ns
         self._paid_at: int | None = None
-        """when what left will be paid for"""
+        """time when the sent packets are paid for"""
         self._open_until = 0
-        """it stays open while `_paid_at` is before that"""
+        """limit for `_paid_at`: the gate stays open while `_paid_at` is before it"""
         self._remainder = 0
 
     def is_open(self, now: int) -> bool:
@@ -33,12 +33,12 @@ class PacingGate:
             self._paid_at = now
         if self._paid_at <= now:
             self._open_until = now + self._burst_ns
-            # Whoever wakes up late makes up for it, but for no more than one burst.
+            # A sender that wakes up late makes up for it, but for no more than one burst.
             self._paid_at = max(self._paid_at, now - self._burst_ns)
         duration, self._remainder = divmod(size * _BITS_NS + self._remainder, rate_bps)
         self._paid_at += duration
         return None if self.is_open(now) else self._paid_at
 
     def forget(self) -> None:
-        """As it was at first."""
+        """Reset to the first state."""
         self._paid_at, self._open_until, self._remainder = None, 0, 0

@@ -55,7 +55,7 @@ class QueuePair:
         self._attention, self._bit = attention, attention.add(self)
 
     def touch(self) -> None:
-        """What it has to do may have changed. Whoever changes its halves directly calls this."""
+        """What it has to do may have changed. Code that changes its halves directly must call this."""
         self._attention.touch(self._bit)
 
     def post_send(self, request: SendRequest) -> None:
@@ -120,7 +120,7 @@ class QueuePair:
         return self.writer.write(opcode, answer.psn, False, extensions, answer.payload)
 
     def _cnp(self) -> bytes:
-        """It consumes no PSN, is never acknowledged, and has BECN set."""
+        """A CNP consumes no PSN, is never acknowledged, and has BECN set."""
         bth = Bth(Opcode.CNP, self.config.peer_qpn, 0, becn=1)
         payload = bytes(OPCODES[Opcode.CNP].trailer_bytes)
         return encode_packet(Packet(replace(self.config.envelope, tos=_CNP_TOS), bth, payload))
@@ -166,7 +166,7 @@ class QueuePair:
         return self.counters.statistics(self.config.qpn)
 
     def congestion(self) -> CongestionStatistics | None:
-        """None without congestion control."""
+        """Counters of congestion control; None without it."""
         if self.notification is None or self.reaction is None:
             return None
         marked, reaction = self.notification, self.reaction

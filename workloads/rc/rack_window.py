@@ -1,27 +1,27 @@
-"""The sender of `irn-rack`: IRN that tells by time, not by order alone, what is lost. After RACK (RFC 8985).
+"""The sender of `irn-rack`: IRN that recognises losses by time, not by order alone. After RACK (RFC 8985).
 
-Rule 1: every packet that was delivered says when it left and how long its answer took. Of those that left latest, that
-        time is what a round trip takes at present (RFC 8985, 6.2, steps 1 and 2). A packet that was sent again and
-        answered sooner than any round trip took so far was not lost: the answer is about the first copy. Where packets
-        may wait in the network, an answer never tells about which copy it is: there only packets sent once count.
+Rule 1: every packet that was delivered says when it left and how long its answer took. The time of those that left
+latest is the present round trip (RFC 8985, 6.2, steps 1 and 2). A packet that was sent again and answered sooner than
+any round trip took so far was not lost: the answer is about the first copy. Where packets may wait in the network, an
+answer never shows which copy it is about: there only packets sent once count.
 Rule 2: a packet is lost when one that left after it was delivered, and its own round trip plus the reorder window is
-        over (6.2, step 5). Where only the latter lacks, a timer waits for it. So what was sent again and is lost again
-        is found in the same way; but not where packets may wait in the network, since there each repetition would wait
-        with the first copy and look lost in its turn: it is left to IRN's timers, and one that is over has every hole
-        sent again; or everything in flight, by rule 8 of `irn_window`.
+over (6.2, step 5). If only the time is not over, a timer waits for it. So a repetition that is lost is found in the
+same way. This does not hold where packets may wait in the network: there each repetition would wait with the first copy
+and look lost in its turn. There it is left to IRN's timers, and an expired timer makes the sender resend every hole; or
+everything in flight, by rule 8 of `irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
-        lost; fewer wait for a quarter of the shortest round trip (6.2, step 4).
-Rule 4: then the reorder window is that quarter and as much as the latest packets were late: longer than a round trip
-        after they had left. RFC 8985 raises it step by step by what DSACK tells; IRN answers each packet by name, so
-        that how late it was is measured. The most of the last two times 256 deliveries counts.
-Rule 5: a packet that was answered twice, and sent twice, was sent again for nothing, even where rule 1 could not see
-        it: the window rises by the quarter, once in a round trip.
+lost. Fewer wait for a quarter of the shortest round trip (6.2, step 4).
+Rule 4: after that, the reorder window is that quarter plus the delay of the latest packets: how much longer than a
+round trip they took. RFC 8985 raises it step by step by what DSACK reports. IRN answers each packet by name, so the
+delay is measured. The largest of the last two times 256 deliveries counts.
+Rule 5: a packet that was sent twice and answered twice was resent for nothing, even where rule 1 could not see it. Then
+the window rises by the quarter, once in a round trip.
 Rule 6: the window is never longer than `most_ns`.
-Rule 7: what came without its payload, as an answer says, is lost at once.
+Rule 7: a packet that came without its payload, as an answer says, is lost at once.
 Rule 8: when nothing was heard or sent for two mean round trips, the newest packet that did not arrive leaves again, as
-        a probe (7.2): its answer shows by rule 2 what else is lost. Also where that packet was sent again before, since
-        nothing may be left to send behind it; once, until something is heard. Not where packets may wait in the
-        network: there the mean has the waits for other hosts in it.
+a probe (7.2). Its answer shows by rule 2 what else is lost. That packet may have been sent again before, since nothing
+may be left to send behind it. There is one probe until something is heard. There is none where packets may wait in the
+network: there the mean contains the waits for other hosts.
 
 Sequence numbers do not wrap here. What a probe does not find waits for IRN's timers.
 """
@@ -40,7 +40,7 @@ _EPOCH = 256
 _ENOUGH = 3
 """DupThresh of RFC 8985, RFC 5681"""
 _PROBE_TRIPS, _SMOOTHING = 2, 8
-"""of RFC 8985, 7.2; of RFC 6298"""
+"""constants of RFC 8985, 7.2, and of RFC 6298"""
 _REMEMBERED = 1024
 """packets that were sent again and arrived"""
 
@@ -52,7 +52,7 @@ class _Flight:
     first_ns: int
     last_ns: int
     order: int
-    """of its last copy, among all that left"""
+    """place of its last copy among all that left"""
     copies: int = 1
     arrived: bool = False
 
@@ -67,7 +67,7 @@ class RackWindow(SenderWindow):
         self._most_ns = most_ns
         self._flights: dict[int, _Flight] = {}
         self._waiting: dict[int, _Flight] = {}
-        """those of which rule 2 asks, in the order in which they left"""
+        """packets that rule 2 must check, in the order in which they left"""
         self._lost: list[int] = []
         """heap; may name packets that arrived since"""
         self._is_lost: set[int] = set()
@@ -75,9 +75,9 @@ class RackWindow(SenderWindow):
         """those of the lost that came without their payload"""
         self._orders = 0
         self._newest_order = -1
-        """of the copies that were delivered"""
+        """newest place among the copies that were delivered"""
         self._rtt_ns: int | None = None
-        """of that copy"""
+        """round trip of that copy"""
         self._shortest_ns: int | None = None
         self._smooth_ns = 0
         """mean round trip of packets that were sent once, as RFC 6298 has it; 0: none was measured"""
@@ -184,7 +184,7 @@ class RackWindow(SenderWindow):
             self._lose(sequence)
 
     def detect(self) -> None:
-        """Rule 2: what is lost by now is to be sent again."""
+        """Rule 2: schedule the packets that are lost by now."""
         self.timer = None
         if self._rtt_ns is None:
             return
@@ -204,7 +204,7 @@ class RackWindow(SenderWindow):
             heappush(self._lost, sequence)
 
     def _forget(self, sequence: int) -> None:
-        """Nobody needs it any more."""
+        """Forget a packet that is no longer needed."""
         self._waiting.pop(sequence, None)
         self._is_lost.discard(sequence)
         self._trimmed.discard(sequence)

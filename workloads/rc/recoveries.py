@@ -35,7 +35,7 @@ class Receiver(Protocol):
 
     @property
     def failed(self) -> bool:
-        """It refused a request: none is served any more."""
+        """Whether it refused a request: it serves none any more."""
         ...
 
     def post_receive(self, request: ReceiveRequest) -> None:
@@ -63,7 +63,7 @@ class Recovery:
     sender: Callable[[QpConfig, SendQueue, Counters, Outbox], LossRecovery]
     receiver: Callable[[QpConfig, MemoryRegions, Counters, Outbox], Receiver]
     answer: Opcode
-    """of its answers; a queue pair hears no others"""
+    """opcode of its answers; a queue pair ignores others"""
 
 
 RECOVERIES: Mapping[str, Recovery] = {

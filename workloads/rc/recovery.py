@@ -31,7 +31,7 @@ def rto_ns(timeout_code: int) -> int | None:
 
 
 class LossRecovery(Protocol):
-    """The sending half of a recovery, for one queue pair. Made with a `SendQueue`, which it tells what was
+    """The sending half of a recovery, for one queue pair. Made with a `SendQueue`, to which it reports what was
     acknowledged."""
 
     @property
@@ -51,7 +51,7 @@ class LossRecovery(Protocol):
 
     @property
     def failed(self) -> bool:
-        """It gave up, or was told to: nothing is sent any more."""
+        """Whether it gave up, or was stopped: it sends nothing any more."""
         ...
 
     def check(self, request: SendRequest) -> None:

@@ -4,14 +4,14 @@ Rule 1: go-back-N. Whatever shows a loss (sequence NAK, timeout, RNR NAK) sets t
         unacknowledged one.
 Rule 2: one retry per gap. In RETRYING a sequence NAK is ignored: packets sent before the retry bring it again, and a
         responder NAKs a gap once. A NAK for a later PSN acknowledges what is before it, and so ends RETRYING first.
-Rule 3: in RNR_WAIT nothing is sent until the responder's timer has run out, whatever else comes: the packets behind the
-        refused one bring a sequence NAK for the same PSN.
+Rule 3: in RNR_WAIT nothing is sent until the responder's timer has run out, whatever else comes. The packets behind the
+refused one bring a sequence NAK for the same PSN.
 Rule 4: every answer that acknowledges something new fills the retry budgets up again.
 
-Rule 5: where switches trim, a responder NAKs a gap again for each copy of the packet that came without its payload: a
-        sequence NAK is never ignored there, and costs no retry, since a peer that tells of trimmed packets is alive.
-        One packet may be unacknowledged then, and one more for each that is acknowledged: senders that fill a full
-        queue again with what lies behind the gap would have the packet that is asked for trimmed for ever.
+Rule 5: where switches trim, a responder NAKs a gap again for each copy of the packet that came without its payload. A
+sequence NAK is never ignored there. It costs no retry, since a peer that reports trimmed packets is alive. Then one
+packet may be unacknowledged, and one more for each that is acknowledged. Senders that filled a full queue again with
+the packets behind the gap would get the missing packet trimmed for ever.
 
 Source: kernel drivers/infiniband/sw/rxe/rxe_comp.c (check_ack, COMPST_ERROR_RETRY, COMPST_RNR_RETRY), IBTA vol. 1,
 9.7.5 to 9.9.2; marks and deviations in docs/roce.md. A NAK is taken apart before the table sees it: what it
@@ -76,7 +76,7 @@ class RequesterAction(IntEnum):
     WAIT_RNR = 6
     """set the timer to the responder's wish"""
     REJECT = 7
-    """count and tell"""
+    """count and report"""
     FAIL = 8
     """the oldest message gets the error, the others are flushed"""
     FLUSH = 9
@@ -127,7 +127,7 @@ REQUESTER_TABLE: dict[tuple[RequesterState, RequesterEvent], RequesterStep] = {
     (_S.RNR_WAIT, _E.TIMER_SPENT): _GO_BACK_FREELY,
     (_S.ERROR, _E.POST): RequesterStep(_S.ERROR, (_A.FLUSH,)),
 }
-# Everything else changes nothing; answers about PSNs never sent are told in every state that hears answers.
+# Everything else changes nothing; answers about PSNs never sent are reported in every state that hears answers.
 for _state in RequesterState:
     for _event in RequesterEvent:
         _heard = _event is _E.ACK_UNSENT and _state is not _S.ERROR

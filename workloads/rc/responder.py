@@ -55,9 +55,9 @@ class InMessage:
 
     is_write: bool
     memory: memoryview
-    """where it goes: exactly the bytes that RETH named, or the whole receive buffer"""
+    """destination: exactly the bytes that RETH named, or the whole receive buffer"""
     receive: ReceiveRequest | None
-    """of a SEND"""
+    """receive of a SEND"""
     offset: int = 0
 
 
@@ -97,7 +97,7 @@ class Responder:
 
     @property
     def failed(self) -> bool:
-        """It refused a request: none is served any more."""
+        """Whether it refused a request: it serves none any more."""
         return self.state is ResponderState.ERROR
 
     def on_request(self, packet: Inbound) -> None:
@@ -164,8 +164,9 @@ class Responder:
         self._message = InMessage(True, memory, None)
 
     def placed(self, packets: int, size: int, expected: int, unacknowledged: int, answers: Sequence[int]) -> None:
-        """So many packets in order, `size` bytes, lie where `arrival` or `open_write` said. Afterwards `expected` comes
-        next, and `unacknowledged` packets came since the last of `answers`, the PSNs for which an ACK was due."""
+        """`packets` packets in order, of `size` bytes in total, lie where `arrival` or `open_write` said. The next PSN
+        is `expected`. `answers`: the PSNs that needed an ACK. `unacknowledged`: packets that came since the last of
+        them."""
         assert self._message is not None
         self.state = _PLACED
         self._message.offset += size
@@ -177,7 +178,8 @@ class Responder:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
 
     def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
-        """So many ACKs were put into the queue, some of them for so many duplicates; so many packets came since."""
+        """`queued` ACKs were put into the queue, some of them for `duplicates` duplicates. Then `unacknowledged`
+        packets came."""
         self._counters.acks_sent += queued
         self._counters.duplicates_received += duplicates
         self._unacknowledged = unacknowledged
@@ -193,7 +195,7 @@ class Responder:
         self.answers.extend(Answer(psn, aeth >> 24, aeth & PSN_MASK) for psn, aeth in answers)
 
     def close_write(self, imm: int | None, answer: bool) -> None:
-        """The last of the `placed` packets was the end of its WRITE; with `answer` an ACK is due for it."""
+        """The last of the `placed` packets was the end of its WRITE. With `answer`, an ACK must be sent for it."""
         self.state = _FINISHED
         self._deliver(imm)
         if answer:

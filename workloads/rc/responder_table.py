@@ -1,13 +1,14 @@
 """The RC responder as a table.
 
-Rule 1: the PSN is judged first. A packet ahead of the expected one is dropped, whatever its opcode; the first of them
-        brings one sequence NAK, and no second one until the expected PSN came.
+Rule 1: the PSN is judged first. A packet ahead of the expected one is dropped, whatever its opcode. The first of them
+brings one sequence NAK. There is no second one until the expected PSN came.
 Rule 2: a packet behind the expected one is a duplicate: never executed, always acknowledged again.
-Rule 3: the expected packet must continue the opcode sequence (FIRST MIDDLE* LAST, or ONLY), and be valid and permitted;
-        otherwise a NAK that ends the queue pair.
+Rule 3: the expected packet must continue the opcode sequence (FIRST MIDDLE* LAST, or ONLY), and be valid and permitted.
+Otherwise a NAK ends the queue pair.
 Rule 4: without a receive for it the packet is refused by an RNR NAK and stays expected.
 Rule 5: of a trimmed packet only the PSN counts. The expected one brings a sequence NAK, whether or not there was one
-        for it before: each says that one more copy of it was lost. One behind or ahead is what any packet there is.
+for it before. Each NAK says that one more copy was lost. A trimmed packet behind or ahead is treated as any other
+there.
 
 Source: kernel drivers/infiniband/sw/rxe/rxe_resp.c (check_psn, check_op_seq, check_op_valid, check_resource,
 check_length, check_rkey), IBTA vol. 1, 9.7.4 and 9.7.5.1; marks in docs/roce.md.
@@ -23,10 +24,10 @@ __all__ = ["RESPONDER_TABLE", "ResponderAction", "ResponderEvent", "ResponderSta
 
 class ResponderState(IntEnum):
     EXPECT_FIRST = 0
-    """between messages"""
+    """state between messages"""
     IN_MESSAGE = 1
     EXPECT_FIRST_GAP = 2
-    """between messages, and a sequence NAK was sent for the expected PSN"""
+    """state between messages, after a sequence NAK for the expected PSN"""
     IN_MESSAGE_GAP = 3
     ERROR = 4
 

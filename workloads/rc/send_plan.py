@@ -27,7 +27,7 @@ PLAN_PARTS = {
 
 
 def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
-    """Of go-back-N: RETH in the first packet alone."""
+    """A plan of go-back-N: RETH in the first packet alone."""
     first, middle, last, only = message.opcodes
     start, end, mtu = len(message.reth), len(message.imm), message.mtu
     packets, rest = _cut(message)
@@ -37,7 +37,7 @@ def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
 
 
 def make_irn_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
-    """Of IRN: RETH in every packet."""
+    """A plan of IRN: RETH in every packet."""
     start, end, mtu = len(message.reth), len(message.imm), message.mtu
     last = Opcode.WRITE_ONLY_IMM, start + end, _cut(message)[1]
     return _plan(message, writer, [(Opcode.WRITE_FIRST, start, mtu), (Opcode.WRITE_ONLY, start, mtu), last])
@@ -64,5 +64,5 @@ def _plan(message: OutMessage, writer: FrameWriter, kinds: Sequence[tuple[Opcode
 
 
 def address_of(view: memoryview | bytearray | bytes) -> int:
-    """Of a view that may be read-only; it stays the same as long as the view is there."""
+    """Address of a view that may be read-only; it stays the same as long as the view is there."""
     return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])

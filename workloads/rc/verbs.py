@@ -26,7 +26,7 @@ class SendRequest:
     """immediate data, 32 bits; wakes the receiver up"""
     remote_va: int | None = None
     rkey: int = 0
-    """of the remote memory (WRITE)"""
+    """key of the remote memory (WRITE)"""
 
 
 @dataclass(frozen=True, slots=True)

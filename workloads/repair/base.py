@@ -43,5 +43,5 @@ class RepairHost(QuickHost):
             self.take_packet(found, now)
 
     def take_packet(self, found: Arrival, now: int) -> None:
-        """Of our job."""
+        """Take a packet of our job."""
         raise NotImplementedError

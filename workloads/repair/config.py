@@ -1,4 +1,4 @@
-"""What one host of a repair job is told before it starts. Values only."""
+"""Configuration of one host of a repair job. Values only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CodeShare:
     """The code of a job, and which of its nodes the hosts are."""
 
     name: str
-    """in `workloads.codes.CODES`"""
+    """a name in `workloads.codes.CODES`"""
     n: int
     k: int
     d: int
@@ -48,23 +48,23 @@ class RepairConfig:
     name: str
     collective: JobShare
     workload: WorkloadConfig
-    """the gradients of all ranks, one after the other, are the file, as far as it goes; `elements`: what a node stores,
-    in words of 4 bytes"""
+    """gradients of all ranks, which one after the other make up the file; `elements`: words of 4 bytes that a node
+    stores"""
     share: CodeShare
     answers: tuple[Envelope, ...]
-    """of what it sends. A donor: to the switch that combines, or to the newcomer. The newcomer: its acknowledgements,
-    to the switch, or to each donor by rank"""
+    """headers of sent packets. A donor sends to the switch that combines, or to the newcomer. The newcomer sends its
+    acknowledgements to the switch, or to each donor by rank"""
     combined: bool
     """switches combine: what leaves and what comes carries a service's address"""
     op: str = "xor"
-    """who multiplies a donor's symbols by its coefficient: xor, the donor; gf256, whoever combines"""
+    """node that multiplies a donor's symbols by its coefficient: xor, the donor; gf256, the node that combines"""
     elements: int = 256
-    """of a full packet"""
+    """elements of a full packet"""
     first_slot: int = 0
     window: int = 32
     """W, packets of a donor that may wait for their acknowledgement, each in an index of its own"""
     rto_ns: int = 10_000_000
-    """as a SwitchML worker's (`workloads.datagrams.retransmission`)"""
+    """least wait, as of a SwitchML worker (`workloads.datagrams.retransmission`)"""
 
     @property
     def is_newcomer(self) -> bool:
@@ -77,7 +77,7 @@ class RepairConfig:
 
     @property
     def symbol_bytes(self) -> int:
-        """Of one symbol: what a donor sends in an iteration."""
+        """Bytes of one symbol: what a donor sends in an iteration."""
         return 4 * self.workload.elements // self.share.code.alpha
 
     @property
@@ -100,6 +100,6 @@ class RepairConfig:
         return Framing(payload, AGGREGATION_OVERHEAD_BYTES + payload)
 
     def reborn(self, lives: int) -> RepairConfig:
-        """The same. A donor that starts anew sends from the beginning, and is told at once what the newcomer has. A
-        newcomer that does has lost what nobody sends again, so that the job ends by its time limit."""
+        """The same configuration. A restarted donor sends from the beginning, and learns at once what the newcomer has.
+        A restarted newcomer has lost data that no donor resends, so the job ends by its time limit."""
         return self

@@ -1,7 +1,7 @@
 """A donor: it sends its symbol of the lost node, packet by packet, each until the newcomer has it.
 
-An acknowledgement frees the index of a packet, so that the packet W later may go: whoever combines sees a newer block
-in an index only when the newcomer has the older one.
+An acknowledgement frees the index of a packet, so the packet W later may go. So a combining node sees a newer block in
+an index only when the newcomer has the older one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Donor(RepairHost):
         """bytes of a full packet"""
         matrix = self._code.repair_matrix(share.lost, share.donors)
         self._coefficient = int(matrix[0, collective.rank]) if share.code.alpha == 1 else 1
-        """of one symbol for one; where the newcomer makes several of all, it multiplies for itself"""
+        """factor of its symbol, where the newcomer rebuilds one symbol; otherwise the newcomer multiplies itself"""
 
     def packets_due(self) -> int:
         return self._window.due()

@@ -37,21 +37,21 @@ class Newcomer(RepairHost):
         RepairHost.__init__(self, config, start_ns=start_ns)
         matrix = self._code.repair_matrix(config.share.lost, config.share.donors)
         self._columns = [column.tolist() for column in matrix.T] if self._code.alpha > 1 else None
-        """by rank: what its symbol is multiplied by for each symbol of the block; None: packets say it, or it is
-        done"""
+        """factors of each rank's symbol, one for each symbol of the block; None: packets name the factor, or it was
+        applied"""
         self._combined, self._everyone, self._blocks = config.combined, config.everyone, config.blocks
         self._ranks = {int.from_bytes(answer.dst_ip, "big"): rank for rank, answer in enumerate(config.answers)}
-        """of donors, by IPv4 address"""
+        """ranks of donors, by IPv4 address"""
         header = data_header(config, 1, 0)._replace(bitmap0=0)
         self._templates = [encode_datagram(answer, AGGREGATION_PORT, header, b"") for answer in config.answers]
         self._first_block = 0
-        """of the iteration that runs or comes next"""
+        """first block of the iteration that runs or comes next"""
         self._block: Bytes | None = None
         """shape (alpha, bytes); None: between iterations"""
         self._inside: list[int] = []
-        """by packet of the iteration: bitmap of the donors whose symbols are in"""
+        """bitmap of the donors whose symbols are in, by packet of the iteration"""
         self._entered: list[list[int]] = []
-        """by packet and rank, how often it was added: what is told, and decides nothing"""
+        """number of times that each packet was added, by packet and rank; only for events"""
         self._missing = 0
         self._early: dict[tuple[int, int], bytes] = {}
         """(block, bitmap): frames of the next iteration, whose donors are faster"""
@@ -112,7 +112,7 @@ class Newcomer(RepairHost):
             self._complete_block(packet, own, found.slot, now)
 
     def _is_ahead(self, own: int) -> bool:
-        """Of the next iteration: its donor has all of its acknowledgements of this one."""
+        """Whether a packet is of the next iteration: its donor has all acknowledgements of this one."""
         return len(self._inside) <= own and self._iteration + 1 < self._config.workload.iterations
 
     def _words_in(self, own: int) -> int:
@@ -135,7 +135,7 @@ class Newcomer(RepairHost):
         self._results += 1
 
     def acknowledge(self, found: Arrival, bitmap: int) -> None:
-        """To the switch, for all donors; or to the one that sent it."""
+        """Acknowledge to the switch, for all donors; or to the donor that sent it."""
         template = self._templates[0 if self._combined else self._ranks[found.source]]
         self._leaving.append(acknowledgement_of(found, template, bitmap, found.flags))
         self._sent += 1

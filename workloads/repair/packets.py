@@ -7,7 +7,7 @@
 | ACK | newcomer, to the switch or a donor; switch, downwards | the newcomer has this block of those in `bitmap0` |
 | REMINDER | switch, to the next one; last switch, to the newcomer | does the newcomer have this block? |
 
-With `op` 3 whoever combines multiplies by `exponent0`, a byte.
+With `op` 3 the combining node multiplies by `exponent0`, a byte.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _BYTE = 256
 
 
 def data_header(config: RepairConfig, coefficient: int, iteration: int) -> AggregationHeader:
-    """Of all packets of a donor, but for their numbers and sizes. `coefficient`: that whoever combines multiplies
-    by."""
+    """Header of all packets of a donor, except their numbers and sizes. `coefficient`: the factor for the combining
+    node."""
     gf256 = config.op == "gf256"
     signed = coefficient - _BYTE if coefficient >= _BYTE // 2 else coefficient
     return AggregationHeader(
@@ -43,7 +43,7 @@ def data_header(config: RepairConfig, coefficient: int, iteration: int) -> Aggre
 
 
 def coefficient_of(header: AggregationHeader | Arrival) -> int:
-    """By which the payload is to be multiplied."""
+    """The factor for the payload."""
     return header.exponent0 % _BYTE if header.op == OP_GF256 else 1
 
 
@@ -53,5 +53,5 @@ def block_of(header: AggregationHeader) -> int:
 
 
 def reply(header: AggregationHeader, kind: DatagramKind, bitmap: int) -> AggregationHeader:
-    """To the same block, without elements."""
+    """A reply about the same block, without elements."""
     return header._replace(kind=kind, bitmap0=bitmap, nelem=0, exponent0=0, op=0)

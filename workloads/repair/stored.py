@@ -27,7 +27,7 @@ def words_of(symbols: Bytes, dtype: np.dtype[Any]) -> Vector:
 
 
 def pieces_needed(code: LinearCode) -> int:
-    """Of how many ranks the gradients are needed: each is alpha symbols of the file."""
+    """Number of ranks whose gradients are needed: each is alpha symbols of the file."""
     return -(-code.file_symbols // code.alpha)
 
 

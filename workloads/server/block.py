@@ -1,4 +1,4 @@
-"""One block at a parameter server: the sum, who is inside, and what its packets told."""
+"""One block at a parameter server: the sum, the ranks inside, and the values that its packets carried."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING = np.empty(0, np.int32)
 
 
 class Block:
-    """`saturating`: elements stop at the ends of int32, and `overflow` tells of it; else they wrap."""
+    """`saturating`: elements stop at the ends of int32, and `overflow` records it; else they wrap."""
 
     def __init__(self, number: int, workers: int, *, saturating: bool) -> None:
         self.number, self._saturating = number, saturating
@@ -35,13 +35,13 @@ class Block:
         self.slot = self.tensor = self.priority = self.exponent0 = self.exponent1 = 0
         self.overflow = self.collided = self.marked = False
         self.later = self.reminders = 0
-        """later blocks that were complete before it; how often it was asked for"""
+        """number of later blocks that were complete before it; number of reminders for it"""
         self.awaits_switch = False
-        """a switch owes an answer to a reminder"""
+        """whether a switch has not yet answered a reminder"""
         self.answers = 0
-        """how many workers were asked for it and did not answer with the sum yet"""
+        """workers that the server asked for it and that did not answer with the sum yet"""
         self.deadline: int | None = None
-        """when it is asked for, in ns"""
+        """time of the next request for it, in ns"""
         self.size = 0
         """elements"""
         self._packets: list[tuple[Any, bytes, int, bool]] = []
@@ -59,8 +59,8 @@ class Block:
         self._note(a)
 
     def add(self, a: Arrival) -> None:
-        """The packet's elements are added. Where workers name different slots, some missed that the entry moved: it has
-        to move once more, or no switch would ever have all parts in one slot."""
+        """Add the packet's elements. If workers name different slots, some missed that the entry moved. Then it must
+        move again, or no switch would ever have all parts in one slot."""
         if a.count != self.size:
             raise ValueError(f"{a.count} elements for a sum of {self.size}")
         self.collided = self.collided or a.slot != self.slot
@@ -80,8 +80,8 @@ class Block:
         return True
 
     def swap(self, a: Arrival) -> None:
-        """A packet that `is_wider`: it replaces those that it overlaps. What is left is added anew, as a sum that
-        stopped at an end of int32 cannot be taken apart."""
+        """A packet that `is_wider` replaces those that it overlaps. The other packets are added again from zero, as a
+        sum that stopped at an end of int32 cannot be taken apart."""
         kept = [packet for packet in self._packets if not packet[0] & a.bitmap]
         self._empty(self.size)
         for workers, frame, at, left_range in kept:
@@ -89,7 +89,7 @@ class Block:
         self.add(a)
 
     def _empty(self, size: int) -> None:
-        """No elements of anybody are inside."""
+        """Remove the elements of all ranks."""
         self.entered, self.bitmap, self._packets, self.overflow = [0] * len(self.entered), 0, [], False
         if self.size != size or not size:
             self.values, self.size = np.empty(size, np.int32), size

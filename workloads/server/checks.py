@@ -22,7 +22,7 @@ from workloads.wire.aggregation import MAX_ELEMENTS
 __all__ = ["problems_in_server"]
 
 _MOST_WINDOWS = 64
-"""of results, which are memory"""
+"""most windows of results, which use memory"""
 
 
 def problems_in_server(config: ServerConfig) -> Iterator[ConfigProblem]:

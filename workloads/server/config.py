@@ -1,4 +1,4 @@
-"""What a parameter server is told before it starts. Values only."""
+"""Configuration of a parameter server. Values only."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ class ServedJob:
     """most of a block"""
     arithmetic: ArithmeticSpec = ArithmeticSpec()
     rto_ns: int = 10_000_000
-    """a sum that is not complete that long after its first part is asked for, where `remind`"""
+    """time after the first part of a sum until the server asks for missing parts, with `remind`"""
     remind: bool = False
-    """ask the switch for what it holds of such a sum, and the workers for what is missing then (ESA)"""
+    """whether to ask the switch for what it holds of an incomplete sum, and the workers for what is missing then
+    (ESA)"""
     multicast: bool = True
-    """results go to the switch, which frees the slot and copies them to the workers; false: to each worker by itself,
-    since nothing on the way knows the job"""
+    """whether results go to the switch, which frees the slot and copies them to the workers; false: to each worker
+    directly, since no node on the way knows the job"""
     racks: tuple[tuple[int, ...], ...] = ()
     """ranks by rack, where there are more than `bitmap0` names (`workloads.datagrams.worker_sets`)"""
     gradient_blocks: int = 0
-    """of each iteration: results wait until all of its sums are complete; 0: each leaves when it is complete"""
+    """blocks of each iteration: results wait until all of its sums are complete; 0: each leaves when it is complete"""
     cached_windows: int = 2
     """results that are kept, in windows; with fewer than 2 a worker may ask for one that is gone"""
 
@@ -58,28 +59,28 @@ class Reset:
 
     at_ns: int
     because_ns: int
-    """when what makes it necessary happened"""
+    """time of the event that makes it necessary"""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Of one host. Several jobs may have the same server."""
+    """Configuration of the server on one host. Several jobs may have the same server."""
 
     runs: ClassVar[str] = "workloads.server.machine:create_server"
     """what `workloads.hosts` makes its Machine with"""
     name: str
-    """its host's"""
+    """name of its host"""
     envelope: Envelope
-    """of results for all: from this host to the aggregation service of the switches"""
+    """headers of results for all: from this host to the aggregation service of the switches"""
     jobs: tuple[ServedJob, ...]
     trace: bool = False
-    """tell every step of the table (SlotChanged)"""
+    """whether to report every step of the table (SlotChanged)"""
     resets: tuple[Reset, ...] = ()
-    """by time"""
+    """resets by time"""
     lives: int = 0
-    """how often the process was started anew, with nothing of what it knew"""
+    """number of restarts of the process, each without its former state"""
 
     def reborn(self, lives: int) -> ServerConfig:
-        """A server that starts anew asks workers for what it lost, whatever the protocol: those that have a result give
-        it."""
+        """A restarted server asks workers for what it lost, whatever the protocol. Workers that have a result send
+        that."""
         return replace(self, lives=lives)

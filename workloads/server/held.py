@@ -10,8 +10,8 @@ __all__ = ["HeldBack"]
 
 
 class HeldBack:
-    """`blocks`: of each iteration; 0: nothing waits. Who asks for a sum that waits gets it at once (REPLAY), so that
-    where packets are lost nobody depends on the others."""
+    """`blocks`: of each iteration; 0: nothing waits. A worker that asks for a waiting sum gets it at once (REPLAY). So
+    where packets are lost no worker depends on the others."""
 
     def __init__(self, blocks: int) -> None:
         self._blocks = blocks

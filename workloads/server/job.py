@@ -34,7 +34,7 @@ from workloads.wire.aggregation import DatagramFlag, DatagramKind
 __all__ = ["JobServer"]
 
 _LATER = 3
-"""a block that so many later ones overtook is asked for"""
+"""number of later blocks that must overtake a block before the server asks for it"""
 _MOST_DOUBLINGS = 4
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _NACK, _REMINDER, _EMPTY = int(DatagramKind.NACK), int(DatagramKind.REMINDER), int(DatagramKind.REMINDER_EMPTY)
@@ -45,7 +45,7 @@ _STATES, _ACTIONS, _CAUSES = tuple(BlockState), tuple(BlockAction), len(BlockEve
 
 
 class JobServer(JobSender):
-    """`envelope`: of results for all. `asks_again`: the server started anew, and asks the workers for what it lost. A
+    """`envelope`: of results for all. `asks_again`: the server was restarted, and asks the workers for what it lost. A
     subclass may override its methods."""
 
     def __init__(self, job: ServedJob, envelope: Envelope, *, asks_again: bool = False, trace: bool = False) -> None:
@@ -53,7 +53,7 @@ class JobServer(JobSender):
         self._trace, self._window = trace, job.window
         self._asks = job.remind or asks_again
         self._strict = KINDS[job.kind].server_completes and not asks_again
-        """it has seen every block from its beginning, so that it knows who goes ahead of the results"""
+        """whether it has seen every block from its beginning, so that it knows which workers go ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}
         self._timers: list[tuple[int, int]] = []
@@ -62,7 +62,7 @@ class JobServer(JobSender):
         self._policy, self._op, self._elements = int(self._header.policy), self._header.op, job.elements
         self._memory = job.memory
         self._time = Arrival()
-        """in the place of a packet where a deadline is over"""
+        """stand-in for a packet when a deadline is over"""
         self._time.bitmap = self._everybody
         after, actions = BLOCK_TABLE.numbered(BlockState, BlockEvent)
         self._after: Any = array("q", after)
@@ -70,13 +70,13 @@ class JobServer(JobSender):
         self._held = HeldBack(job.gradient_blocks)
         self._broken_at: int | None = None
         self.newest = -1 if asks_again else 0
-        """block that is near to those that come; -1: a server that started anew and has heard of none"""
+        """block that is near to those that come; -1: a restarted server that has heard of none"""
         self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
         handlers = self.handlers()
         self._handlers = [handlers.get(action) for action in BlockAction]
-        """by number; None: it is dropped"""
+        """handlers by number of the action; None: the packet is dropped"""
 
     def fits(self, a: Arrival) -> bool:
         """Whether a packet may be of this job at all."""
@@ -119,9 +119,9 @@ class JobServer(JobSender):
             self._step(block, BlockEvent.DUE, self._time, now)
 
     def reset(self, because: int) -> None:
-        """Forget all that is not complete: sum and bitmap together, so that what comes of it once more is added once.
-        An empty block keeps its place: late copies of the one that had it before are still two windows old. `because`:
-        when that happened which makes it necessary, in ns."""
+        """Forget all blocks that are not complete. Sum and bitmap go together, so packets that come again are added
+        once. An empty block keeps its place: late copies of the one that had it before are still two windows old.
+        `because`: time of the event that makes it necessary, in ns."""
         self._broken_at = because
         for block in self._open.values():
             self._blocks[block.number % len(self._blocks)] = self._empty(block.number)
@@ -253,7 +253,7 @@ class JobServer(JobSender):
             self._send(rank, block)
 
     def remind(self, block: Block, a: Arrival, now: int) -> None:
-        """First the switch is asked, and the workers with the second time, or where no switch holds anything."""
+        """Ask the switch first. Ask the workers the second time, or at once where no switch holds anything."""
         reminds = self._job.remind and self._job.multicast
         if block.reminders or not reminds:
             self._ask_missing(block)
@@ -306,9 +306,9 @@ class JobServer(JobSender):
         self.events.append(ContributionIgnored(*ignored))
 
     def _hold(self, block: Block, slot: int) -> None:
-        """The block takes the place of the one two windows before, which nobody waits for: who sends this one has the
-        sum of the block one window before, and that one holds parts of workers that all had the sum of the block before
-        it."""
+        """The block takes the place of the one two windows before, which no worker waits for. A worker that sends this
+        block has the sum of the block one window before. That sum holds parts of workers that all had the sum two
+        windows before."""
         at = block.number % len(self._blocks)
         former = self._blocks[at]
         if former is not None and former is not block:
@@ -331,7 +331,7 @@ class JobServer(JobSender):
             self._send_to_all(ready)
 
     def _seal(self, block: Block, now: int) -> None:
-        """The sum is there, and what is told with it from now on."""
+        """Finish the block: its sum, and the flags and slot that results carry from now on."""
         entry = block.number % self._window
         self._open.pop(block.number, None)
         flags = (_ECN if block.marked else 0) | (_OVERFLOW if block.overflow else 0)

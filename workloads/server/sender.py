@@ -35,7 +35,7 @@ __all__ = ["JobSender"]
 
 _RESULT, _SEQUENCES = int(DatagramKind.RESULT), SEQUENCES
 _TO_ALL = -1
-"""in the place of a rank"""
+"""stand-in for a rank: all workers"""
 
 
 class JobSender:
@@ -56,7 +56,7 @@ class JobSender:
         self.departures: list[bytes] = []
 
     def _result_of(self, block: Block, flags: int, new_slot: int) -> bytes:
-        """To all, with its sum."""
+        """The result for all, with its sum."""
         size = AT_PAYLOAD + 4 * block.size
         draft = new_draft(size)
         copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
@@ -71,7 +71,7 @@ class JobSender:
         return finished(draft)
 
     def _about(self, block: Block, kind: int) -> bytes:
-        """To the switch; what needs no elements."""
+        """A packet to the switch without elements."""
         draft = new_draft(AT_PAYLOAD)
         copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
         self._describe(draft, block, kind)
@@ -101,6 +101,6 @@ class JobSender:
             self._give(rank, block.frame)
 
     def _give(self, rank: int, frame: bytes) -> None:
-        """To that worker."""
+        """Send the frame to that worker."""
         member = self._job.members[rank]
         self.departures.append(addressed(frame, member.mac, member.ip))

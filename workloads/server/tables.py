@@ -1,16 +1,16 @@
 """What a parameter server does with one block of a job, as a table.
 
-Source: the merging rules of ATP's parameter server (`in-ATP/ATP`; protocol text, section 3.4): whole packets overwrite,
-disjoint ones are added, overlapping ones are discarded because a sum cannot be taken apart: every worker that is
-missing asks by a RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of
-our ESA (section 4.3).
+Source: the merging rules of ATP's parameter server (`in-ATP/ATP`; protocol text, section 3.4). Whole packets overwrite,
+and disjoint ones are added. Overlapping ones are discarded because a sum cannot be taken apart. Every missing worker
+asks by a RESEND of its own, which never allocates and so arrives alone in the end. Reminders and NACKs are of our ESA
+(section 4.3).
 
 Decided here: the server keeps the packets of an open block. A packet with more workers replaces those packets that have
-no worker which it lacks (WIDER). Without this rule a RESEND that took another worker's part along from a switch was
-discarded with that part, and the server had to ask for it: 14 % of the job of `strategy-esa` at 100 Gb/s.
+no worker which it lacks (WIDER). A RESEND may take another worker's part along from a switch. Without this rule both
+were discarded, and the server had to ask for that part. This cost 14 % of the job of `strategy-esa` at 100 Gb/s.
 
 Rule 1: what becomes of a packet is decided by this table alone; the server computes the event and does the action.
-Rule 2: a pair that is not in the table needs a peer that breaks the protocol: what it sent is dropped (`Automaton`).
+Rule 2: a pair that is not in the table needs a peer that breaks the protocol. Its packet is dropped (`Automaton`).
         Tests feed every pair of the table.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["BLOCK_TABLE", "DROP_REASONS", "BlockAction", "BlockEvent", "BlockSta
 
 class BlockState(Enum):
     number: int
-    """its place here, from 0: as compiled code knows it"""
+    """its place here, from 0, as in compiled code"""
 
     UNKNOWN = "nothing came of it in this life of the server"
     OPEN = "some workers are inside its sum"
@@ -38,7 +38,7 @@ class BlockEvent(Enum):
     """What a packet, or the time, is to its block."""
 
     number: int
-    """as of BlockState"""
+    """number, as of BlockState"""
 
     NEW = "workers that are not inside yet; others are still missing"
     COMPLETING = "workers that are not inside yet, the last ones missing"
@@ -118,7 +118,7 @@ _STEPS: dict[tuple[BlockState, BlockEvent], tuple[BlockState, BlockAction]] = {
     (_S.GONE, _E.ASKED): (
         _S.GONE,
         _A.TELL_GONE,
-    ),  # of a worker that started anew, or a late copy: nobody else waits for it
+    ),  # a restarted worker asked, or a late copy: no other worker waits for it
     (_S.GONE, _E.STRAY): (_S.GONE, _A.DROP_STALE),
     (_S.GONE, _E.COPY): (_S.GONE, _A.PASS),
     (_S.GONE, _E.NOTHING_THERE): (_S.GONE, _A.PASS),

@@ -1,7 +1,7 @@
-"""A model as a chain of operators, each of which several devices share in one of two ways.
+"""A model as a chain of operators. Several devices share each operator in one of two ways.
 
-The chain and its costs are ours (`docs/strategies.md`): that strategies trade memory against time is FT's finding
-(TensorOpt), whose own cost model was not open to us.
+The chain and its costs are ours (`docs/strategies.md`). That strategies trade memory against time is a finding of FT
+(TensorOpt). FT's own cost model was not open to us.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Operator:
 class Chain:
     name: str
     operators: tuple[Operator, ...]
-    """in the order of the forward pass, one or more"""
+    """operators in the order of the forward pass, one or more"""
 
     @property
     def weights_bytes(self) -> int:

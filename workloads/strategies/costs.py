@@ -8,9 +8,9 @@ P devices, each with a link of B bytes/s. Of operator i with t, w and a:
 | memory | w | w / P |
 | all-reduce of | w | a |
 
-An all-reduce of n bytes sends f n bytes of each device; f is 2(P-1)/P of a ring. Between neighbours of different
-splits each device sends (P-1)/P of the activations between them. All of it follows one another (protocol text, routing
-and jobs, section 7; decided there).
+An all-reduce of n bytes sends f n bytes of each device; f is 2(P-1)/P of a ring. Between neighbours of different splits
+each device sends (P-1)/P of the activations between them. All of these follow one another (protocol text, routing and
+jobs, section 7; decided there).
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class Devices:
 @dataclass(frozen=True, slots=True)
 class Price:
     memory_bytes: float
-    """of weights on each device"""
+    """bytes of weights on each device"""
     time_s: float
-    """of an iteration"""
+    """time of an iteration"""
     sent_bytes: float
-    """by each device in an iteration"""
+    """bytes that each device sends in an iteration"""
 
     def dominates(self, other: Price) -> bool:
         """It is no worse in memory and time, and better in one of them."""

@@ -1,8 +1,8 @@
 """The strategies that are worth having: no other one needs less memory and less time.
 
-A dynamic programme along the chain. What the rest of a chain costs depends on the split of its last operator alone, so
-that of the beginnings with one last split only those are kept that no other one dominates. Both costs grow by the same
-amounts for all of them, so nothing that is thrown away could come back.
+A dynamic programme along the chain. The cost of the rest of a chain depends only on the split of the operator before
+it. So for each last split only those beginnings are kept that no other one dominates. Both costs grow by the same
+amounts for all of them, so a dropped beginning could not become best later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["frontier"]
 
 
 def frontier(chain: Chain, devices: Devices) -> tuple[Point, ...]:
-    """By memory, least first. Of strategies that cost the same, the first by its words."""
+    """The frontier by memory, least first. Of strategies with the same costs, the first by its words."""
     kept: dict[str, tuple[Point, ...]] = {}
     for place, operator in enumerate(chain.operators):
         before = chain.operators[place - 1] if place else None
@@ -33,7 +33,7 @@ def frontier(chain: Chain, devices: Devices) -> tuple[Point, ...]:
 
 
 def _not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
-    """By memory, least first, one of each price."""
+    """The points that no other dominates, by memory, least first, one of each price."""
     kept = list[Point]()
     ordered = sorted(points, key=lambda point: (point.price.memory_bytes, point.price.time_s, point.strategy))
     for point in ordered:

@@ -1,11 +1,10 @@
 """Chains of known networks: a reconstruction from the shapes of their layers.
 
-Weights are those of `workloads.models` (the architectures' own parameters). What an operator hands on follows from them
-as well: a convolution uses each of its weights once for each pixel of its output, so that its output has
-(multiply-accumulates / weights) pixels in as many channels as it has biases, or scales of its normalisation. So a pool
-between two layers is not counted: what an operator hands on is its own output. A residual block is one operator, since
-nothing else makes a chain of ResNet; its weights are those of its convolutions, and it hands on the output of its last
-one.
+Weights are those of `workloads.models` (the architectures' own parameters). The output of an operator follows from them
+too. A convolution uses each of its weights once for each pixel of its output. So the output has (multiply-accumulates /
+weights) pixels. It has as many channels as the convolution has biases, or scales of its normalisation. A pool between
+two layers is not counted: an operator hands on its own output. A residual block is one operator, since nothing else
+makes a chain of ResNet. Its weights are those of its convolutions, and it hands on the output of its last one.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def chain_of_model(name: str, batch: int = DEFAULT_BATCH, device_flops: float = 
 
 
 def output_elements(layer: Layer) -> int:
-    """Of a convolution or dense layer with its multiply-accumulates, for one image."""
+    """Elements of the output of a convolution or dense layer with its multiply-accumulates, for one image."""
     weights, channels = layer.tensors[0], layer.tensors[1]
     return channels * (layer.work // weights)
 

@@ -1,7 +1,8 @@
-"""What a strategy makes of an iteration: transfers one after the other, with computing between them.
+"""The stages of an iteration under a strategy: transfers one after the other, with computing between them.
 
-For each operator in its turn: where its split is not that of the one before, a reshard of the activations between them;
-then its computing; then its all-reduce, of the weights' gradient (DP) or of its activations (MP).
+Each operator in turn has up to three parts. If its split differs from the one before, there is a reshard of the
+activations between them. Then comes its computing. Then comes its all-reduce, of the weights' gradient (DP) or of its
+activations (MP).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ class Stage:
     kind: str
     """REDUCE: all devices sum a vector; RESHARD: each device gives its part of one to all others"""
     elements: int
-    """of the whole vector"""
+    """elements of the whole vector"""
     compute_ns: int
-    """of each device, before the transfer"""
+    """computing time of each device before the transfer"""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What one SwitchML worker is told before it starts. Values only."""
+"""Configuration of one SwitchML worker. Values only."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SwitchMlConfig:
     collective: JobShare
     workload: WorkloadConfig
     envelope: Envelope
-    """of what it sends to the switch, whose address and MAC are the destination"""
+    """headers of packets to the switch: the destination is the switch's address and MAC"""
     elements: int = 256
-    """of a full packet: a block; even"""
+    """elements of a full packet, which is a block; an even number"""
     first_slot: int = 0
-    """of the job's part of the pool"""
+    """first slot of the job's part of the pool"""
     window: int = 32
     """W, packets outstanding, each in an index of its own; at most the job's part of the pool"""
     rto_ns: int = 10_000_000
@@ -59,6 +59,6 @@ class SwitchMlConfig:
         return Framing(payload, -(-payload // self.uc.path_mtu) * UC_FRAME_BYTES + UC_MESSAGE_BYTES + payload)
 
     def reborn(self, lives: int) -> SwitchMlConfig:
-        """The same: a worker that starts anew numbers its packets from the beginning, which the switch takes for what
-        it knows already, so that the job ends by its time limit."""
+        """The same configuration. A restarted worker numbers its packets from the beginning. The switch takes them for
+        packets that it knows already, so the job ends by its time limit."""
         return self

@@ -1,9 +1,9 @@
 """A SwitchML worker as a Machine (Sapio et al., NSDI 2021; see `docs/switchml.md` for what is sourced and what is
 decided).
 
-It sends each block of its gradient to the switch, one per slot index, and takes the sum out of the result. A result
-that does not come is asked for by sending the very same packet again: the switch counts it if it was lost on the way
-there, and answers it alone if the result was lost on the way back.
+It sends each block of its gradient to the switch, one per slot index, and takes the sum out of the result. If a result
+does not come, the worker sends the same packet again. The switch counts it if the first copy was lost on the way there.
+If the result was lost on the way back, the switch answers this worker alone.
 """
 
 from __future__ import annotations
@@ -115,6 +115,6 @@ class SwitchMlWorker(QuickWorker):
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:
-    """With its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when its data is
-    not installed."""
+    """A SwitchMlWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
+    when its data is not installed."""
     return SwitchMlWorker(config, source_of(config), start_ns=start_ns)

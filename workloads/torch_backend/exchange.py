@@ -1,7 +1,8 @@
 """Values through the store of the rendezvous: one rank leaves them, others take them, and the last one removes them.
 
-The name of the process group is part of every key, and no two groups of any training have the same
-(`testbed.train.session`): what another group left in the same store, cannot be read."""
+The name of the process group is part of every key. No two groups of any training have the same name
+(`testbed.train.session`). So a rank cannot read what another group left in the same store.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ from workloads.torch_backend.tensors import contents
 __all__ = ["StoreExchange", "StoreProblem"]
 
 _LEAST_PAUSE_S, _MOST_PAUSE_S = 0.0005, 0.02
-"""between two looks into the store, and whether the network failed meanwhile"""
+"""pauses between two looks into the store, and into whether the network failed meanwhile"""
 _REASON_S = 5.0
-"""that the network may take to learn why the store is gone: it lives in one of the ranks"""
+"""seconds in which the network must learn why the store is gone: it lives in one of the ranks"""
 _CLOSE_S = 5.0
-"""that others may take to read what a rank left that destroys its group"""
+"""seconds in which other ranks must read what a rank left that destroys its group"""
 _T = TypeVar("_T")
 
 
@@ -34,7 +35,8 @@ class StoreProblem(RuntimeError):
 
 
 class StoreExchange:
-    """Of one process group, for any number of threads. `check` raises when the training cannot go on."""
+    """The exchange of one process group, for any number of threads. `check` raises when the training cannot
+    continue."""
 
     def __init__(self, store: Any, group: str, check: Callable[[], None]) -> None:
         self._store, self._prefix, self._check = store, f"ina/{group}", check
@@ -43,7 +45,7 @@ class StoreExchange:
         self._lock = threading.Lock()
 
     def put(self, place: str, tensors: list[torch.Tensor], readers: int) -> None:
-        """For so many ranks. Raises StoreProblem, and what `check` raises."""
+        """Put tensors there for `readers` ranks. Raises StoreProblem, and what `check` raises."""
         if not readers:
             return
         key, data = f"{self._prefix}/{place}", io.BytesIO()
@@ -55,7 +57,7 @@ class StoreExchange:
         self._asked(key, lambda: self._store.set(key, data.getvalue()))
 
     def get(self, place: str, readers: int, limit_s: float, whose: int) -> list[torch.Tensor]:
-        """What rank `whose` put there for so many ranks. Raises StoreProblem, and what `check` raises."""
+        """The tensors that rank `whose` put there for `readers` ranks. Raises StoreProblem, and what `check` raises."""
         key = f"{self._prefix}/{place}"
         deadline, pause = time.monotonic() + limit_s, _LEAST_PAUSE_S
         # Not `wait`: each of its short timeouts would print a warning.
@@ -80,7 +82,7 @@ class StoreExchange:
         return found
 
     def close(self) -> None:
-        """Nothing of this rank is left in the store: others have read it, or will not."""
+        """Remove this rank's data from the store: other ranks have read it, or will not."""
         deadline = time.monotonic() + _CLOSE_S
         with contextlib.suppress(Exception):  # the store is gone with all it held, or nothing can be summed any more
             for key in self._left:
@@ -92,8 +94,8 @@ class StoreExchange:
         self._left.clear()
 
     def release(self) -> Any:
-        """No rank needs the store of this group any more. Returns it where torch made it: a rank that makes a new group
-        at once may connect to the server of the old one, and all must meet at the same."""
+        """Release the store of this group, which no rank needs any more. Returns it where torch made it. A rank that
+        makes a new group at once may connect to the server of the old one, and all must meet at the same server."""
         store, self._store = self._store, None
         inner = store
         while hasattr(inner, "underlying_store"):
@@ -105,8 +107,8 @@ class StoreExchange:
         return bool(self._asked(key, lambda: self._store.check([key])))
 
     def _asked(self, key: str, question: Callable[[], _T]) -> _T:
-        """What the store answers. Raises the reason of a rank's end, where that is why it says nothing, else
-        StoreProblem."""
+        """What the store answers. If it does not answer because a rank ended, raises the reason of that end. Otherwise
+        raises StoreProblem."""
         try:
             return question()
         except Exception as error:

@@ -319,6 +319,6 @@ def _rows(tensor: torch.Tensor, sizes: Sequence[int], count: int) -> list[torch.
 
 
 def _limit(opts: Any) -> float:
-    """Of the call, in seconds; 0: that of the group."""
+    """Time limit of the call, in seconds; 0: that of the group."""
     timeout = getattr(opts, "timeout", None)
     return max(0.0, timeout.total_seconds()) if isinstance(timeout, timedelta) else 0.0

@@ -20,7 +20,7 @@ from workloads.torch_backend.work import InaWork
 __all__ = ["Membership", "Turn"]
 
 _CLOSE_S = 5.0
-"""that a rank which destroys its group waits for the others to do so"""
+"""seconds for which a rank that destroys its group waits for the others to do so"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Turn:
     number: int
     """among those of the group: the same at all ranks"""
     source: int
-    """of a recv: the rank of the group that sends; else -1"""
+    """rank of the group that sends, for a recv; else -1"""
 
     def put(self, name: str, tensors: list[torch.Tensor], readers: int) -> None:
         self.group.exchange.put(f"{self.number}/{name}", tensors, readers)
@@ -185,7 +185,8 @@ class Membership:
     def new_work(
         self, what: str, tensors: list[torch.Tensor], parts: int = 1, *, results: list[torch.Tensor] | None = None
     ) -> InaWork:
-        """Of a collective that must have tensors like these at all ranks. `results`: if others are its results."""
+        """The work of a collective that must have tensors like these at all ranks. `results`: if others are its
+        results."""
         text = f"{what} of {shape_of(tensors)} {dtype_of(tensors)}" if tensors else what
         work = InaWork(text, tensors if results is None else results, self._member.runner, parts, self._works.discard)
         self._works.add(work)

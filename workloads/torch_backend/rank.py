@@ -36,7 +36,7 @@ class Rank:
         self.groups: list[_Member] = []
         """all that were made: other ranks may still read what their stores hold, which may live in this process"""
         self.kept_store: Any = None
-        """of the last group that was destroyed, until the next one is made"""
+        """store of the last group that was destroyed, until the next one is made"""
         self._process, self._steps, self._error = os.getpid(), 0, ""
         register_optimizer_step_post_hook(self._stepped)
         self._before, sys.excepthook = sys.excepthook, self._note

@@ -18,7 +18,7 @@ _OPS = {
 
 
 def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
-    """Of the reduction. Raises ValueError for one that the backend does not have, or not for that dtype."""
+    """Name of the reduction. Raises ValueError for one that the backend does not have, or not for that dtype."""
     wanted = dist.ReduceOp.SUM if opts is None else opts.reduceOp
     name = next((name for name, op in _OPS.items() if wanted == op), None)
     if name is None:

@@ -53,7 +53,7 @@ def shape_of(tensors: Tensors) -> str:
 
 
 def dtype_of(tensors: Tensors) -> str:
-    """Of all of them: `float32`, `float32, int64`."""
+    """Types of all of them: `float32`, `float32, int64`."""
     return ", ".join(dict.fromkeys(str(tensor.dtype).removeprefix("torch.") for tensor in tensors))
 
 

@@ -21,8 +21,8 @@ class CollectiveTimeout(TimeoutError, RuntimeError):
 
 
 class InaWork(dist.Work):
-    """Of `tensors`, whose values are the result once `parts` calls of `part_done` were made, each from any thread.
-    `what`: the collective, for a person. `ended` is called when it is complete or failed."""
+    """The work on `tensors`. Their values are the result once `parts` calls of `part_done` were made, each from any
+    thread. `what`: the collective, for a person. `ended` is called when it is complete or failed."""
 
     def __init__(
         self, what: str, tensors: list[torch.Tensor], runner: Runner, parts: int = 1,
@@ -36,7 +36,7 @@ class InaWork(dist.Work):
         self._future: torch.futures.Future[Any] | None = None
         self._trigger: torch.futures.Future[Any] | None = None
         self.source = -1
-        """of a recv that names no rank: who sent, by its rank in the group"""
+        """sender's rank in the group, for a recv that names no rank"""
 
     def part_done(self) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""What one UC queue pair is told. Values only."""
+"""Configuration of one UC queue pair. Values only."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["MOST_UC_PACKETS", "UC_FRAME_BYTES", "UC_MESSAGE_BYTES", "UcQpConfig"
 MOST_UC_PACKETS = 16
 """Packets of one message, at most"""
 UC_FRAME_BYTES = 58
-"""beside the payload, of each packet: Ethernet, IPv4, UDP, BTH and iCRC"""
+"""bytes of each packet in addition to the payload: Ethernet, IPv4, UDP, BTH and iCRC"""
 UC_MESSAGE_BYTES = 20
-"""of each message: RETH and immediate"""
+"""bytes of each message for RETH and immediate"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class UcQpConfig:
     qpn: int
     peer_qpn: int
     envelope: Envelope
-    """of the packets that this end sends"""
+    """headers of the packets that this end sends"""
     first_psn: int
-    """of the packets that this end sends; what comes may begin anywhere, since a FIRST or ONLY tells where it is"""
+    """first PSN that this end sends; received PSNs may begin anywhere, since a FIRST or ONLY sets the expected one"""
     path_mtu: int = 1024

@@ -8,7 +8,7 @@ __all__ = ["UcError"]
 
 
 class UcError(WireError):
-    """A UC packet to us that is dropped, as UC drops: nobody is told of it over the network."""
+    """A UC packet to us that is dropped as in UC: no message about it goes over the network."""
 
     def __init__(self, reason: str, detail: str) -> None:
         self.reason = reason

@@ -1,4 +1,4 @@
-"""The queue pairs of one worker with an aggregation service, told in a few numbers. Values only."""
+"""The queue pairs of one worker with an aggregation service, described by a few numbers. Values only."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from workloads.wire import Envelope
 __all__ = ["UcPairs", "service_qpn"]
 
 _SERVICE = 1 << 22
-"""in all queue pair numbers of the service: 0 and 1 mean something else in InfiniBand"""
+"""bit in all queue pair numbers of the service: 0 and 1 mean something else in InfiniBand"""
 
 
 @dataclass(frozen=True, slots=True)
 class UcPairs:
-    """The queue pairs of one worker with the switch, one for each index of its window: index i has number `qpn` + i
+    """The queue pairs of one worker with the switch, one for each index of its window. Index i has number `qpn` + i
     here and `service_qpn` + i there. One message at a time is under way on each."""
 
     qpn: int
     service_qpn: int
     first_psn: int
-    """of all of them, in both directions"""
+    """first PSN of all of them, in both directions"""
     va: int
-    """where the worker's memory begins"""
+    """start address of the worker's memory"""
     rkey: int
-    """of this memory; even, so that the version has room"""
+    """key of this memory; even, so that the version has room"""
     path_mtu: int
 
     def host_qp(self, cell: int, envelope: Envelope) -> UcQpConfig:
@@ -38,5 +38,6 @@ class UcPairs:
 
 
 def service_qpn(rank: int, slot: int) -> int:
-    """Of the switch's queue pair for a slot index (of the whole pool, so that jobs have their own) and a worker."""
+    """Number of the switch's queue pair for a slot index (of the whole pool, so that jobs have their own) and a
+    worker."""
     return _SERVICE | rank << 16 | slot

@@ -28,7 +28,7 @@ class UcWrite(NamedTuple):
     rkey: int
     imm: int | None
     payload: bytes | memoryview
-    """of one packet: a view of its frame; copy what is kept"""
+    """payload of one packet: a view of its frame; copy what is kept"""
 
 
 class UcReceiver:

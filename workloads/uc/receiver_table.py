@@ -1,11 +1,11 @@
 """The UC responder as a table.
 
-Rule 1: nothing is ever answered. What does not fit is dropped, and with it the rest of its message. Rule 2: a FIRST or
-        ONLY begins a message whatever its PSN is, and whatever went before: it tells the PSN to go on from. So the loss
-        of a whole message is not seen here, and an old copy of an ONLY is taken like a new message. Rule 3: a MIDDLE or
-        LAST must have the expected PSN and stand inside a message; otherwise it and all that follows is dropped, to the
-        next FIRST or ONLY, even if the missing packet comes after all. Rule 4: a FIRST or ONLY inside a message ends
-        that message without a word: its last packets were lost.
+Rule 1: nothing is ever answered. A packet that does not fit is dropped, and with it the rest of its message.
+Rule 2: a FIRST or ONLY begins a message whatever its PSN is, and whatever went before. Its PSN is the one to continue
+from. So the loss of a whole message is not seen here, and an old copy of an ONLY is taken like a new message.
+Rule 3: a MIDDLE or LAST must have the expected PSN and stand inside a message. Otherwise it and all packets after it
+are dropped, up to the next FIRST or ONLY. This holds even if the missing packet comes after all.
+Rule 4: a FIRST or ONLY inside a message ends that message without a word: its last packets were lost.
 
 Sources: IBTA vol. 1, 9.8.3; kernel drivers/infiniband/sw/rxe/rxe_resp.c (check_psn and check_op_seq, their UC cases;
 do_class_d1e_error); `p4lang/p4app-switchML`, the switch's RDMA receiver, goes by the same rules.
@@ -21,7 +21,7 @@ __all__ = ["RECEIVER_TABLE", "UcAction", "UcEvent", "UcState", "UcStep"]
 
 class UcState(IntEnum):
     EXPECT_FIRST = 0
-    """between messages"""
+    """state between messages"""
     IN_MESSAGE = 1
     DROPPING = 2
     """a packet is missing: nothing is taken before the next FIRST or ONLY"""

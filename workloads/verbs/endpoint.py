@@ -3,12 +3,12 @@ and the same collectives run on it.
 
 Rules of this file
 - QPNs, rkeys and addresses of the user are planned ones, drawn before any device existed. Requests and completions use
-  them; `real_qpn`, `region_of` and `connect` tell what they really are, and events use the real QPN, as captures do.
+  them. `real_qpn`, `region_of` and `connect` return the real ones, and events use the real QPN, as captures do.
 - A message is copied into registered memory when it goes to the device, so the user's segments need no registration and
-  may be of any number; the copy is reused after the message's completion.
+  may be of any number. The copy is reused after the message's completion.
 - Neither queue of the device overflows: what has no room waits here, in order (rule G of `docs/netreduce.md`).
-- The device handles frames; `handle_timer` takes its completions, and is due all the time: at once while they come, a
-  little later while they do not.
+- The device handles frames, and `handle_timer` takes its completions. The timer is always set: at once while they come,
+  a little later while they do not.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _QueuePair:
     """receive requests that the device holds"""
     receives: deque[ReceiveRequest] = field(default_factory=deque)
     packets: int = 0
-    """of messages posted and not acknowledged, waiting ones included"""
+    """packets of messages that are posted and not acknowledged, waiting ones included"""
     acked_packets: int = 0
     failed: bool = False
 

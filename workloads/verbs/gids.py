@@ -20,9 +20,9 @@ class Gid:
     index: int
     address: IPv6Address
     kind: str
-    """as the kernel says: `RoCE v2`, `IB/RoCE v1`"""
+    """type in the kernel's words: `RoCE v2`, `IB/RoCE v1`"""
     interface: str
-    """network device; empty when the kernel does not tell"""
+    """network device; empty when the kernel does not report one"""
 
 
 def device_names(sysfs: Path = SYSFS) -> tuple[str, ...]:

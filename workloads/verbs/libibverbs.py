@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 _DEPTH = 256
 _POLL_AT_ONCE = 16
 _ATTEMPTS = 5
-"""to reach a peer"""
+"""attempts to reach a peer"""
 _MTU_BYTES = {1: 256, 2: 512, 3: 1024, 4: 2048, 5: 4096}
 """enum ibv_mtu"""
 STATUS: dict[str, str] = {
@@ -146,7 +146,7 @@ class VerbsNic:
                 imm_data=socket.htonl(imm or 0),
                 sg=[part],
             )
-            with contextlib.closing(request):  # its list of parts is freed by nobody else
+            with contextlib.closing(request):  # nothing else frees its list of parts
                 if target is not None:
                     request.set_wr_rdma(target[1], target[0])
                 self._call(f"post message {wr_id}", lambda: self._qps[qpn].post_send(request))
@@ -197,7 +197,7 @@ class VerbsNic:
 
 
 def _status_words(enums: Any) -> dict[int, str]:
-    """By value of `enum ibv_wc_status`."""
+    """Words by value of `enum ibv_wc_status`."""
     return {
         value: STATUS.get(name.removeprefix("IBV_WC_"), name.removeprefix("IBV_WC_"))
         for name, value in vars(enums).items()

@@ -15,16 +15,16 @@ class VerbsNames:
     """What a device chose for one worker, and peers and switch must know."""
 
     send_qpn: int
-    """of the queue pair to the successor"""
+    """QPN of the queue pair to the successor"""
     recv_qpn: int
-    """of the queue pair from the predecessor"""
+    """QPN of the queue pair from the predecessor"""
     base_va: int = 0
-    """where the receive ring begins; 0 with verb send"""
+    """start address of the receive ring; 0 with verb send"""
     rkey: int = 0
 
 
 def planned_names(worker: WorkerConfig) -> VerbsNames:
-    """Of an endpoint that takes its numbers from its configuration, as `RcEndpoint` does."""
+    """Names of an endpoint that takes its numbers from its configuration, as `RcEndpoint` does."""
     own = worker.collective
     return VerbsNames(worker.to_successor.qpn, worker.from_predecessor.qpn, own.base_va, own.rkey)
 

@@ -1,6 +1,6 @@
 """What the verbs endpoint asks of an RDMA device: the seam between policy and libibverbs.
 
-`workloads.verbs.libibverbs` is the real one; tests put a fabric in memory in its place.
+`workloads.verbs.libibverbs` is the real one; tests replace it by a fabric in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Region:
     """Registered memory, as its device names it."""
 
     address: int
-    """of its first byte; also the remote address of a WRITE"""
+    """address of its first byte; also the remote address of a WRITE"""
     lkey: int
     rkey: int
     """0 when no peer may write to it"""
@@ -29,10 +29,10 @@ class WorkCompletion:
     """One entry of a completion queue."""
 
     qpn: int
-    """as the device numbers it"""
+    """QPN that the device uses"""
     wr_id: int
     receive: bool
-    """of a receive request; otherwise of a send request"""
+    """whether it is of a receive request; otherwise of a send request"""
     status: str
     """SUCCESS, or as in `workloads.rc.SendCompleted.status`; others by libibverbs' name"""
     length: int = 0
@@ -52,7 +52,8 @@ class Nic(Protocol):
         ...
 
     def connect(self, qpn: int, config: QpConfig, peer_qpn: int) -> None:
-        """To RTR and RTS, with the address, PSNs, path MTU and timers of `config`. `peer_qpn`: the real one."""
+        """Bring the queue pair to RTR and RTS, with the address, PSNs, path MTU and timers of `config`. `peer_qpn`: the
+        real one."""
         ...
 
     def register(self, memory: memoryview, *, remote: bool) -> Region:
@@ -74,7 +75,7 @@ class Nic(Protocol):
         ...
 
     def counters(self) -> dict[str, int]:
-        """Of the port, as the kernel names them; empty where it counts nothing."""
+        """Counters of the port, by the kernel's names; empty if it counts nothing."""
         ...
 
     def close(self) -> None:

@@ -66,8 +66,8 @@ class VerbsWorker:
         return self._machine.failed
 
     def connect(self, config: WorkerConfig) -> None:
-        """`config`: the same as before but for QPNs, keys and addresses, which are the true ones now. Raises
-        HostCapabilityError when a peer cannot be reached."""
+        """`config`: the same as before, but with the true QPNs, keys and addresses. Raises HostCapabilityError when a
+        peer cannot be reached."""
         planned, true = self._config.collective, config.collective
         offset = true.peer_base_va - planned.peer_base_va
         successor = PeerNames(config.to_successor.peer_qpn, true.peer_rkey, offset)

@@ -1,8 +1,8 @@
 """Aggregation datagrams: one 40-byte header over UDP that SwitchML, ATP, ESA, GRID and repairs share, and its codec.
 
-This is the wire format of no released system (`docs/switchml.md`, "On the wire"): Ethernet, IPv4, UDP to port 0xACE0,
+No released system has this wire format (`docs/switchml.md`, "On the wire"). It is Ethernet, IPv4, UDP to port 0xACE0,
 the header, then `nelem` elements of 32 bits, all in network byte order. The UDP checksum (RFC 768) is always there, so
-that a damaged datagram is known; IPv6 is not spoken.
+damaged datagrams are detected. IPv6 is not supported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 AGGREGATION_PORT = 0xACE0
 MAX_ELEMENTS = 256
 MAX_GRID_ELEMENTS = 2048
-"""of policy GRID, whose switches have no pipeline to fit a packet into"""
+"""most elements for policy GRID, whose switches have no pipeline to fit a packet into"""
 SEQUENCES = 1 << 32
 """sequence numbers; packet k of a job (from 0) has number k + 1, modulo this"""
 _VERSION = 1
@@ -147,7 +147,7 @@ class Datagram(NamedTuple):
     sport: int
     header: AggregationHeader
     payload: memoryview
-    """of the frame: `nelem` elements; copy what is kept"""
+    """part of the frame with `nelem` elements; copy what is kept"""
 
 
 _FRAME = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH BBHHHIHHIIBBBBbbHII")
@@ -155,7 +155,7 @@ _FRAME = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH BBHHHIHHIIBBBBbbHII")
 _ETHERNET, _IP, _UDP = 14, 20, 8
 _UDP_AT = _ETHERNET + _IP
 _CHECKED_FROM = 26
-"""the UDP checksum covers the addresses, UDP and what is behind it (and the protocol and the length once more)"""
+"""start of what the UDP checksum covers: the addresses, UDP and all behind it; the protocol and the length count too"""
 AGGREGATION_OVERHEAD_BYTES = _FRAME.size
 """bytes of a frame before its elements"""
 _ETHERTYPE, _PROTOCOL = 0x0800, 17
@@ -171,8 +171,8 @@ def _most(policy: int) -> int:
 
 def payload_sum(payload: Buffer) -> int:
     """The ones' complement sum of a payload of whole 16-bit words: for many datagrams with one payload. Since 2^16 is 1
-    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words; and so has, but for the order
-    of bytes (RFC 1071, section 2), the sum of larger words, which is faster for long ones."""
+    modulo 2^16 - 1, the payload as one number has the same rest as the sum of its words. The sum of larger words has it
+    too, but for the order of bytes (RFC 1071, section 2), and is faster for long payloads."""
     if len(payload) < _LONG or len(payload) % 4:
         return int.from_bytes(payload, "big") % 0xFFFF
     import numpy as np  # here: faults and plans read layouts alone

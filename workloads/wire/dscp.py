@@ -2,11 +2,12 @@
 
     DSCP = 8 + 2 * layer class + (1 where the packet is of the low class)
 
-Rule 1: layer class 0, of the front layers, is served first, 3 last. Rule 2: only packets of the low class may be
-        dropped while a queue has room. Rule 3: whatever carries none of these eight values, as all traffic that knows
-        nothing of classes, is served with layer class 0 and is never of the low class.
+Rule 1: layer class 0, of the front layers, is served first, 3 last.
+Rule 2: only packets of the low class may be dropped while a queue has room.
+Rule 3: a packet with none of these eight values is served with layer class 0 and is never of the low class. This covers
+all traffic without classes.
 
-That layers and magnitudes are what matters is what the abstracts of DLCP and MLT say; the code points are decided here
+The abstracts of DLCP and MLT say that layers and magnitudes matter. The code points are decided here
 (docs/priority.md). `dscp.h` reads frames by the same rules.
 """
 
@@ -18,7 +19,7 @@ __all__ = ["LAYER_CLASSES", "NO_DSCP", "dscp_of", "is_low", "layer_class_of", "r
 
 LAYER_CLASSES = 4
 NO_DSCP = -1
-"""of a frame that holds no IP packet"""
+"""value for a frame that holds no IP packet"""
 _FIRST = 8
 _IP_AT, _TYPE_AT = 14, 12
 _IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
@@ -42,7 +43,7 @@ def is_low(dscp: int) -> bool:
 
 
 def read_dscp(frame: Buffer) -> int:
-    """Of the IPv4 or IPv6 packet in an Ethernet frame; `NO_DSCP` where there is none."""
+    """DSCP of the IPv4 or IPv6 packet in an Ethernet frame; `NO_DSCP` if there is none."""
     if len(frame) < _IP_AT + 2:
         return NO_DSCP
     kind = bytes(frame[_TYPE_AT:_IP_AT])

@@ -14,9 +14,8 @@ _IP_LEAST = {_IPV4: 20, _IPV6: 40}
 
 
 def mark_ce(frame: Buffer) -> bytes | None:
-    """The frame with Congestion Experienced set (RFC 3168) and a right IPv4 header checksum (updated by RFC 1624, so
-    that a wrong one stays wrong); None when it holds no IP packet, its sender is not ECN-capable, or it is marked
-    already."""
+    """The frame with Congestion Experienced set (RFC 3168) and its IPv4 header checksum updated by RFC 1624, so a wrong
+    one stays wrong. None when it holds no IP packet, its sender is not ECN-capable, or it is marked already."""
     data = bytearray(frame)
     kind = bytes(data[_ETHERTYPE_AT:_IP_AT])
     if len(data) < _IP_AT + _IP_LEAST.get(kind, len(data)):

@@ -27,7 +27,8 @@ HELD_MAP_BYTES = _WORDS.size
 
 
 class HeldMap(NamedTuple):
-    """Bit i of `bits` is that of PSN `first` + i, for `packets` PSNs, 1 to 64; 1: nobody need send it again now."""
+    """Bit i of `bits` is that of PSN `first` + i, for `packets` PSNs, 1 to 64. Bit 1: that packet need not be sent
+    again now."""
 
     first: int
     packets: int

@@ -114,7 +114,7 @@ def as_signed(byte: int) -> int:
 
 
 def nearest_packet(sequence: int, base: int) -> int:
-    """The packet (from 0 over the life of a job) of that sequence number that is nearest to packet `base`; below 0
-    where there is none."""
+    """The packet of that sequence number that is nearest to packet `base`, counted from 0 over the life of a job. Below
+    0 if there is none."""
     distance = (sequence - 1 - base) % _SEQUENCES
     return base + (distance if distance < _SEQUENCES // 2 else distance - _SEQUENCES)

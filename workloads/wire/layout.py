@@ -37,7 +37,7 @@ class Layout:
             self._spans.append((field.name, shift, (1 << field.bits) - 1))
 
     def place(self, name: str) -> tuple[int, int]:
-        """Of the field in the header as one big-endian number: how far it is shifted to the left, its largest value."""
+        """How far the field is shifted to the left in the header as one big-endian number, and its largest value."""
         return next((shift, mask) for found, shift, mask in self._spans if found == name)
 
     def unpack(self, data: Buffer, offset: int = 0) -> dict[str, int]:

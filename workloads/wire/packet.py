@@ -32,8 +32,8 @@ _WRITES_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
 
 
 def continues(opcode: int, reth_length: int, payload_bytes: int) -> bool:
-    """Whether it is a packet of IRN behind the first of its message: a WRITE_ONLY whose RETH tells of more bytes than
-    it has (`docs/irn.md`). Under go-back-N there is none such."""
+    """Whether it is a packet of IRN behind the first of its message: a WRITE_ONLY whose RETH names more bytes than it
+    has (`docs/irn.md`). Go-back-N has no such packets."""
     return opcode in _WRITES_ALONE and reth_length > payload_bytes
 
 
@@ -65,7 +65,7 @@ class Packet:
 
     @property
     def connection(self) -> tuple[bytes, bytes, int]:
-        """(source IP, destination IP, destination QPN): what tells one connection's packets from another's."""
+        """(source IP, destination IP, destination QPN): what distinguishes one connection's packets from another's."""
         return self.envelope.src_ip, self.envelope.dst_ip, self.bth.dest_qpn
 
 

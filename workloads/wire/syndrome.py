@@ -19,7 +19,7 @@ class Nak(IntEnum):
     REMOTE_OPERATIONAL = 0x63
     INVALID_RD_REQUEST = 0x64
     TRIMMED = 0x65
-    """of an answer of IRN alone, a value that is reserved otherwise: the packet came without its payload"""
+    """syndrome of an answer of IRN alone, a value that is reserved otherwise: the packet came without its payload"""
 
 
 RNR_TIMER_NS: tuple[int, ...] = tuple(
@@ -49,5 +49,5 @@ def rnr_syndrome(timer_code: int) -> int:
 
 
 def rnr_timer_ns(syndrome: int) -> int:
-    """How long an RNR NAK tells the requester to wait."""
+    """How long an RNR NAK asks the requester to wait."""
     return RNR_TIMER_NS[syndrome & 0x1F]

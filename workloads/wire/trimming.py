@@ -2,11 +2,13 @@
 
     Eth | IPv4/6, DSCP 11, length of what is left | UDP, likewise | BTH, pad 0 | [RETH] | [ImmDt] | iCRC
 
-Rule 1: a SEND or WRITE packet of a reliable connection loses its payload and pad; all else of its headers stays, the
-        ECN bits too. Rule 2: the DSCP says that it was trimmed, as switches that trim have it; 11, which is NVIDIA's
-        default, lies in the pool for experiments and local use (RFC 2474, section 6). Rule 3: the iCRC is the
-        complement of the right one over what is left. Who knows nothing of trimming sees a damaged packet and drops it,
-        as the full queue would have; who does knows by it that the headers are whole. What was damaged before stays so.
+Rule 1: a SEND or WRITE packet of a reliable connection loses its payload and pad. All else of its headers stays, the
+ECN bits too.
+Rule 2: the DSCP says that it was trimmed, as switches that trim have it. The value 11, which is NVIDIA's default, lies
+in the pool for experiments and local use (RFC 2474, section 6).
+Rule 3: the iCRC is the complement of the right one over what is left. A receiver that does not know trimming sees a
+damaged packet and drops it, as the full queue would have. A receiver that knows trimming sees from it that the headers
+are whole. A packet that was damaged before stays damaged.
 
 Source of the idea: NDP (M. Handley et al., SIGCOMM 2017); marks in docs/trimming.md.
 """
@@ -40,8 +42,9 @@ def trimmed_icrc(ip_to_pad: Buffer) -> bytes:
 
 
 def for_reserve(frame: Buffer) -> tuple[bytes, bool] | None:
-    """What enters the reserve of a full queue in place of a frame, and whether it was trimmed for that: data cut to its
-    headers; what is cut already, and answers (ACK, NAK, CNP, those of IRN), as they are. None: nothing does."""
+    """What enters the reserve of a full queue in place of a frame, and whether it was trimmed for that. Data is cut to
+    its headers. Packets cut already, and answers (ACK, NAK, CNP, those of IRN), stay as they are. None: nothing enters.
+    """
     at = _transport_at(frame)
     if at is None:
         return None
