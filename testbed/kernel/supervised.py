@@ -19,6 +19,7 @@ from pathlib import Path
 
 from testbed.kernel.overdue import LIMIT_S, Overdue, noted_results, share
 from testbed.kernel.processes import descendants, die_with_parent, end_processes
+from workloads.blame import how_ended
 from workloads.errors import ScenarioError
 
 __all__ = ["supervised"]
@@ -78,10 +79,11 @@ def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) 
 
 def ended(code: tuple[str, ...], status: int) -> ScenarioError:
     """The user's code ended the process that ran it. `status`: exit code, or minus the number of a signal."""
-    how = f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
     file, _, name = code[0].rpartition(":")
     others = "".join(f", or that of {other}" for other in code[1:])
-    return ScenarioError(f"the code of {name}{others} ended the process that ran it ({how}): no verdict", file=file)
+    return ScenarioError(
+        f"the code of {name}{others} ended the process that ran it ({how_ended(status)}): no verdict", file=file
+    )
 
 
 def _work(work: Callable[[], int], parent: int, sink: int, place: int, mask: set[int | signal.Signals]) -> None:

@@ -70,6 +70,7 @@ def test_a_verdict_that_was_written_is_the_exit_code(tmp_path: Path) -> None:
         ("os._exit(0)", "exit code 0"),
         ("os._exit(1)", "exit code 1"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "signal SIGKILL"),
+        ("os.kill(os.getpid(), 37)", "signal 37"),
         ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "signal SIGTERM"),
         ("os.kill(os.getpid(), signal.SIGHUP); time.sleep(9)", "signal SIGHUP"),
         ("os.fork() or os._exit(os.kill(os.getppid(), signal.SIGTERM) or 0); time.sleep(9)", "signal SIGTERM"),
