@@ -59,8 +59,7 @@ def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) 
     try:
         status, forwarded, late = _await(child, cell)
     finally:
-        while end_processes(descendants(parent)):  # one may have forked after we had looked
-            pass
+        _end_all(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     with os.fdopen(source, "rb") as answers, os.fdopen(places, "rb") as traces:
         answer, trace = answers.read(), b"" if late is None else traces.read()
@@ -137,6 +136,18 @@ def _await(child: int, cell: Overdue) -> tuple[int, int, int | None]:
                 return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0, pid
     finally:
         os.close(handle)
+
+
+def _end_all(parent: int) -> None:
+    """No process of the code is left. A look may miss one that was forked meanwhile by one that has ended since. Each
+    such process becomes our child, since we are the subreaper, so we look until we have none."""
+    while True:
+        end_processes(descendants(parent))
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
 
 
 def _too_late(code: tuple[str, ...], trace: str) -> ScenarioError:
