@@ -11,7 +11,15 @@ __all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt", "is_on_p
 
 def how_ended(status: int) -> str:
     """Exit code, or minus the number of a signal, in words."""
-    return f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    return f"exit code {status}" if status >= 0 else f"signal {_signal_name(-status)}"
+
+
+def _signal_name(number: int) -> str:
+    """Python has no names for real-time signals (signal(7)) but the first and the last one."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
 def in_one_line(error: BaseException) -> str:

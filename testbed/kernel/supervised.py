@@ -19,6 +19,7 @@ from pathlib import Path
 
 from testbed.kernel.overdue import LIMIT_S, Overdue, noted_results, share
 from testbed.kernel.processes import descendants, die_with_parent, end_processes
+from workloads.blame import how_ended
 from workloads.errors import ScenarioError
 
 __all__ = ["supervised"]
@@ -58,8 +59,7 @@ def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) 
     try:
         status, forwarded, late = _await(child, cell)
     finally:
-        while end_processes(descendants(parent)):  # one may have forked after we had looked
-            pass
+        _end_all(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     with os.fdopen(source, "rb") as answers, os.fdopen(places, "rb") as traces:
         answer, trace = answers.read(), b"" if late is None else traces.read()
@@ -78,10 +78,11 @@ def supervised(work: Callable[[], int], code: tuple[str, ...], *, judged: bool) 
 
 def ended(code: tuple[str, ...], status: int) -> ScenarioError:
     """The user's code ended the process that ran it. `status`: exit code, or minus the number of a signal."""
-    how = f"exit code {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
     file, _, name = code[0].rpartition(":")
     others = "".join(f", or that of {other}" for other in code[1:])
-    return ScenarioError(f"the code of {name}{others} ended the process that ran it ({how}): no verdict", file=file)
+    return ScenarioError(
+        f"the code of {name}{others} ended the process that ran it ({how_ended(status)}): no verdict", file=file
+    )
 
 
 def _work(work: Callable[[], int], parent: int, sink: int, place: int, mask: set[int | signal.Signals]) -> None:
@@ -135,6 +136,18 @@ def _await(child: int, cell: Overdue) -> tuple[int, int, int | None]:
                 return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0, pid
     finally:
         os.close(handle)
+
+
+def _end_all(parent: int) -> None:
+    """No process of the code is left. A look may miss one that was forked meanwhile by one that has ended since. Each
+    such process becomes our child, since we are the subreaper, so we look until we have none."""
+    while True:
+        end_processes(descendants(parent))
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
 
 
 def _too_late(code: tuple[str, ...], trace: str) -> ScenarioError:

@@ -31,12 +31,14 @@ _DRIFT_UNITS = {"ppb": 1, "ppm": 10**3, "%": 10**7}
 _SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 _NUMBER = re.compile(
-    r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*(\S*)\Z", re.ASCII
+    r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?)\s*((?![0-9.])\S*)\Z", re.ASCII
 )
 
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?\Z", re.ASCII)
 _MOST_WHOLE = 10**30
+_LONGEST_UNIT = 20
+"""characters of an unknown one that a message shows"""
 
 
 class UnitError(ValueError):
@@ -61,7 +63,12 @@ def _scale(unit: str, units: dict[str, int], what: str, allowed: str) -> int:
         return units[unit]
     alike = [known for known in units if known.lower() == unit.lower()]
     hint = f"did you mean {alike[0]}?" if alike else None
-    raise UnitError(f"unknown unit {unit!r} of {what}" if unit else f"{what} without a unit", allowed, hint)
+    raise UnitError(_unknown(unit, what) if unit else f"{what} without a unit", allowed, hint)
+
+
+def _unknown(unit: str, what: str) -> str:
+    shown = unit if len(unit) <= _LONGEST_UNIT else f"{unit[:_LONGEST_UNIT]}..."
+    return f"unknown unit {shown!r} of {what}"
 
 
 def _quantity(value: object, units: dict[str, int], what: str, allowed: str, base: str) -> int:
@@ -112,7 +119,7 @@ def parse_probability(value: object) -> float:
     allowed = "0% to 100%, or a number from 0 to 1, as 1% or 0.01"
     number, unit = _split(value, "a probability", allowed)
     if unit not in ("", "%"):
-        raise UnitError(f"unknown unit {unit!r} of a probability", allowed)
+        raise UnitError(_unknown(unit, "a probability"), allowed)
     share = number / 100 if unit == "%" else number
     if not 0 <= share <= 1:
         percent = unit == "" and 1 < number <= 100

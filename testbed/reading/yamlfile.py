@@ -55,8 +55,8 @@ def read_text(path: Path, shown: str) -> str:
     """Text of a scenario file. Raises ScenarioError when it is no readable UTF-8 file of at most 1 MiB."""
     try:
         if not path.is_file():
-            problem = "is a folder, not a file" if path.is_dir() else "no such file"
-            raise ScenarioError(problem, file=shown)
+            there = "is no regular file: write its text into one" if path.exists() else "no such file"
+            raise ScenarioError("is a folder, not a file" if path.is_dir() else there, file=shown)
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:

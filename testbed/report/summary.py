@@ -160,14 +160,7 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
         lines.append(Line(_of_classes(queues), "", 2))
     elif not total and not (queues["dropped"] or queues["trimmed"]):
         lines.append(Line("no packet was lost", "", 2))
-    causes = {
-        "nak": "after a NAK",
-        "timeout": "after a timeout",
-        "rnr": "after a receiver was not ready",
-        "gap": "after a gap",
-        "trimmed": "that came trimmed",
-    }
-    backs = ", ".join(f"{count:,} {causes.get(cause, cause)}" for cause, count in again["by_cause"].items())
+    backs = ", ".join(f"{count:,} {_CAUSES.get(cause, cause)}" for cause, count in again["by_cause"].items())
     if backs:
         share = ""
         if again["packets"] is not None and again["of_packets_sent"]:
@@ -210,6 +203,12 @@ def _of_classes(queues: dict[str, Any]) -> str:
 
 
 _CARRIED = {"data": "with data", "results": "with a result", "answers": "with an ACK or NAK", "other": "other"}
+_CAUSES = {
+    "nak": "after a NAK", "nack": "after a NACK", "timeout": "after a timeout",
+    "rnr": "after a receiver was not ready", "gap": "after a gap", "trimmed": "that came trimmed",
+    "rate": "after a switch had no capacity", "replanned": "after a new plan",
+}  # fmt: skip
+"""why packets were sent again"""
 _KEPT_OUT = {
     "duplicate": "duplicates", "nofirst": "of messages whose first packet was lost", "stale": "of older messages",
     "stale_forwarded": "of older messages, passed on", "overrun": "of messages too far ahead", "icrc": "damaged",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from typing import Any
 
 from testbed.sweeps.compute import failed
 from testbed.sweeps.scenario_model import Point
+from workloads.blame import how_ended
 
 __all__ = ["compute_locally"]
 
@@ -121,5 +121,4 @@ class _Worker:
             self._output.seek(0)
             said = " ".join(self._output.read().decode(errors="replace").split())[-_MOST_OUTPUT:]
             self._output.truncate(0)
-        how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
-        return f"its process ended with {how}" + (f": {said}" if said else "")
+        return f"its process ended with {how_ended(status)}" + (f": {said}" if said else "")

@@ -29,6 +29,7 @@ from testbed.train.server import RankServer, ServerOptions
 from testbed.train.session import Session
 from testbed.train.simulated import SimulatedNetwork
 from testbed.train.site import remove_site
+from testbed.train.words import ranks_of
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, World, code_that_ran
 from testbed.worlds.simulated.world import make_taps
 from workloads.errors import ScenarioError
@@ -70,7 +71,11 @@ def progress_of(session: Session, summed: int) -> str:
     if len(session.joined) < session.size and not summed:
         there = f"{len(session.joined)} of {session.size} ranks joined"
         return f"{there}; a rank joins when its program has started and calls init_process_group"
-    return f"{amount(summed, 'all-reduce')} so far"
+    text = f"{amount(summed, 'all-reduce')} so far"
+    running = sorted(session.joined - session.left.keys())
+    if running and (session.left or session.failure is not None):
+        text += f"; {ranks_of(running)} still {'runs' if len(running) == 1 else 'run'}"
+    return text
 
 
 class _Training(ABC):

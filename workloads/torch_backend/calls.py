@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import re
+from datetime import timedelta
 from typing import Any
 
 import torch.distributed as dist
@@ -17,19 +19,22 @@ __all__ = ["wrap_calls"]
 
 
 def wrap_calls() -> None:
-    init, barrier = distributed_c10d.init_process_group, distributed_c10d.monitored_barrier
+    init, signature = distributed_c10d.init_process_group, inspect.signature(distributed_c10d.init_process_group)
+    barrier = distributed_c10d.monitored_barrier
 
     @functools.wraps(init)
     def init_process_group(backend: Any = None, *args: Any, **named: Any) -> None:
         """Ranks that wait for each other in the rendezvous of torch are not seen by any time limit of ours: they meet
         before that."""
         if "ina" in re.split("[:,]", str(backend).lower()):
+            values = signature.bind(backend, *args, **named).arguments
             rank, size = (
-                int(os.environ.get(variable, -1)) if named.get(name, -1) < 0 else named[name]
+                int(os.environ.get(variable, -1)) if values.get(name, -1) < 0 else values[name]
                 for name, variable in (("rank", "RANK"), ("world_size", "WORLD_SIZE"))
             )
-            if rank >= 0 and size > 0:
-                timeout = named.get("timeout")
+            timeout = values.get("timeout")
+            # Torch itself refuses a timeout of another type.
+            if rank >= 0 and size > 0 and isinstance(timeout, timedelta | None):
                 this_rank(rank, size).meet(0.0 if timeout is None else timeout.total_seconds())
         init(backend, *args, **named)
 

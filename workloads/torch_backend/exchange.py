@@ -6,7 +6,6 @@ The name of the process group is part of every key. No two groups of any trainin
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import threading
@@ -16,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
+import torch.distributed as dist
 
 from workloads.torch_backend.tensors import contents
 
@@ -83,14 +83,19 @@ class StoreExchange:
 
     def close(self) -> None:
         """Remove this rank's data from the store: other ranks have read it, or will not."""
-        deadline = time.monotonic() + _CLOSE_S
-        with contextlib.suppress(Exception):  # the store is gone with all it held, or nothing can be summed any more
+        deadline, is_there = time.monotonic() + _CLOSE_S, True
+        try:
             for key in self._left:
                 while time.monotonic() < deadline and self._store.check([key]):
                     self._check()
                     time.sleep(_LEAST_PAUSE_S)
-        for key in self._left:
-            self._drop(key)
+        except dist.DistNetworkError:
+            is_there = False
+        except Exception:  # nothing can be summed any more
+            pass
+        # For each question to a store that is gone, torch prints a stack.
+        while is_there and self._left:
+            is_there = self._drop(self._left.popleft())
         self._left.clear()
 
     def release(self) -> Any:
@@ -118,7 +123,13 @@ class StoreExchange:
                 time.sleep(_MOST_PAUSE_S)
             raise StoreProblem(f"the store failed at {key}: {type(error).__name__}: {error}") from error
 
-    def _drop(self, key: str) -> None:
+    def _drop(self, key: str) -> bool:
+        """False: the store is gone with all it held."""
         for name in (key, f"{key}/read"):
-            with contextlib.suppress(RuntimeError, AttributeError):  # of a store that keeps everything
+            try:
                 self._store.delete_key(name)
+            except dist.DistNetworkError:
+                return False
+            except (RuntimeError, AttributeError):  # of a store that keeps everything
+                pass
+        return True

@@ -29,8 +29,7 @@ def make_group(options: Any, _: Any = None) -> InaGroup:
         member = this_rank(dist.get_rank(), dist.get_world_size())
     else:
         ranks, member = tuple(range(options.group_size)), this_rank(options.group_rank, options.group_size)
-    timeout_s = options.timeout.total_seconds()
-    return InaGroup(Membership(options.store, str(options.group_id), ranks, timeout_s, member))
+    return InaGroup(Membership(options.store, str(options.group_id), ranks, _seconds(options.timeout), member))
 
 
 class InaGroup(dist.ProcessGroup):
@@ -60,7 +59,7 @@ class InaGroup(dist.ProcessGroup):
         self._names["description"] = description
 
     def set_timeout(self, timeout: timedelta) -> None:
-        self._here.timeout_s = timeout.total_seconds()
+        self._here.timeout_s = _seconds(timeout)
 
     setTimeout = set_timeout
 
@@ -78,7 +77,7 @@ class InaGroup(dist.ProcessGroup):
         return self._all_reduce("all_reduce", list(tensors), opts)
 
     def reduce(self, tensors: Tensors, opts: Any) -> InaWork:
-        tensor, root = only(tensors, "reduce"), opts.rootRank
+        tensor, root = only(tensors, "reduce"), self._rank(opts.rootRank, "reduce")
         is_root = root == self._place
         (writable if is_root else readable)([tensor], "reduce")
         op = name_of(opts, "reduce", [tensor])
@@ -107,7 +106,7 @@ class InaGroup(dist.ProcessGroup):
     # What moves as it is.
 
     def broadcast(self, tensors: Tensors, opts: Any) -> InaWork:
-        tensor, root = only(tensors, "broadcast"), opts.rootRank
+        tensor, root = only(tensors, "broadcast"), self._rank(opts.rootRank, "broadcast")
         (readable if root == self._place else writable)([tensor], "broadcast")
 
         def run(turn: Turn) -> None:
@@ -119,8 +118,8 @@ class InaGroup(dist.ProcessGroup):
         return self._here.start("broadcast", [tensor], run, root=root, timeout_s=_limit(opts))
 
     def allgather(self, outputs: Lists, inputs: Tensors, opts: Any = None) -> InaWork:
-        tensor = only(inputs, "all_gather")
-        targets = self._one_each(_only_list(outputs, "all_gather"), "all_gather")
+        tensor = only(readable(inputs, "all_gather"), "all_gather")
+        targets = writable(self._one_each(_only_list(outputs, "all_gather"), "all_gather"), "all_gather")
         alike = all(target.shape == tensor.shape for target in targets)
         return self._all_gather([[target] for target in targets], [tensor], [tensor] if alike else targets, opts)
 
@@ -136,7 +135,7 @@ class InaGroup(dist.ProcessGroup):
         return self._all_gather([list(parts) for parts in zip(*rows, strict=True)], list(inputs), list(inputs), opts)
 
     def gather(self, outputs: Lists, inputs: Tensors, opts: Any) -> InaWork:
-        tensor, root = only(inputs, "gather"), opts.rootRank
+        tensor, root = only(inputs, "gather"), self._rank(opts.rootRank, "gather")
         readable([tensor], "gather")
         targets: list[torch.Tensor] = []
         if root == self._place:
@@ -150,7 +149,7 @@ class InaGroup(dist.ProcessGroup):
         return self._here.start("gather", targets, run, like=[tensor], root=root, timeout_s=_limit(opts))
 
     def scatter(self, outputs: Tensors, inputs: Lists, opts: Any) -> InaWork:
-        output, root = only(outputs, "scatter"), opts.rootRank
+        output, root = only(outputs, "scatter"), self._rank(opts.rootRank, "scatter")
         writable([output], "scatter")
         parts: list[torch.Tensor] = []
         if root == self._place:
@@ -191,25 +190,28 @@ class InaGroup(dist.ProcessGroup):
 
     def send(self, tensors: Tensors, target: int, tag: int = 0) -> InaWork:
         """Complete when the target has posted its recv."""
-        tensor = only(readable(tensors, "send"), "send")
+        tensor, target = only(readable(tensors, "send"), "send"), self._rank(target, "send")
         return self._here.start("send", [tensor], lambda turn: turn.put("mail", [tensor], 1), peer=target, tag=tag)
 
     def recv(self, tensors: Tensors, source: int, tag: int = 0) -> InaWork:
-        tensor = only(writable(tensors, "recv"), "recv")
-
-        def run(turn: Turn) -> None:
-            write(tensor, turn.get("mail", 1, turn.source)[0])
-
-        return self._here.start("recv", [tensor], run, peer=source, tag=tag)
+        return self._recv(tensors, self._rank(source, "recv"), tag)
 
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> InaWork:
-        return self.recv(tensors, -1, tag)
+        return self._recv(tensors, -1, tag)
 
     # What other versions of torch call them.
 
     _allgather_base, allgather_into_tensor_coalesced = all_gather_single, all_gather_single_coalesced
     _reduce_scatter_base, reduce_scatter_tensor_coalesced = reduce_scatter_single, reduce_scatter_single_coalesced
     alltoall_base = all_to_all_single
+
+    def _recv(self, tensors: Tensors, source: int, tag: int) -> InaWork:
+        tensor = only(writable(tensors, "recv"), "recv")
+
+        def run(turn: Turn) -> None:
+            write(tensor, turn.get("mail", 1, turn.source)[0])
+
+        return self._here.start("recv", [tensor], run, peer=source, tag=tag)
 
     def _all_reduce(self, what: str, tensors: list[torch.Tensor], opts: Any) -> InaWork:
         writable(tensors, what)
@@ -222,11 +224,12 @@ class InaGroup(dist.ProcessGroup):
             here.parts_of(tensor) if is_summed else 1 for tensor, is_summed in zip(tensors, summed, strict=True)
         )
         work = here.new_work(what, tensors, parts)
-        for tensor, is_summed in zip(tensors, summed, strict=True):
-            if is_summed:
-                here.sum(tensor, op, work, limit_s)
-            else:
-                self._reduce_over_store(what, tensor, op, work, limit_s)
+        with here.posting(work):
+            for tensor, is_summed in zip(tensors, summed, strict=True):
+                if is_summed:
+                    here.sum(tensor, op, work, limit_s)
+                else:
+                    self._reduce_over_store(what, tensor, op, work, limit_s)
         return work
 
     def _reduce_over_store(self, what: str, tensor: torch.Tensor, op: str, work: InaWork, limit_s: float) -> None:
@@ -280,6 +283,12 @@ class InaGroup(dist.ProcessGroup):
             gives=tuple(part.numel() for part in inputs), takes=tuple(part.numel() for part in outputs),
         )  # fmt: skip
 
+    def _rank(self, rank: int, what: str) -> int:
+        """Raises ValueError for one that the group does not have."""
+        if not 0 <= rank < self._size:
+            raise ValueError(f"{what} was given rank {rank} of the process group; allowed: 0 to {self._size - 1}")
+        return rank
+
     def _one_each(self, items: Sequence[Any], what: str) -> list[Any]:
         """Raises ValueError for other than one item for each rank of the group."""
         if len(items) != self._size:
@@ -316,6 +325,15 @@ def _rows(tensor: torch.Tensor, sizes: Sequence[int], count: int) -> list[torch.
     if len(sizes) != count or sum(sizes) != rows or min(sizes) < 0:
         raise ValueError(f"all_to_all cannot cut {rows} rows into {list(sizes)} for {count} ranks")
     return list(tensor.split(list(sizes)))
+
+
+def _seconds(timeout: timedelta) -> float:
+    """That a group may wait. Raises ValueError."""
+    if timeout <= timedelta(0):
+        raise ValueError(
+            f"a process group of ina was given a timeout of {timeout.total_seconds():g} s; allowed: above 0"
+        )
+    return timeout.total_seconds()
 
 
 def _limit(opts: Any) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,7 @@ class Membership:
     def __init__(self, store: Any, name: str, ranks: tuple[int, ...], timeout_s: float, member: Rank) -> None:
         self.ranks, self.place, self.timeout_s, self._member = ranks, ranks.index(member.number), timeout_s, member
         self._works: set[InaWork] = set()
-        self._in_order, self._destroyed = InOrder(member.runner), False
+        self._in_order, self._destroyed, self._is_closed = InOrder(member.runner), False, False
         made: list[Agreed] = []
         work = InaWork(f"process group {name!r}", [], member.runner)
 
@@ -135,17 +136,27 @@ class Membership:
             # All ranks hear of agreements in the same order: no two wait for each other.
             self._in_order.submit(lambda: self._run(found, what, run, turn))
 
-        try:
+        with self.posting(found):
             self._member.client.announce(
                 what, dtype_of(like), agreed=agreed, refuse=found.fail, group=self._group, root=self._global(root),
                 peer=self._global(peer), timeout_s=timeout_s or self.timeout_s, **same,
             )  # fmt: skip
-        except NetworkFailed as error:
-            found.fail(str(error))
         return found
 
+    @contextlib.contextmanager
+    def posting(self, work: InaWork) -> Iterator[None]:
+        """A call that raises leaves no work behind, for which the group would wait when it is destroyed. The network's
+        reason is that of the work."""
+        try:
+            yield
+        except NetworkFailed as error:
+            work.fail(str(error))
+        except BaseException as error:
+            work.fail(f"rank {self._member.number} could not post it: {type(error).__name__}: {error}")
+            raise
+
     def sum(self, tensor: torch.Tensor, op: str, work: InaWork, timeout_s: float) -> None:
-        """All-reduce a float32 tensor in the network, in `parts_of` it, each a part of `work`."""
+        """All-reduce a float32 tensor in the network, in `parts_of` it, each a part of `work`. Raises as `post_sum`."""
         target = tensor.detach()
         flat = target.resolve_neg().contiguous().view(-1)
         in_place = target.is_contiguous() and not target.is_neg()
@@ -170,13 +181,10 @@ class Membership:
                         target.copy_(flat.view(target.shape))
                 work.part_done()
 
-            try:
-                self._member.client.post_sum(
-                    fill, len(part), op, take, work.fail, group=self._group, shape=which,
-                    timeout_s=timeout_s or self.timeout_s,
-                )  # fmt: skip
-            except NetworkFailed as error:
-                work.fail(str(error))
+            self._member.client.post_sum(
+                fill, len(part), op, take, work.fail, group=self._group, shape=which,
+                timeout_s=timeout_s or self.timeout_s,
+            )  # fmt: skip
 
     def parts_of(self, tensor: torch.Tensor) -> int:
         elements: int = tensor.numel()
@@ -186,7 +194,9 @@ class Membership:
         self, what: str, tensors: list[torch.Tensor], parts: int = 1, *, results: list[torch.Tensor] | None = None
     ) -> InaWork:
         """The work of a collective that must have tensors like these at all ranks. `results`: if others are its
-        results."""
+        results. Raises ValueError after `shutdown`."""
+        if self._is_closed:
+            raise ValueError(f"rank {self._member.number} destroyed this process group before: make another one")
         text = f"{what} of {shape_of(tensors)} {dtype_of(tensors)}" if tensors else what
         work = InaWork(text, tensors if results is None else results, self._member.runner, parts, self._works.discard)
         self._works.add(work)
@@ -204,6 +214,7 @@ class Membership:
             return
         self._destroyed, gone = True, threading.Event()
         self.finish()
+        self._is_closed = True
 
         def release(_: Any) -> None:
             self._member.kept_store = self.exchange.release() or self._member.kept_store

@@ -24,10 +24,11 @@ def readable(tensors: Tensors, what: str) -> list[torch.Tensor]:
     if not tensors:
         raise ValueError(f"the backend ina was given no tensor for {what}")
     for tensor in tensors:
-        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_nested:
+            layout = "nested" if tensor.is_nested else tensor.layout
             raise ValueError(
                 f"the backend ina does {what} on dense tensors in the processor's memory, and was given one on "
-                f"{tensor.device} with layout {tensor.layout}: move it with .cpu() or .to_dense()"
+                f"{tensor.device} with layout {layout}: move it with .cpu() or .to_dense()"
             )
     return list(tensors)
 

@@ -30,6 +30,7 @@ from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, Message, li
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
 from testbed.worlds.event_sources import misplaced
 from topologies import Role
+from workloads.blame import how_ended
 from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
@@ -350,8 +351,7 @@ class Fleet:
             code, what = _own_code(node.task)
             if code and (status != CRASH_STATUS or not output):  # a crash has left a traceback
                 raise ended_process(code, status, node.name, what)
-            how = f"exit code {status}" if status >= 0 else signal.Signals(-status).name
-            raise InternalError(f"node {node.name} ended unexpectedly ({how}){output}")
+            raise InternalError(f"node {node.name} ended unexpectedly ({how_ended(status)}){output}")
 
     def _forget(self, node: NodeProcess) -> None:
         node.phase = Phase.GONE

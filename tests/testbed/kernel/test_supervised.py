@@ -70,6 +70,7 @@ def test_a_verdict_that_was_written_is_the_exit_code(tmp_path: Path) -> None:
         ("os._exit(0)", "exit code 0"),
         ("os._exit(1)", "exit code 1"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "signal SIGKILL"),
+        ("os.kill(os.getpid(), 37)", "signal 37"),
         ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "signal SIGTERM"),
         ("os.kill(os.getpid(), signal.SIGHUP); time.sleep(9)", "signal SIGHUP"),
         ("os.fork() or os._exit(os.kill(os.getppid(), signal.SIGTERM) or 0); time.sleep(9)", "signal SIGTERM"),
@@ -101,6 +102,22 @@ def test_what_code_leaves_behind_changes_no_verdict(tmp_path: Path, own: str) ->
     code, told = run(tmp_path, own)
     assert (code, told) == (0, "")
     assert json.loads((tmp_path / "result.json").read_text()) == {"verdict": "pass"}
+
+
+def test_a_copy_that_a_look_missed_is_ended(tmp_path: Path) -> None:
+    """It was forked after the look began, by a process that ended before the look came to it. It holds the pipe of the
+    answer open: the command would wait for it."""
+    blind = """
+from testbed.kernel import supervised as module
+real, looks = module.descendants, []
+def descendants(pid):
+    looks.append(pid)
+    return real(pid) if len(looks) > 1 else []
+module.descendants = descendants
+"""
+    began = time.monotonic()
+    assert run(tmp_path, "os.fork() or os.fork() or time.sleep(60)", epilogue=blind + EPILOGUE) == (0, "")
+    assert time.monotonic() - began < 45
 
 
 @pytest.mark.parametrize(

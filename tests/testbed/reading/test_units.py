@@ -82,6 +82,10 @@ def test_a_quantity_is_read_exactly(parse, text, value):
         (parse_probability, "101%", "a probability outside 0 to 1"),
         (parse_probability, "-1%", "a probability outside 0 to 1"),
         (parse_probability, "1ms", "unknown unit 'ms' of a probability"),
+        (parse_size, "9" * 5000, "not a size"),
+        (parse_duration, f"0.{'0' * 40}1s", "not a duration"),
+        (parse_rate, f"1{'x' * 5000}", f"unknown unit '{'x' * 20}...' of a rate"),
+        (parse_probability, f"1{'x' * 5000}", f"unknown unit '{'x' * 20}...' of a probability"),
     ],
 )
 def test_a_bad_quantity_says_what_is_wrong(parse, text, problem):

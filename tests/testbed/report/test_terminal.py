@@ -47,6 +47,20 @@ def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        ("nack", "sent again: 3 after a NACK"),
+        ("rate", "sent again: 3 after a switch had no capacity"),
+        ("replanned", "sent again: 3 after a new plan"),
+    ],
+)
+def test_what_made_a_worker_send_again_is_in_words(tmp_path, monkeypatch, cause, words):
+    result = result_of(lossy_context(tmp_path), monkeypatch) | {"recoveries": ["timers"]}
+    result["metrics"]["retransmissions"] |= {"packets": 3, "of_packets_sent": 100, "by_cause": {cause: 3}}
+    assert f"{words}; 3 of 100 packets were sent again" in " ".join(plain_summary(result).split())
+
+
+@pytest.mark.parametrize(
     ("share", "auto", "recoveries", "way"),
     [
         (0.2, False, ["gbn"], None),

@@ -107,10 +107,12 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "binary.yaml").write_bytes(b"name: x\n\xff\xfe\n")
     (tmp_path / "large.yaml").write_bytes(b"#" * ((1 << 20) + 1))
+    os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "bell.yaml").write_bytes(b"name: x\ndescription: \a\n")
     expected = {
         "folder.yaml": "folder.yaml: is a folder, not a file",
         "absent.yaml": "absent.yaml: no such file",
+        "pipe.yaml": "pipe.yaml: is no regular file: write its text into one",
         "binary.yaml": "binary.yaml:2: not UTF-8 text; found byte 0xff; allowed: UTF-8",
         "large.yaml": "large.yaml: the file is too large; found more than 1 MiB; allowed: at most 1 MiB",
         "bell.yaml": "bell.yaml:2: a character that YAML does not allow; found character 0x0007",

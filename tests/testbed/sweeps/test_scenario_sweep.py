@@ -273,7 +273,7 @@ def test_a_process_that_dies_takes_one_point_along_and_says_how() -> None:
     outcomes = dict(compute_locally(points, 1))
     killer.join()
     assert outcomes[0]["status"] == "failed"
-    assert outcomes[0]["reason"] == "its process ended with SIGKILL"
+    assert outcomes[0]["reason"] == "its process ended with signal SIGKILL"
     assert outcomes[1]["verdict"] == "pass", "the next ones run in another process"
 
 

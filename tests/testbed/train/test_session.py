@@ -140,6 +140,15 @@ def test_ranks_that_post_different_collectives_are_both_named(theirs, told):
     assert failure(session) == f"collective 0 differs: {told}"
 
 
+def test_progress_names_the_ranks_that_still_run_after_a_failure():
+    session = Session(3, 10**9)
+    for rank in range(3):
+        session.join(rank, 0)
+    session.fail("the switch died")
+    session.leave(2, "", 0)
+    assert progress_of(session, 3) == "3 all-reduces so far; ranks 0, 1 still run"
+
+
 def test_progress_says_what_the_training_waits_for():
     session = Session(2, 10**9)
     assert progress_of(session, 0).startswith("0 of 2 ranks joined; a rank joins when")
@@ -147,6 +156,8 @@ def test_progress_says_what_the_training_waits_for():
     assert progress_of(session, 0).startswith("1 of 2 ranks joined; a rank joins when")
     session.join(0, 0)
     assert progress_of(session, 0) == "0 all-reduces so far"
+    session.leave(0, "", 0)
+    assert progress_of(session, 3) == "3 all-reduces so far; rank 1 still runs"
     assert progress_of(Session(2, 10**9), 7) == "7 all-reduces so far", "the ranks of the next training"
 
 

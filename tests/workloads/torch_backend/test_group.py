@@ -77,6 +77,25 @@ def test_what_was_never_read_is_removed_with_the_group(members, monkeypatch):
     assert members.store.num_keys() == 0
 
 
+def test_a_store_that_is_gone_is_asked_once(members):
+    """Torch prints a stack for each question."""
+    asked = []
+
+    class Gone:
+        def _ask(self, *_):
+            asked.append(1)
+            raise dist.DistNetworkError("Broken pipe")
+
+        check = delete_key = _ask
+
+    exchange = members.group()[0]._here.exchange
+    for place in "abc":
+        exchange.put(place, [torch.ones(2)], 1)
+    exchange._store = Gone()
+    exchange.close()
+    assert len(asked) == 1
+
+
 def test_two_trainings_over_one_store_share_no_key(members, tmp_path):
     """A server that was killed leaves its values: the next one has other keys for the same group."""
     (tmp_path / "other").mkdir()
@@ -385,10 +404,14 @@ def overlapping(kind):
             return torch.eye(3).to_sparse_csr()
         case "meta":
             return torch.ones(3, device="meta")
+        case "nested":
+            return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     raise AssertionError(kind)
 
 
-@pytest.mark.parametrize("kind", ["expanded", "a row again and again", "windows", "sparse", "sparse rows", "meta"])
+@pytest.mark.parametrize(
+    "kind", ["expanded", "a row again and again", "windows", "sparse", "sparse rows", "meta", "nested"]
+)
 @pytest.mark.parametrize(
     "call",
     [
@@ -513,6 +536,54 @@ def test_a_reduction_that_a_dtype_does_not_have_is_refused_at_the_call(one, op, 
 def test_sizes_that_do_not_fit_are_refused_at_the_call(one, call, told):
     with pytest.raises(ValueError, match=told):
         call(one)
+
+
+@pytest.mark.parametrize("rank", [-1, SIZE, 99])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g, t, rank: g.broadcast([t], options(dist.BroadcastOptions, rootRank=rank)),
+        lambda g, t, rank: g.reduce([t], options(dist.ReduceOptions, rootRank=rank)),
+        lambda g, t, rank: g.gather([[t] * SIZE], [t], options(dist.GatherOptions, rootRank=rank)),
+        lambda g, t, rank: g.scatter([t], [[t] * SIZE], options(dist.ScatterOptions, rootRank=rank)),
+        lambda g, t, rank: g.send([t], rank),
+        lambda g, t, rank: g.recv([t], rank),
+    ],
+    ids=["broadcast", "reduce", "gather", "scatter", "send", "recv"],
+)
+def test_a_rank_that_the_group_does_not_have_is_refused_at_the_call(one, call, rank):
+    with pytest.raises(ValueError, match=f"was given rank {rank} of the process group; allowed: 0 to 3"):
+        call(one, torch.ones(2), rank)
+
+
+@pytest.mark.parametrize("limit", [0, -5])
+def test_a_group_without_time_is_refused(one, limit):
+    with pytest.raises(ValueError, match=f"a timeout of {limit} s; allowed: above 0"):
+        one.set_timeout(timedelta(seconds=limit))
+
+
+@pytest.mark.parametrize("name", ["announce", "post_sum"])
+def test_a_call_that_fails_leaves_nothing_to_wait_for(members, monkeypatch, name):
+    def fail(*_, **__):
+        raise MemoryError("no room")
+
+    groups = members.group()
+    with monkeypatch.context() as patched:
+        patched.setattr(members.ranks[2].client, name, fail)
+        with pytest.raises(MemoryError, match="no room"):
+            groups[2].allreduce([torch.ones(2, dtype=torch.float32 if name == "post_sum" else torch.float64)])
+    began = time.monotonic()
+    assert members.each(lambda rank: groups[rank].shutdown()) == dict.fromkeys(range(SIZE))
+    assert time.monotonic() - began < 5
+
+
+def test_a_group_that_a_rank_destroyed_is_refused_there_and_others_go_on(members):
+    old, new = members.group(), members.group()
+    members.each(lambda rank: old[rank].shutdown())
+    for call in (lambda: old[1].allreduce([torch.ones(2)]), lambda: old[1].barrier()):
+        with pytest.raises(ValueError, match="rank 1 destroyed this process group before: make another one"):
+            call()
+    assert members.each(lambda rank: broadcast(new[rank], rank)) == dict.fromkeys(range(SIZE), 1.0)
 
 
 def test_uneven_parts_arrive_where_they_belong(members):

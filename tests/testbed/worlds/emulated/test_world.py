@@ -177,7 +177,7 @@ def test_a_program_of_a_users_own_that_fails_is_no_crash_of_ours(run: Run) -> No
 
 
 def test_a_node_that_a_signal_ended_is_reported(run: Run) -> None:
-    with pytest.raises(InternalError, match=r"^node h1 ended unexpectedly \(SIGKILL\)"):
+    with pytest.raises(InternalError, match=r"^node h1 ended unexpectedly \(signal SIGKILL\)"):
         run.go(builder({"h1": [(20 * MS, lambda: os.kill(os.getpid(), signal.SIGKILL) or [])]}))
 
 
