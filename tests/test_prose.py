@@ -61,7 +61,7 @@ def test_each_rule_of_pages(text: str, rule: str) -> None:
     ("source", "rule"),
     [
         ('class A:\n    b: int\n    """that a packet carries"""\n', "begins with no noun"),
-        ('def a():\n    """It is told."""\n', "phrase 'told'"),
+        ('def a():\n    """It is told `anew`, [there](#beside)."""\n', "phrase 'told'"),
     ],
 )
 def test_each_rule_of_docstrings(source: str, rule: str) -> None:

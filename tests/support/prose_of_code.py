@@ -1,7 +1,8 @@
 """The rules for docstrings and messages of the product, as a command:
 `python -m tests.support.prose_of_code docstrings|messages [FOLDER...]` prints what breaks them.
 
-A message is a text with a space that is no docstring; what an f-string puts in counts as one word.
+A message is a text with a space that is no docstring; what an f-string puts in counts as one word, and so does code
+between backquotes. Targets of links are no words.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies")
 LONGEST_MESSAGE = 25
 """words of a sentence of a message"""
 _NO_NOUN = re.compile(r"(that|of which|whose)\b")
+_CODE, _TARGET = re.compile(r"`[^`]*`"), re.compile(r"(?<=\])\([^)]*\)")
 
 
 def _docstrings(tree: ast.Module) -> Iterator[tuple[ast.Constant, bool]]:
@@ -49,18 +51,22 @@ def _messages(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, text
 
 
+def _plain(text: str) -> str:
+    return _TARGET.sub("", _CODE.sub("CODE", " ".join(text.split())))
+
+
 def breaches_of_docstrings(source: str) -> Iterator[Breach]:
     for value, is_field in _docstrings(ast.parse(source)):
         text = str(value.value)
         if is_field and _NO_NOUN.match(text):
             yield Breach(value.lineno, "begins with no noun", text)
-        for phrase in phrases_in(text):
+        for phrase in phrases_in(_plain(text)):
             yield Breach(value.lineno, f"phrase {phrase!r}", " ".join(text.split()))
 
 
 def breaches_of_messages(source: str) -> Iterator[Breach]:
     for line, text in _messages(ast.parse(source)):
-        for sentence in split_sentences(" ".join(text.split())):
+        for sentence in split_sentences(_plain(text)):
             if (words := count_words(sentence)) > LONGEST_MESSAGE:
                 yield Breach(line, f"{words} words, at most {LONGEST_MESSAGE}", sentence)
             for phrase in phrases_in(sentence):
@@ -75,7 +81,7 @@ def main() -> int:
             source = path.read_text(encoding="utf-8")
             tree = ast.parse(source)
             texts = _messages(tree) if what == "messages" else ((0, str(value.value)) for value, _ in _docstrings(tree))
-            lengths += [count_words(each) for _, text in texts for each in split_sentences(" ".join(text.split()))]
+            lengths += [count_words(each) for _, text in texts for each in split_sentences(_plain(text))]
             for breach in (breaches_of_messages if what == "messages" else breaches_of_docstrings)(source):
                 count += 1
                 print(f"{path}:{breach.line}: {breach.rule}: {breach.sentence[:200]}")
