@@ -1,4 +1,4 @@
-"""What a switch program is told before it starts. Values only."""
+"""The configuration that a switch program gets before it starts. Values only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class RingMember:
 
 @dataclass(frozen=True, slots=True)
 class LeafLinks:
-    """Makes a switch the leaf of one rack: its ring's members are the hosts of the rack, the last of which sends to the
-    rack behind."""
+    """Makes a switch the leaf of one rack. The members of its ring are the hosts of the rack. The last host sends to
+    the next rack."""
 
     group: int
     """hosts of the whole ring"""
@@ -61,7 +61,8 @@ class RingConfig:
     window_messages: int = 2
     path_mtu: int = 1024
     generation: int = 0
-    """means nothing to a packet; a ring that is installed again with another one starts anew, from message 0"""
+    """number without a meaning for packets; a ring that is installed again with another number restarts from
+    message 0"""
     links: LeafLinks | SpineLinks | None = None
     """None: the switch has all members at its ports"""
     receive_vas: tuple[int, ...] = ()
@@ -119,4 +120,4 @@ class SwitchConfig:
     knobs: AggregatorKnobs = AggregatorKnobs()
     """of programs `atp` and `esa`"""
     grid: GridSwitch | None = None
-    """what program `grid` is told of the plan of gradient routes"""
+    """what program `grid` knows of the plan of gradient routes"""

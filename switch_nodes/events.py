@@ -44,9 +44,9 @@ class RingsInstalled(Event):
     """The rings of a running switch were changed; frames from now on meet the new ones."""
 
     installed: tuple[int, ...]
-    """ids that are new, or start anew"""
+    """ids that are new, or restart"""
     removed: tuple[int, ...]
-    """ids whose state is gone, those that start anew included"""
+    """ids whose state is gone, including those that restart"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
 
@@ -59,7 +59,7 @@ class PlanInstalled(Event):
     routes: int
     """entries of its table"""
     rate_bps: float
-    """that the plan promises the slowest worker"""
+    """rate that the plan promises the slowest worker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class RulesReplaced(Event):
 
 @dataclass(frozen=True, slots=True)
 class ConfigRefused(Event):
-    """A running switch was told to read its configuration again, and goes on with the old one."""
+    """A running switch could not read its configuration again, and goes on with the old one."""
 
     problem: str
 
@@ -146,8 +146,8 @@ class ResultReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FrameStepped(Event):
-    """The frame table was asked (`SwitchConfig.trace`). Of all steps: names as in the tables, in lower case; told
-    before what the step leads to."""
+    """The frame table was asked (`SwitchConfig.trace`). Names are those of the tables, in lower case, for all steps.
+    The event comes before the effects of the step."""
 
     kind: str
     action: str
@@ -175,7 +175,7 @@ class SlotStepped(Event):
     ring_id: int
     slot: int
     message: int
-    """that the packet belongs to; RECLAIM: that the slot served"""
+    """message of the packet; RECLAIM: message that the slot served"""
     offset: int
     rank: int
     """-1 for RECLAIM"""
@@ -189,7 +189,7 @@ class SlotStepped(Event):
 
 @dataclass(frozen=True, slots=True)
 class SlotsAtEnd(Event):
-    """Told when the switch stops, or the ring is removed."""
+    """Reported when the switch stops, or when the ring is removed."""
 
     ring_id: int
     slots: int
@@ -220,7 +220,7 @@ class SwitchSampled(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueMarks(Event):
-    """What a port that marks by the length of its queue, trims or knows classes did; told when the switch stops."""
+    """What a port did that marks by the length of its queue, trims or knows classes; reported when the switch stops."""
 
     port: int
     marks: int
@@ -267,7 +267,8 @@ class PlaneStatistics(Event):
     misfits: int = 0
     """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
     waited_ns: int = 0
-    """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
+    """time in which the process was ready to run and other processes had the CPUs; 0 where the kernel does not
+    count it"""
     turns: int = 0
     """how often it was put on a CPU: the waits that `waited_ns` is from"""
     stood_ns: int = unless_default(0)

@@ -35,7 +35,7 @@ class FrameFilter(Protocol):
         ...
 
     def next_event(self) -> Event | None:
-        """The oldest strike not yet asked for."""
+        """The oldest hit that was not yet returned."""
         ...
 
     def finish(self, now: int) -> None:

@@ -1,4 +1,4 @@
-"""Jobs that a switch program serves: what it is told of them; what it tells of them is in `workloads.datagrams.blocks`.
+"""Jobs that a switch program serves: their configuration. The events about them are in `workloads.datagrams.blocks`.
 
 The contract between aggregation programs and everything around them (`docs/programs.md`).
 """

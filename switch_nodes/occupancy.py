@@ -1,4 +1,4 @@
-"""How many slots of a switch's memory a job has in use, for how long, and for what: told at the end, decides
+"""How many slots of a switch's memory a job has in use, for how long, and for what. Reported at the end; decides
 nothing."""
 
 from __future__ import annotations

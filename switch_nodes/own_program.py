@@ -1,5 +1,5 @@
-"""A program of the user's own, watched: what its code raises or gives out that cannot be is told as the program's, with
-file, class and line, and never ends or crashes us."""
+"""Guard around a user's own program. What its code raises, and impossible output, is reported as an error of the
+program, with file, class and line. It never ends or crashes the testbed."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def slow_process(program: str, limit_s: float, node: str, what: str = "program")
 
 
 def check_told(machine: object, event: object) -> None:
-    """For worlds, as they record it: raises ProgramFailed when the program of a switch told what is not a program's to
-    tell, past all that watches it."""
+    """For worlds, as they record it. Raises ProgramFailed when a switch's program reported an event that programs may
+    not report, and that got past all guards."""
     try:
         check_program_event(event)
     except (TypeError, ValueError) as error:

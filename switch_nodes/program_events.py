@@ -1,4 +1,4 @@
-"""What a switch program tells, and what it cannot: facts about workers, faults and data planes are told by those
+"""What a switch program may report, and what it may not: facts about workers, faults and data planes come from those
 alone."""
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _accepted: set[tuple[type, str]] = set()
 
 
 def check_program_event(event: Any) -> None:
-    """Raises TypeError for what is no event, ValueError for one that is not a program's to tell: an event of ours that
-    others tell, or a class of a user's own that goes by its name or fills what a record's head says."""
+    """Raises TypeError for what is no event. Raises ValueError for an event that a program may not report: an event of
+    ours that others report, or a user's class that has its name or sets what a record's head says."""
     kind = type(event)
     if kind not in PROGRAM_EVENTS and (kind, kind.__name__) not in _accepted:
         _check_kind(kind, event)

@@ -26,7 +26,8 @@ _factories: dict[str, ProgramFactory] = {}
 
 
 def register_program(name: str, factory: ProgramFactory) -> None:
-    """Make `factory` known as `name`. Raises ScenarioError when the name is taken or cannot be told from a file."""
+    """Make `factory` known as `name`. Raises ScenarioError when the name is taken, empty, or has a colon as a file
+    does."""
     if name in program_names():
         raise ScenarioError(f"switch program {name!r} is already registered", key=PROGRAM_KEY)
     if not name or ":" in name:
@@ -42,9 +43,9 @@ def program_names() -> tuple[str, ...]:
 
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
-    """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
-    configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his
-    program's verbs raise too."""
+    """The Machine of one switch. The Machine of one switch. Raises ScenarioError for an unknown name, for a file that
+    cannot be loaded, and for a configuration that the program refuses. Raises ProgramFailed (a ScenarioError) where a
+    user's own code fails; the methods of that program raise it too."""
     return _factory(config.program)(config)
 
 

@@ -23,7 +23,7 @@ Served = TypeVar("Served", bound=ServesSlots)
 
 
 class ServingProgram(ForwardProgram, Generic[Served]):
-    """`LetsJobsGo`: each job's memory is told when it departs, or when the switch stops."""
+    """`LetsJobsGo`: each job's memory is reported when the job departs, or when the switch stops."""
 
     served: dict[int, Served]
     """by id of the job"""

@@ -32,8 +32,8 @@ class Racks:
 
 
 def racks_of(topology: Topology, ranks: Sequence[Node]) -> Racks:
-    """Raises ValueError, with what is in the way, for other shapes than leaves with hosts, each linked to every spine,
-    and for `ranks`, hosts in rank order, that are not contiguous per leaf. Other hosts do not matter."""
+    """Raises ValueError, with the reason, for other shapes than leaves with hosts, each linked to every spine. Also for
+    `ranks`, hosts in rank order, that are not contiguous per leaf. Other hosts do not matter."""
     roles = {node.name: node.role for node in topology.nodes}
     homes: dict[str, str] = {}
     for host in ranks:

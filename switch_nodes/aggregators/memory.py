@@ -51,7 +51,7 @@ class Aggregator:
         self.bitmap = 0
         """ranks inside"""
         self.entered = [0] * served.size
-        """per rank, how often its contribution was added: what is told, and decides nothing"""
+        """per rank, how often its contribution was added; for reports only"""
         self.values: Any = np.zeros(a.count, np.int32)
         self.exponent0 = self.exponent1 = self.priority = 0
         self.congested = self.overflow = False

@@ -1,5 +1,5 @@
-"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants and results, and what is told
-of them."""
+"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants, results, and the events about
+them."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class AggregatorSender(SlotService):
         self.outbox.append((member.port if port is None else port, frame))
 
     def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
-        """Late copies of all contributions make the sum once more: it is the same, and nobody needs it."""
+        """Late copies of all contributions make the same sum again. No host needs it."""
         served = a.served
         assert served is not None
         repeated = a.block in served.delivered

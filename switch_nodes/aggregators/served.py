@@ -52,7 +52,7 @@ class ServedJob(Occupancy):
         """the first worker of each other rack: what is for all of a rack is sent towards it, for the rack's switch"""
         self.target = self.everyone if self.collects else sum([sets.bits[rank] for rank in own])
         self.delivered: dict[int, int] = {}
-        """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
+        """blocks whose results have passed, and when each first passed; for reports only"""
 
     def target_of(self, sequence: int) -> int:
         """The bitmap of a complete sum here."""

@@ -68,7 +68,7 @@ class PacketIo(Protocol):
 
     @property
     def refused(self) -> int:
-        """Rows that the last `send` lost; `Rows.outcomes` tells which and why."""
+        """Rows that the last `send` lost; `Rows.outcomes` has which and why."""
         ...
 
     def attach(self, batch: FrameBatch) -> Rows:

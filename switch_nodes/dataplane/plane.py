@@ -60,8 +60,8 @@ def open_io(
 class DataPlane:
     """Runs `machine` with port i on `interfaces[i]`.
 
-    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from
-    the Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops
+    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) the loop takes frames
+    from the Machine only when the socket has room, and drops none here. Without it (a switch port), a full queue drops
     its tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when
     known, is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`:
     the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.

@@ -66,8 +66,8 @@ def text_of(words: Sequence[int]) -> str:
 
 
 def words_of(config: SwitchConfig) -> dict[int, int]:
-    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what a card
-    cannot be told, and for rings that cannot be installed."""
+    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what the
+    registers cannot express, and for rings that cannot be installed."""
     _check(config)
     writer = _Writer()
     for index, word in enumerate(text_words(config.name, _LABEL_BYTES // 4)):

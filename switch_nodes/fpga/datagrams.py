@@ -1,9 +1,9 @@
 """Accesses to registers as datagrams (UDP, or a unix socket), without I/O. All numbers are big-endian.
 
 Request: `INAR | version u8 | operation u8 | size u16 | session u32 | sequence u32 | address u32 | data`; data only in a
-write. Answer: the same 20 bytes, `INAA` in front, in place of `address` a status; then the data of a read. A request
-that comes again, of the same session and sequence, is answered again and not done again: whoever got no answer may ask
-again.
+write. Answer: the same 20 bytes, `INAA` in front, in place of `address` a status; then the data of a read. A repeated
+request, of the same session and sequence, is answered again and not executed again. So a client without an answer may
+repeat its request.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class FieldDifference:
 
 def dissect(frame: bytes) -> list[FrameField]:
     """All fields, in the order of the wire; every byte of the frame is in one. Never raises: what does not decode is
-    told as bytes."""
+    shown as bytes."""
     fields: list[FrameField] = []
     at = 0
     try:

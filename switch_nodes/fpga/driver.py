@@ -1,8 +1,9 @@
 """The driver of an aggregation card, over any transport.
 
 From outside every change is atomic: until APPLY a new configuration lies in a bank that nothing uses, and a card runs
-only what was verified. Each sequence of writes ends with a proof that the card has what was written; who dies half-way
-leaves a card that runs as before (configuring), or that passes nothing and says so (programming).
+only what was verified. Each sequence of writes ends with a proof that the card has what was written. A client that dies
+half-way through configuring leaves a card that runs as before. One that dies while programming leaves a card that
+passes nothing and says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Facts that an emulated card tells."""
+"""Facts that an emulated card reports."""
 
 from __future__ import annotations
 

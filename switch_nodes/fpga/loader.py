@@ -18,7 +18,7 @@ _BUFFER = REGISTERS["LOAD_BUFFER"]
 
 
 class LoadSlot:
-    """Tells what it does in the registers of loading. `load_ns`: how long a load takes."""
+    """Shows its progress in the registers of loading. `load_ns`: how long a load takes."""
 
     def __init__(self, registers: RegisterFile, load_ns: int) -> None:
         self._registers, self._load_ns = registers, load_ns

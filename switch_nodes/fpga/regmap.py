@@ -1,7 +1,7 @@
 """The register map of an aggregation card, version 1.0 (`docs/bring-your-own-fpga.md`).
 
 Addresses below 0x1000 are the card itself: identity, control, loading, counters. From 0x1000 on lies the configuration:
-two banks behind one window, of which writes reach only the staged one. APPLY makes it the active one in one step.
+two banks behind one window. Writes reach only the staged bank. APPLY makes it the active one in one step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The way to a card's registers: bytes at addresses. Whoever has one of these can drive a card, wherever it is."""
+"""The way to a card's registers: bytes at addresses. Code that has one of these can drive a card, wherever the
+card is."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def bursts(words: Mapping[int, int], max_bytes: int) -> Iterator[tuple[int, list
 
 
 class CardWords:
-    """`card`: what messages call it. All of these raise CardError: when nobody answers, when reads are garbage, when
-    the card is not one."""
+    """`card`: what messages call it. All of these raise CardError: without an answer, when reads are garbage, when the
+    device is no aggregation card."""
 
     def __init__(self, transport: Transport, card: str) -> None:
         self.card = card

@@ -1,5 +1,5 @@
-"""What a switch of program `grid` is told of a plan: its own aggregator, and from when on which routes hold. Values
-only."""
+"""What a switch of program `grid` knows of a plan: its own aggregator, and from when on which routes hold.
+Values only."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GridSwitch:
     server_ip: bytes
     server_mac: bytes
     group_ip: bytes
-    """that results for all go to"""
+    """group address for results that go to all workers"""
     orders: tuple[GridOrders, ...]
     """by time, the first one from the start"""
     capacity_bps: float = 0.0
@@ -59,6 +59,6 @@ class GridSwitch:
     depth_ns: int = 10_000_000
     """of the token bucket: how much of that may come at once"""
     on_collision: str = "drop"
-    """what becomes of a packet whose slot serves another block: drop (and a RATE packet tells its worker), to_ps"""
+    """what becomes of a packet whose slot serves another block: drop (and a RATE packet informs its worker), to_ps"""
     sample_ns: int = 0
     """tell what passed every so often (LoadSampled); 0: never"""

@@ -15,8 +15,8 @@ _redzone: tuple[int, _Guard] | None = None
 
 
 def between(redzone: int, guard: _Guard) -> None:
-    """From now on `guard(rows, size)` is called with each new array of rows, of which only the first `size` bytes are
-    used; as many as `redzone` says lie behind them."""
+    """From now on `guard(rows, size)` is called with each new array of rows. Only the first `size` bytes of the array
+    are used, and `redzone` bytes lie behind them."""
     global _redzone
     _redzone = redzone, guard
 

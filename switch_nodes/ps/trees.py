@@ -30,8 +30,7 @@ class Place:
 
 
 class TreeJob(ServedJob):
-    """The sum of a child is its whole sum, whoever made it: the last switch below where ports meet, or a worker
-    alone."""
+    """The sum of a child is its whole sum. The last switch below where ports meet made it, or a worker alone."""
 
     def __init__(self, config: JobConfig) -> None:
         ServedJob.__init__(self, config)

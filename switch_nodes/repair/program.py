@@ -1,5 +1,5 @@
-"""The switch program of repair jobs (docs/repair.md): it multiplies and adds the packets of the donors below it, sends
-the sum up once it has all of them, and spreads the newcomer's acknowledgements.
+"""The switch program of repair jobs (docs/repair.md). It multiplies and adds the packets of the donors below it, and
+sends the sum up once it has all of them. It spreads the newcomer's acknowledgements.
 
 Switches form a tree whose root is the newcomer. None has a timer: donors send again until they are acknowledged, and
 what they send again makes each switch do what is missing. What a packet leads to is decided by `tables`; here are the
@@ -114,7 +114,7 @@ class RepairProgram(ServingProgram[Pool]):
             self._step(arrived)
 
     def _place(self, port: int, found: Datagram) -> Arrived | None:
-        """The slot of a packet; None, and told, when it has none."""
+        """The slot of a packet; None, and an event, when it has none."""
         header = found.header
         pool = self.served.get(header.job)
         if pool is None or not self._is_whole(pool, header):

@@ -36,7 +36,7 @@ class SteeredEdge:
 
 @dataclass(frozen=True, slots=True)
 class SteeringConfig:
-    """One commodity switch and the accelerator beside it. Without accelerator: no edges, no accelerator ports."""
+    """One commodity switch and the accelerator next to it. Without accelerator: no edges, no accelerator ports."""
 
     hosts: tuple[HostEntry, ...]
     edges: tuple[SteeredEdge, ...] = ()

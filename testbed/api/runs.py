@@ -76,8 +76,8 @@ class Run:
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
-        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`, ...
-        Names end in their unit: `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be told."""
+        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, ... Names end in their unit:
+        `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be determined."""
         return flat_figures(self.document)
 
     @cached_property

@@ -1,5 +1,5 @@
 """`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is; and, at
-the sizes of GRID's paper, what `gridsizes` tells. Everything is drawn from fixed seeds; nothing is sent."""
+the sizes of GRID's paper, what `gridsizes` measures. Everything is drawn from fixed seeds; nothing is sent."""
 
 from __future__ import annotations
 

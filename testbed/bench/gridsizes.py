@@ -101,7 +101,7 @@ def _ordered(falling: Sequence[float]) -> bool:
 _SIZES = ((32, 4), (125, 8), (250, 15), (375, 22), (500, 30))
 _MOST_S = 30.0
 _GROWTH = ("geryon", "atp", "grid-lp", "grid")
-"""planners; of the last one, the gap to its bound is told, too"""
+"""planners; the last one's gap to its bound is reported, too"""
 _SHARES = (_PROGRAMMABLE, 1.0)
 
 

@@ -87,9 +87,10 @@ def bench_hierarchical(say: Say, world: str = "simulated", setting: Setting | No
 
 
 def find_crossover(advantage: Callable[[int], float], first: int) -> float:
-    """The size in bytes at which `advantage` (seconds by which PN is faster, of a size that is a multiple of 4) changes
-    its sign from plus to minus: sizes are doubled until it has, then the line through both sides is followed (regula
-    falsi). Raises InternalError when `first` is behind it or no size that is tried is."""
+    """The size in bytes at which `advantage` changes its sign from plus to minus. `advantage` is the time in seconds by
+    which PN is faster, for a size that is a multiple of 4. Sizes are doubled until the sign changes, then the line
+    through both sides is followed (regula falsi). Raises InternalError when `first` is behind it or no size that is
+    tried is."""
     low, high = first, 2 * first
     gain, loss = advantage(low), advantage(high)
     if gain <= 0:

@@ -1,4 +1,4 @@
-"""What a user may ask of a bench beside its world."""
+"""What a user may ask of a bench in addition to its world."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Bench:
     run: Callable[[Say, str, BenchOptions], Report | list[Row]]
     """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
-    """that it can measure in; the first one unless asked otherwise"""
+    """worlds that it can measure in; the first one is the default"""
     options: tuple[str, ...] = ()
     """names of the fields of BenchOptions that it heeds"""
     plans: bool = False

@@ -144,8 +144,8 @@ def read_blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
 
 
 def read_capture(path: Path, interfaces: list[Interface] | None = None) -> Iterator[CapturedFrame]:
-    """Frames in file order. `interfaces` is filled as they are found; a second section that describes an interface anew
-    under the same number replaces it. Raises ValueError when the file is no pcapng."""
+    """Frames in file order. `interfaces` is filled as they are found. A second section that describes an interface
+    again under the same number replaces it. Raises ValueError when the file is no pcapng."""
     found = [] if interfaces is None else interfaces
     count = 0
     for kind, block, order in read_blocks(path):

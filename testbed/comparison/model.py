@@ -68,7 +68,7 @@ class Comparison:
     checks: tuple[Row, ...]
     """verdicts; `skipped` where a check was not made"""
     faults: tuple[Row, ...]
-    """strikes"""
+    """hits by fault"""
     code: tuple[Row, ...]
     """what ran: versions of the code, compiled or not, Python and its libraries; only what differs"""
 

@@ -28,7 +28,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40
 _BOW = 46
 """how high a link within a row passes over the nodes between its ends"""
 _LEAST_SCALE = 0.65
-"""of what a window is too narrow for: smaller, nobody could read it"""
+"""scale of what a window is too narrow for; smaller text would be illegible"""
 _STYLE = (
     ".topo text{font-family:sans-serif;font-size:13px;text-anchor:middle;fill:#111827}"
     ".topo .title{font-size:16px;font-weight:bold;text-anchor:start}"

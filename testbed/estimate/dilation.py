@@ -1,10 +1,10 @@
-"""The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine and the
-load on it.
+"""The smallest dilation at which this machine has enough CPU time for a plan. Pure: it uses a calibration of the
+machine and the load on it.
 
 Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum
 over all nodes must stay under a share of the processors. A run must also last long enough in real time for wake-ups not
-to count in its figures, and so must each of its iterations: the last packet of an iteration, the hash of its result and
-the next gradient wait for a processor one after the other. Other tasks of the machine make all of this slower.
+to count in its figures, and so must each iteration. The last packet of an iteration, the hash of its result and the
+next gradient wait for a processor one after the other. Other tasks of the machine make all of this slower.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "
 SHARE = 0.5
 """of the processors that all nodes together may take when nothing else runs"""
 _LEAST_REAL_S = 1.5
-"""that traffic lasts in real time: a thousand times what a wake-up may be late"""
+"""real time that traffic lasts: a thousand times what a wake-up may be late"""
 _ITERATION_REAL_S = 0.4
-"""that an iteration lasts in real time when nothing else runs: a hundred times what its waits for a processor take"""
+"""real time that an iteration lasts when nothing else runs: a hundred times what its waits for a processor take"""
 _MOST_PATIENCE_S = 30.0
 """of real time, that traffic is slowed to at most for the sake of its iterations"""
 _PRECEDENCE = 9

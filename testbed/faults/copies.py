@@ -1,4 +1,4 @@
-"""A packet on its way through the faults of a link: the copies of it, and whether the dice of a fault strike one."""
+"""A packet on its way through the faults of a link: the copies of it, and whether the dice of a fault hit one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Copy:
     frame: bytes
     number: int = 0
     """0: the packet that came; else one bit for each Duplicate or Forge that it came from, so that the number of a copy
-    does not depend on what becomes of its siblings"""
+    does not depend on the fate of other copies"""
     delay_ns: int = 0
     """in order: later frames wait behind it"""
     held_ns: int = 0

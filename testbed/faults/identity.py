@@ -1,5 +1,5 @@
-"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else; and whether it is a
-datagram of an aggregation protocol, which `attempt` of a Match knows too.
+"""The identity of a frame: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else. It includes
+whether the frame is a datagram of an aggregation protocol, which `attempt` of a Match uses too.
 
 `rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know
 a packet again that another link has damaged.
@@ -40,7 +40,7 @@ _HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
 
 _KINDS = {int(kind): kind.name.lower() for kind in DatagramKind}
 _RESEND = int(DatagramFlag.RESEND)
-"""as numbers: an Enum is slow for what is asked of each packet that a fault strikes"""
+"""values as numbers: an Enum is slow for what is asked of each packet that a fault hits"""
 
 
 class Identity(NamedTuple):

@@ -31,7 +31,7 @@ class LateFrames:
 
     @property
     def waiting(self) -> bool:
-        """Whether the next frame in order is to be told (`passed`)."""
+        """Whether the next frame in order is to be reported (`passed`)."""
         return bool(self._reordered)
 
     def copy(self, fault: PacketFault, due: int, now: int) -> None:

@@ -30,7 +30,7 @@ _WORDS = [*OPCODE_GROUPS, *_NAMES]
 
 @dataclass(frozen=True, slots=True)
 class OpcodesType(KeyType):
-    """A word, the name of an opcode, or a list of names. What a word says of the syndrome is read beside it."""
+    """A word, the name of an opcode, or a list of names. What a word says of the syndrome is read as well."""
 
     def read(self, value: Any, at: At) -> frozenset[int]:
         if isinstance(value, str) and value in OPCODE_GROUPS:

@@ -1,5 +1,5 @@
-"""What happened in each interval of a run, from its history alone: most is counted from events that are told anyway;
-queues, slots and marks come from the looks that a world takes (`testbed.worlds.sampling`)."""
+"""What happened in each interval of a run, from its history alone. Most is counted from events that nodes report
+anyway. Queues, slots and marks come from the looks that a world takes (`testbed.worlds.sampling`)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OverTime:
     end_ns: int
     """of the job; the last interval ends then, and holds what came later"""
     series: tuple[Series, ...]
-    """those of which something happened"""
+    """series in which something happened"""
     sampled_ns: tuple[int, ...] = ()
     """the intervals at which queues, slots and marks were looked at, one after the other; empty: they were not"""
 

@@ -1,4 +1,4 @@
-"""Facts that a world tells about nodes and about the run itself (node "world")."""
+"""Facts that a world reports about nodes and about the run itself (node "world")."""
 
 from __future__ import annotations
 
@@ -152,11 +152,11 @@ class QueuesSampled(Event):
 
 @dataclass(frozen=True, slots=True)
 class MachineMeasured(Event):
-    """How busy this machine was while the traffic ran, whoever kept it so; feeds the fidelity check. Spans are of real
+    """How busy this machine was while the traffic ran, for any reason; feeds the fidelity check. Spans are of real
     time."""
 
     processors: int
-    """that the run may use"""
+    """processors that the run may use"""
     wall_ns: int
     busy_ns: int
     """over all processors of the machine"""
@@ -168,7 +168,7 @@ class MachineMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class TcpFlowMeasured(Event):
-    """What a background TCP flow did, told at the end."""
+    """What a background TCP flow did, reported at the end."""
 
     flow: str
     bytes: int
@@ -200,7 +200,7 @@ class CaptureCut(Event):
 
 @dataclass(frozen=True, slots=True)
 class CardCounted(Event):
-    """What the registers of a card say that tells no trace, read when it was stopped."""
+    """Registers of a card that no trace covers, read when the card was stopped."""
 
     counters: dict[str, int]
     """of one moment, since the reset before the run"""
@@ -210,7 +210,7 @@ class CardCounted(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultByChance(Event):
-    """netem carries out this fault here, by dice of its own: it tells no strike."""
+    """netem carries out this fault here, by dice of its own: it reports no hit."""
 
     fault: str
     link: str
@@ -226,7 +226,7 @@ class KernelFaultsUnseen(Event):
     uncounted: int
     """frames that passed without a decision, since the table of identities was full"""
     undescribed: int
-    """strikes that no FaultStruck tells, since the log was full"""
+    """hits without a FaultStruck, since the log was full"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Facts that are told of the training processes beside the workers (node "world")."""
+"""Facts about the training processes, in addition to those of the workers (node "world")."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RankLeft(Event):
     error: str
     """what ended its program; empty: it left in order"""
     collectives: int
-    """that it had posted"""
+    """collectives that it had posted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class PieceExpected(Event):
 
 @dataclass(frozen=True, slots=True)
 class PieceBounded(Event):
-    """Of a piece of which a bounded share may be missing: what was left out, and what its judge found wrong. What is
-    told of it after that is told in another one."""
+    """A piece that may lack a bounded share: what was left out, and what its judge found wrong. Later facts about it
+    come in another event."""
 
     iteration: int
     results: int
     """of hosts, that were compared"""
     different: int
-    """results among those that the hosts told"""
+    """results among those that the hosts reported"""
     left_out: int
     """packets of gradients that did not count, of all their `packets`"""
     packets: int

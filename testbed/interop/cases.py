@@ -1,9 +1,9 @@
 """The cases as data: each is a scenario on a rack whose hosts are rxe devices, and what must come out.
 
 Groups: shapes without loss, loss by identity, loss by chance, the same without rule A (asap), patience of queue pairs,
-a plain switch, rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN starts
-just below 2^24, so it wraps in every case. Timeout code 17 (RTO 0.54 s): below 16 an emulated guest retransmits without
-a loss.
+a plain switch. Further: rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN
+starts just below 2^24, so it wraps in every case. Timeout code 17 (RTO 0.54 s): below 16 an emulated guest retransmits
+without a loss.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def refuse_taken(devices: int, names: tuple[str, ...], addresses: list[str]) -> 
 
 @contextlib.contextmanager
 def rp_filter_off(root: Path = _SYSCTL) -> Iterator[None]:
-    """The setting for all interfaces counts beside that of each; it comes back afterwards."""
+    """The setting for all interfaces counts in addition to that of each; it comes back afterwards."""
     path = root / "ipv4" / "conf" / "all" / "rp_filter"
     before = path.read_text(encoding="ascii")
     path.write_text("0\n", encoding="ascii")

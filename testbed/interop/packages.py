@@ -65,7 +65,7 @@ def missing_packages(packages: Sequence[str] = HOST_PACKAGES) -> tuple[str, ...]
 
 
 def ensure_packages(say: Callable[[str], None], *, packages: Sequence[str] = HOST_PACKAGES) -> None:
-    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is told before anything is
+    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is called before anything is
     changed. Raises HostCapabilityError with the command to give when it cannot."""
     missing = missing_packages(packages)
     if not missing:

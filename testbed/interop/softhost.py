@@ -110,7 +110,7 @@ class SoftHosts:
         return all(self._done(rank).exists() for rank in self._configs)
 
     def records(self) -> list[Record]:
-        """What they told; ends them first."""
+        """What they reported; ends them first."""
         self._stop_all(timeout_s=3.0)
         return [
             record for rank in self._configs if self._path(rank).exists() for record in read_history(self._path(rank))

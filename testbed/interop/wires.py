@@ -19,7 +19,7 @@ _BUFFER_BYTES = 8 << 20
 
 
 class Wires:
-    """The sockets of all ports. They outlive cases, each of which has a data plane of its own on them."""
+    """The sockets of all ports. They outlive cases. Each case has a data plane of its own on them."""
 
     def __init__(self, switch_ends: Sequence[Path]) -> None:
         """Binds them, so that QEMU finds somebody to send to."""
@@ -40,8 +40,8 @@ class Wires:
         return wires
 
     def connect(self, guest_ends: Sequence[Path]) -> None:
-        """Once QEMU has bound its ends. From then on only frames of that end come in, and we are told when it has
-        room."""
+        """Once QEMU has bound its ends. From then on only frames of that end come in, and the kernel reports when it
+        has room."""
         for port, path in zip(self.ports, guest_ends, strict=True):
             port.socket.connect(str(path))
 

@@ -111,12 +111,12 @@ def run_apart(
     signals: PassedOn | None = None,
     limit_s: float | None = None,
 ) -> _T:
-    """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C
-    is ours: the child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our
-    errors, MemoryError and BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended
-    before `work` did, or after `limit_s`, or where a call (`must_answer`) takes too long that no process above limits.
-    The child ends with us; a copy of it that `work` makes (fork) answers nothing. Values that cross must be
-    picklable."""
+    """`work(tell)` in a child process. Values passed to `tell` are received here, in order, and the return value of
+    `work` is returned. Ctrl-C is ours: the child never gets it, nor any other signal that is not among `signals`.
+    Raises what `work` raises of our errors, MemoryError and BrokenPipeError, and InternalError, with its traceback, for
+    others. Raises Ended when the child ended before `work` did, or after `limit_s`. The same goes for a call
+    (`must_answer`) that takes too long and that no process above limits. The child ends with us; a copy of it that
+    `work` makes (fork) answers nothing. Values that cross must be picklable."""
     if not hasattr(os, "fork"):  # other systems have no such thing
         return work(hear)
     sys.stdout.flush()

@@ -1,5 +1,5 @@
-"""Reads that a signal ends: Python runs a handler only between two steps of its own, so that one whose signal comes
-right before a read that blocks would wait for the end of that read."""
+"""Reads that a signal ends. Python runs a handler only between two steps of its own. A handler whose signal comes right
+before a read that blocks would wait for the end of that read."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How busy the machine is, whoever keeps it so: proc(5) /proc/stat, and the kernel's account of pressure (PSI) where
-there is one."""
+"""How busy the machine is, for any reason: proc(5) /proc/stat, and the kernel's account of pressure (PSI) where there
+is one."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def descendants(pid: int) -> list[ProcessId]:
 
 
 def is_alive(process: ProcessId) -> bool:
-    """False also for a zombie: it holds nothing any more, and nobody but its parent can remove it."""
+    """False also for a zombie: it holds nothing any more, and only its parent can remove it."""
     fields = _stat(process.pid)
     return fields is not None and int(fields[19]) == process.start and fields[0] not in "ZX"
 

@@ -3,8 +3,8 @@ classes are served by priority, the class has one child for each, with a pfifo o
 DSCP.
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
-kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
-much of a run pass unshaped, so it is limited to a span of the rate, and is not below two frames unless the caller says
+kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates. At slow rates it would let
+much of a run pass unshaped, so it is limited to a span of the rate. It is not below two frames unless the caller says
 so: HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
 in real time.
 
@@ -60,10 +60,10 @@ class QdiscReading:
     queue_packets: int
     """of each layer class, where they are served"""
     bytes: int
-    """that passed the class since it was made"""
+    """bytes that passed the class since it was made"""
     packets: int
     drops: int
-    """that the full queue refused"""
+    """frames that the full queue refused"""
     serves_classes: bool
     """strictly by layer class"""
 
@@ -126,7 +126,7 @@ def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
 
 
 def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]:
-    """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all
+    """By index, without those that do not carry our HTB class with its queue. The kernel reports the qdiscs of all
     interfaces whichever is asked for, so ask once for many."""
     queues: dict[int, list[Any]] = {}
     for message in netlink.get_qdiscs():

@@ -106,7 +106,7 @@ class Tunnel:
 class Card:
     name: str
     host: str
-    """whose agent owns it"""
+    """host whose agent owns it"""
     transport: str
     """how that agent reaches its registers: `unix:PATH`, `bar:FILE`, `udp:ADDRESS:PORT`"""
     ports: tuple[tuple[str, str], ...] = ()
@@ -117,7 +117,7 @@ class Card:
     tunnel: Tunnel | None = None
     """None: its data ports have cables only"""
     trace: str | None = None
-    """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in
+    """prefix of files on its host where it records what it did since its START: events in TRACE.jsonl, frames in
     TRACE.pcapng; cards of silicon have none"""
 
 

@@ -168,7 +168,7 @@ def open_shell(inventory: Inventory, host: Host) -> Shell:
 
 
 def host_key_of(inventory: Inventory, host: Host) -> Any:
-    """The key that the host shows now (a paramiko PKey), trusted or not; nobody logs in. Raises LabError."""
+    """The key that the host shows now (a paramiko PKey), trusted or not, without a login. Raises LabError."""
     from paramiko import SSHException, Transport
 
     sock, gateway = _socket(inventory, host)

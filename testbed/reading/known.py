@@ -11,7 +11,7 @@ __all__ = ["NotKnown", "Section", "as_far_as_known"]
 
 
 class NotKnown(AttributeError):
-    """A key that was asked for had a problem in the file; it is told."""
+    """A key that was asked for had a problem in the file, which is already reported."""
 
 
 class as_far_as_known:

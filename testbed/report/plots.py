@@ -1,6 +1,6 @@
 """Figures over time as pictures of a page: lines by node or link, with the windows of faults behind them. Lines are
-drawn in a picture that takes whatever width there is; words stand beside it, so that they keep their size. Colours hold
-on light and on dark."""
+drawn in a picture that takes whatever width there is; words stand next to it, so that they keep their size. Colours
+hold on light and on dark."""
 
 from __future__ import annotations
 

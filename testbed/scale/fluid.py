@@ -59,7 +59,7 @@ def max_min_rates(flows: Sequence[Flow], rates_bps: Mapping[Link, float]) -> lis
 
 
 def phase_seconds(phase: Phase, rates_bps: Mapping[Link, float]) -> tuple[float, int]:
-    """(how long it takes once, how often rates were worked out): whenever a flow is done, the others share anew."""
+    """(how long it takes once, how often rates were worked out): whenever a flow is done, the others share again."""
     left = {index: 8 * flow.size_bytes for index, flow in enumerate(phase.flows) if flow.size_bytes > 0}
     end = max((flow.latency_s for flow in phase.flows if not flow.size_bytes), default=0.0)
     now, solved = 0.0, 0

@@ -51,9 +51,9 @@ def machine_message_level(
 def ring_steps(
     ready: Seconds, size_bytes: float, steps: int, seconds_per_byte: Seconds, latency: Seconds, segment: int
 ) -> Seconds:
-    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side; from the
-    second on each waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when the last
-    message came, per rank. All arrays: shape (ranks,), float64, seconds."""
+    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side. From the
+    second on, each message waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when
+    the last message came, per rank. All arrays: shape (ranks,), float64, seconds."""
     rings = ready.reshape(-1, segment)
     work = (size_bytes * seconds_per_byte).reshape(-1, segment)
     late = latency.reshape(-1, segment)

@@ -33,7 +33,7 @@ _COMMAND_S = 15
 _INSTEAD = "use switch.commodity: soft"
 _LARGEST_BUFFER = 1 << 29
 _FIRST_FRAME = "ff" * 6 + "02494e530000" + "88b5" + "00" * 46
-"""for nobody: a local experimental EtherType (IEEE 802)"""
+"""frame without a receiver: a local experimental EtherType (IEEE 802)"""
 _FAST_RETRY_MS = 1000
 """longest wait between two attempts to reach a controller"""
 
@@ -147,7 +147,7 @@ class OpenVSwitch:
         return bool(self._processes) and all(daemon.poll() is None for daemon, _ in self._processes)
 
     def check(self) -> None:
-        """Raises InternalError when a daemon ended that nobody ended."""
+        """Raises InternalError when a daemon ended by itself."""
         for daemon, _ in self._processes:
             if daemon.poll() is not None:
                 raise InternalError(

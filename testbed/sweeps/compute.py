@@ -77,7 +77,7 @@ def _reason(document: dict[str, Any]) -> str:
 
 
 def _untimed(document: dict[str, Any]) -> str:
-    """Why its figures of time cannot be told."""
+    """Why its figures of time cannot be determined."""
     fidelity = document["fidelity"]
     return "" if fidelity["verdict"] == "pass" else str(fidelity["detail"])
 

@@ -56,7 +56,7 @@ def compute_locally(points: Sequence[Point], jobs: int) -> Iterator[tuple[int, d
 
 
 class _Worker:
-    """One process, started with its first point, and anew after its death."""
+    """One process, started with its first point, and restarted after its death."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None

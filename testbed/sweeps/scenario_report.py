@@ -39,7 +39,7 @@ _VERDICTS = ("pass", "fail", "unknown", "invalid", "failed")
 
 
 def known_figures(finished: FinishedScenarios) -> list[str]:
-    """Every figure that some point told, those of the sweep first."""
+    """Every figure that some point reported, those of the sweep first."""
     names = dict.fromkeys(finished.sweep.figures)
     for outcome in finished.outcomes:
         names |= dict.fromkeys(outcome.figures)

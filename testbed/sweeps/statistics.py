@@ -14,7 +14,8 @@ import numpy as np
 __all__ = ["CONFIDENCE", "Summary", "coverage_of", "interval_words", "summarise"]
 
 CONFIDENCE = 0.95
-"""that an interval has at least, from six values on; fewer have the coverage of their range, which is less"""
+"""confidence that an interval has at least, from six values on; fewer have the coverage of their range, which
+is less"""
 _LEAST = 3
 
 

@@ -47,7 +47,7 @@ def parse_axis(text: str) -> Any:
 
 
 def read_values(problems: Problems, path: KeyPath, value: Any) -> tuple[Any, ...] | None:
-    """None when there are problems; they are told."""
+    """None when there are problems; they are reported."""
     if isinstance(value, dict):
         return _range(problems, path, value)
     values = value if isinstance(value, list) else [value]

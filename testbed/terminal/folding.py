@@ -71,7 +71,7 @@ def fold_lines(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def paragraphs(text: str, width: int) -> Iterator[str]:
-    """A text that its author broke into lines, folded anew; what is prose stays flush."""
+    """A text that its author broke into lines, folded again; what is prose stays flush."""
     for line in joined(text):
         prose = not line[:1].isspace() and not _GAP.search(line)
         yield from fold(line, width) if prose else fold_laid_out(line, width)

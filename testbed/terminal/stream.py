@@ -45,7 +45,8 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def wants_color(stream: TextIO, no_color: bool = False) -> bool:
-    """A terminal, and nobody said no (https://no-color.org)."""
+    """Whether the stream is a terminal, and neither `no_color` nor NO_COLOR asks for plain text
+    (https://no-color.org)."""
     return is_terminal(stream) and not no_color and not os.environ.get("NO_COLOR")
 
 

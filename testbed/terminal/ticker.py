@@ -51,7 +51,7 @@ class Ticker:
                 self._stream.flush()
 
     def look(self) -> None:
-        """Show what is due now."""
+        """Show what must be shown by now."""
         with guard:
             is_silent = self._clock() - self._spoke >= SILENT_S
             if self._bar is not None and activities():

@@ -18,7 +18,7 @@ class Wait:
 
     since: int
     limit_s: float
-    """that the waiting ranks set themselves; 0: none"""
+    """time limit that the waiting ranks set themselves; 0: none"""
     text: str
     """who did not do what, for which who waits"""
 

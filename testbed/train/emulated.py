@@ -99,7 +99,7 @@ class EmulatedNetwork:
             self._judge_oldest()
 
     def hear(self, record: Record) -> None:
-        """What the world tells: a worker that is gone sums nothing any more."""
+        """An event of the world: a worker that is gone sums nothing any more."""
         for found in self._judge.hear(record):
             self._tell(found)
         if self.problem is not None or self._closed:
@@ -118,7 +118,7 @@ class EmulatedNetwork:
             self.problem, self.is_stuck = reason, True
 
     def close(self) -> None:
-        """Nobody will post any more: the workers finish."""
+        """No rank will post any more: the workers finish."""
         while self._unjudged:
             self._judge_oldest()
         self._closed = True
@@ -126,7 +126,7 @@ class EmulatedNetwork:
             mailbox.close()
 
     def conclude(self) -> None:
-        """All that the nodes told was heard."""
+        """All events of the nodes were heard."""
         for found in self._judge.conclude():
             self._tell(found)
 

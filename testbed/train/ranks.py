@@ -86,7 +86,7 @@ class RankProcesses:
             self._watch(rank.handle, partial(self._reap, rank))
 
     def end(self) -> None:
-        """Ask whoever still runs to end, then make them; afterwards none of their processes is left."""
+        """Ask the ranks that still run to end, then make them; afterwards none of their processes is left."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             alive = [rank for rank in self._ranks if rank.status is None]
             for rank in alive:
@@ -146,7 +146,7 @@ def _signal_group(group: int, number: int) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody has at the moment."""
+    """A TCP port of the loopback interface that is free at the moment."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

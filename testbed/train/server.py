@@ -46,7 +46,7 @@ _NEVER_S = 60.0
 _WITHOUT_A_WORD = "its process ended without a word"
 _NEVER_JOINED = 'its program ended without joining: does it call init_process_group("ina")?'
 _TIMEOUT_S = 5.0
-"""with a rank that does not read what it is told"""
+"""time limit for a rank that does not read its messages"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class ServerOptions:
     memory_bytes: int
     """of each rank, for gradients on their way"""
     timeout_s: float
-    """that one waits for another, or for the network"""
+    """time that a rank waits for another, or for the network"""
     network: str
     """for a person"""
     tells_ends: bool = False
-    """whoever made this calls `rank_ended` for every rank: why one is gone need not be guessed"""
+    """whether the owner calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +152,7 @@ class RankServer:
             self._selector.unregister(handle)
 
     def poll(self, timeout_s: float) -> None:
-        """Hear whoever speaks within that time, sum what is to be summed, answer."""
+        """Hear all ranks that speak within that time, sum what is to be summed, answer."""
         for key, _ in self._selector.select(min(timeout_s, self.turn_s)):
             key.data()
         self._act()
@@ -178,7 +178,7 @@ class RankServer:
         self._act()
 
     def close(self) -> None:
-        """Nobody can join any more, and nothing is left."""
+        """No rank can join any more, and nothing is left."""
         for connection in list(self._connections):
             self._forget(connection)
         self._selector.close()

@@ -96,7 +96,7 @@ class Session:
         """all-reduces whose sum is there"""
         self._groups = {"": _Group(name, tuple(range(size)))}
         self._making: dict[tuple[str, tuple[int, ...]], Line] = {}
-        """groups of which not all ranks are there, by name and ranks"""
+        """groups that lack some of their ranks, by name and ranks"""
         self._made = 0
         self._numbers = [0] * size
         """by rank: what it posts next"""

@@ -221,7 +221,7 @@ class _EmulatedTraining(_Training):
 
     @property
     def has_given_up(self) -> bool:
-        """No sum came, or none of those that nobody waits for any more, in the time that there is for one."""
+        """Whether no sum came in the time limit, or, after the last request, the workers did not finish in time."""
         if self._network is None:
             return False
         return self._network.is_stuck or (self._closed and time.monotonic() >= self._end_by)

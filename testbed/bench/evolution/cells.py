@@ -40,7 +40,7 @@ _ELEMENT, _PATH_MTU = 4, 1024
 _SECOND = 1_000_000_000
 _MESSAGE_PACKETS = 16
 COMPUTE_NS = 100_000_000
-"""of a forward and a backward pass, for all models; beside what is measured, it is added to every cell"""
+"""time of a forward and a backward pass, for all models; not measured, but added to every cell"""
 
 
 @dataclass(frozen=True, slots=True)

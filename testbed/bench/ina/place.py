@@ -48,7 +48,7 @@ class Place:
 
 SIMULATED = Place(100_000_000, 440_000, 20_000_000)
 EMULATED = Place(1_000_000, 88_000_000, 4_000_000_000, world="emulated", window=48)
-"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large: after idle
+"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large. After idle
 times the kernel's token buckets let two frames through at once (docs/emulation.md), which must not be much of a hop."""
 
 

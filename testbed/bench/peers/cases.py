@@ -53,10 +53,10 @@ class Sample:
     lost: int
     """frames"""
     fidelity: str = ""
-    """of ours; empty: kernel TCP, which has no twin"""
+    """fidelity of our run; empty: kernel TCP, which has no reference run"""
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT from its twin's; None: there is none"""
+    """deviation of the JCT from that of the reference run; None: there is none"""
     reasons: tuple[str, ...] = ()
 
     @property

@@ -60,7 +60,7 @@ class _AllReduce:
             worker.close()
 
     def _turn(self, now: int) -> None:
-        """Everybody who is due, then a sleep until the next one is."""
+        """Turns of all workers whose time has come, then a sleep until the next one's."""
         due = now + _LONGEST_SLEEP_NS
         for _, worker in self._workers:
             timer = worker.get_timer()

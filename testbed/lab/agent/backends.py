@@ -23,7 +23,7 @@ _LINGER = ("--linger", "60min")
 
 
 class DriverBackend:
-    """A card behind a byte transport; the way is opened anew after an error."""
+    """A card behind a byte transport; the way is opened again after an error."""
 
     def __init__(self, card: str, transport: str, program_timeout_s: float) -> None:
         from switch_nodes.fpga.driver import CardDriver

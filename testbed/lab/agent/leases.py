@@ -1,8 +1,8 @@
 """Who may use what until when. No I/O: time is passed in (seconds since the epoch, so that a lease outlives the agent).
 
-A token is the proof of a lease; only its hash is kept. Whoever shows the token of a lease that still runs may renew it,
-so a client that crashed goes on where it was. Nobody else gets the resource before its end, but by `break_lease`, which
-says whose it was.
+A token is the proof of a lease; only its hash is kept. A client with the token of a lease that still runs may renew it,
+so a client that crashed goes on where it was. No other client gets the resource before its end, except by
+`break_lease`, which says whose it was.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ class LeaseBook:
         return lease
 
     def break_lease(self, resource: str, now: float) -> Lease | None:
-        """End it, whoever's it is; says whose it was."""
+        """End it, regardless of its holder; says whose it was."""
         self._check(resource)
         held = self.holder(resource, now)
         self._leases.pop(resource, None)
         return held
 
     def expire(self, now: float) -> tuple[Lease, ...]:
-        """Forget those whose end has come; each is told once."""
+        """Forget those whose end has come; each is reported once."""
         over = tuple(lease for lease in self._leases.values() if lease.end <= now)
         for lease in over:
             del self._leases[lease.resource]

@@ -220,7 +220,7 @@ class Operations:
         return self._named_card(request.card).act("counters", {})
 
     def _clear(self, request: ClearHost) -> tuple[str, ...]:
-        """Whoever holds the lease says that nobody needs it."""
+        """The holder of the lease says that it is not needed."""
         self._holder(request.token)
         return self._end(HOST)
 

@@ -1,5 +1,5 @@
-"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. What is
-no request, or no answer, is told with the place of all that is wrong with it."""
+"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. Problems
+in what is no request, or no answer, are reported with the place of each."""
 
 from __future__ import annotations
 
@@ -232,7 +232,8 @@ _CARD_ANSWERS: Mapping[str, Any] = {
     "counters": dict[str, int],
     "configuration": tuple[tuple[int, int, int, int], ...],
 }
-"""by verb; what the others answer is nobody's to read. A configuration: ring, members, L, N of each that is active"""
+"""answer types by verb; the answers of the other verbs are not read. A configuration: ring, members, L, N of each that
+is active"""
 _KINDS: Mapping[str, type[Request[Any]]] = {
     kind.op: kind
     for kind in (

@@ -1,6 +1,6 @@
-"""What a step of a driver is. It is declared once, on the method that does it on one host; from the declaration follow
-the step on all hosts at once, `tb lab` and its dry run, the fabric tasks, the tables of docs/lab.md, and what is undone
-at the end."""
+"""What a step of a driver is. It is declared once, on the method that does it on one host. From the declaration follow
+the step on all hosts at once, `tb lab` and its dry run, and the fabric tasks. So do the tables of docs/lab.md, and what
+is undone at the end."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Step:
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """What it is told beside the host, by name."""
+        """Its arguments in addition to the host, by name."""
         _, _, *found = inspect.signature(self.act, eval_str=True).parameters.values()
         return {parameter.name: parameter for parameter in found}
 
@@ -105,7 +105,7 @@ class BoundStep:
     step: Step
 
     def __call__(self, *, each: _Each = lambda host: {}, **arguments: Any) -> Any:
-        """On all hosts of the driver at once; told as they come. Raises the failure that came first, when all have
+        """On all hosts at once; results are reported as they come. Raises the failure that came first, when all have
         ended."""
         undoing = self.driver.undoing
         if undoing is not None:
@@ -133,7 +133,7 @@ class BoundStep:
         return self.driver.lab.attempt(self.step.name, act, self.driver.hosts if hosts is None else hosts)
 
     def undo(self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]) -> list[Outcome[Host, Done]]:
-        """By the step that is declared to undo it, which is told what it asks for of what this one was told."""
+        """Run the step that is declared to undo it, with those arguments of this step that it takes."""
         inverse = self.driver.step(self.step.undone_by)
         wanted = inverse.step.parameters
 

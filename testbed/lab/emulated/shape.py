@@ -42,8 +42,8 @@ class LabShape:
     """workers; at most 32"""
     card: bool = True
     tunnels: bool = False
-    """the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers, of which there are
-    none"""
+    """whether the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers; then there are
+    no workers"""
     mtu: int = 9000
     disk_bytes: int = 256 << 20
     """of each host's folder"""

@@ -49,7 +49,7 @@ class Mark:
     kind: str
     """key of `KINDS`"""
     label: str
-    """marks with the same one are told together"""
+    """name of the mark; marks with the same name are shown together"""
     number: int = -1
     """message; -1: none"""
     detail: str = ""
@@ -62,7 +62,7 @@ class Span:
     start: int
     stop: int
     state: str
-    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of
+    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error. Of a slot or message: open, done; of
     a node or link: fault; of an iteration: turn; of a message under way: flight"""
     title: str
 
@@ -110,7 +110,7 @@ class Timeline:
     iterations: list[Span]
     """from the first host that began to the last that had the result"""
     faults: Lane
-    """what befell nodes and links, and what no queue pair was struck by"""
+    """faults of nodes and links, and hits that belong to no queue pair"""
     qps: list[Lane]
     """per host: to its successor, then from its predecessor; see `lanes_are`"""
     messages: list[MessageLife]

@@ -34,7 +34,7 @@ class Names:
     """in ring order: host k sends to host k+1"""
     switches: tuple[str, ...]
     qpn: dict[tuple[str, str], int]
-    """(host, "to" or "from") -> QPN, as far as the history tells"""
+    """(host, "to" or "from") -> QPN, as far as the history has it"""
     owner: dict[int, tuple[str, str]]
     """the inverse"""
 

@@ -1,7 +1,7 @@
 """One node and one way per worker, as counts: how often each link and switch is used, so which common rate is possible.
 
-The unit of every load is the rate of one worker. Workers of a site have the same options, so an assignment is told
-apart by how many of them have chosen which."""
+The unit of every load is the rate of one worker. Workers of a site have the same options, so an assignment is
+identified by how many of them have chosen which option."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Rates over ways that are fixed: max-min fair, so that nobody could be faster unless someone slower became slower
-still."""
+"""Rates over ways that are fixed: max-min fair. A worker could be faster only if a slower one became slower still."""
 
 from __future__ import annotations
 

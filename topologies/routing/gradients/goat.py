@@ -5,8 +5,8 @@
 
 Fang et al., IWQoS 2023. Distances are links on a shortest way.
 
-Of sub-models and memory a Problem knows nothing, so for a plan (D) the gradient is cut into as many equal sub-models as
-switches aggregate, and each of these has room for one."""
+A Problem does not know sub-models and memory. So for a plan (D) the gradient is cut into as many equal sub-models as
+switches aggregate, and each switch has room for one."""
 
 from __future__ import annotations
 

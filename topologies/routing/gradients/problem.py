@@ -1,4 +1,5 @@
-"""What is to be planned: who sends gradients to whom, over which network, and how much each switch can aggregate."""
+"""The problem to plan: which hosts send gradients to which servers, over which network, and how much each switch can
+aggregate."""
 
 from __future__ import annotations
 
