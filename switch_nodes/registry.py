@@ -43,9 +43,9 @@ def program_names() -> tuple[str, ...]:
 
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
-    """The Machine of one switch. The Machine of one switch. Raises ScenarioError for an unknown name, for a file that
-    cannot be loaded, and for a configuration that the program refuses. Raises ProgramFailed (a ScenarioError) where a
-    user's own code fails; the methods of that program raise it too."""
+    """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
+    configuration that the program refuses. Raises ProgramFailed (a ScenarioError) where a user's own code fails; the
+    methods of that program raise it too."""
     return _factory(config.program)(config)
 
 

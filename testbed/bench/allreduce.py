@@ -29,8 +29,8 @@ Say = Callable[[str], None]
 def bench_allreduce(
     say: Say, *, repeats: int = _REPEATS, search: bool = True, dilation: int | None = None
 ) -> list[Row]:
-    """`dilation`: of the runs next to the ring; None leaves it to the machine. What this machine carries is searched
-    without."""
+    """`dilation`: of the runs that are compared with the ring; None leaves it to the machine. The search for what this
+    machine carries does not use it."""
     rows: list[Row] = []
     for hosts in (2, 4, 8):
         rows += _against_ring(say, hosts, repeats, dilation)

@@ -1,8 +1,8 @@
 """`tb bench hierarchical`: FR, TA and PN over machines of several workers, measured and by their closed forms.
 
 - Times at one size, for ratios B_intra/B_inter on both sides of the threshold of the sufficient condition.
-- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold; with rings
-  that go step by step, as the closed forms count, and with pipelined ones, of which they know nothing.
+- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold. Rings go
+  step by step, as the closed forms count, or are pipelined, which the closed forms do not cover.
 - Above the threshold: PN beats FR at every size.
 
 "Ratio" stands for B_intra/B_inter in the rows.

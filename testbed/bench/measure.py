@@ -78,8 +78,8 @@ def allreduce_scenario(
 
 
 def _window_messages(rate_bps: int, path_mtu: int) -> int:
-    """N by the knee of the credit window: sending N-1 messages must take as long as it takes until a result is back. On
-    a busy machine that time depends on its scheduler, not on the links."""
+    """N by the knee of the credit window: sending N-1 messages must take at least as long as a result
+    takes to come back. On a busy machine that time depends on its scheduler, not on the links."""
     message_s = 170 * (path_mtu + 58) * 8 / rate_bps
     return 1 + max(1, math.ceil(_RESULT_S / message_s))
 

@@ -68,7 +68,7 @@ class Comparison:
     checks: tuple[Row, ...]
     """verdicts; `skipped` where a check was not made"""
     faults: tuple[Row, ...]
-    """hits by fault"""
+    """rows of the hits of each fault"""
     code: tuple[Row, ...]
     """what ran: versions of the code, compiled or not, Python and its libraries; only what differs"""
 

@@ -1,7 +1,7 @@
 """How much memory a run takes, from what the code holds; measured on real runs (`tests/testbed/estimate`).
 
 While it runs, each worker holds its gradient and a result of the same size. The checkers then make the gradients of all
-workers again, in the one process that judges. That is the source's and a copy of it for each worker. Each job needs
+workers again, in the one process that judges. Each worker needs the source's and a copy of it. Each job needs
 three more: the sum, a partial one, and the copy that sources are given. In the emulated world workers are processes of
 their own, and gone by then. The history is in memory, too: how many records a byte of gradient makes depends on the
 protocol.

@@ -1,6 +1,6 @@
 """What a forger makes of a packet: frames that no host of a rack sends, each with a right iCRC.
 
-A forged frame comes in addition to the packet that it was made from, which goes on unharmed. A forgery of `DEADLY` may
+A forged frame comes in addition to the packet that it was made from, which goes on unharmed. A forgery in `DEADLY` may
 end a queue pair, and nothing else may do harm. The exception is a `changed` or `shortened` that a switch takes before
 the packet it was made of: these are first contributions as good as any.
 """

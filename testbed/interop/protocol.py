@@ -34,13 +34,13 @@ What the guest's runner asks of `workloads.verbs` for the kind `allreduce` (one 
     worker.handle_timer(now) -> None    # start when due, poll both completion queues, post what credit allows; never blocks
     worker.next_event() -> Event | None # as of `workloads.worker.WorkerMachine`: the same classes of workloads.events
     worker.finished, worker.failed
-    worker.finish(now)             # queue last events (RcStatistics, as far as the device tells them)
+    worker.finish(now)             # queue last events (RcStatistics, as far as the device reports them)
     worker.close()                 # destroys all; idempotent; safe in every state
 
-`to_successor.first_psn` is the worker's own PSN, `from_predecessor.peer_first_psn` its predecessor's;
+`to_successor.first_psn` is the worker's own PSN, `from_predecessor.peer_first_psn` its predecessor's.
 `to_successor.envelope` and `from_predecessor.envelope` hold addresses of both ends (the device's GID index follows from
 `src_ip`). The first call of `handle_timer` starts the traffic. Errors when opening are raised as `HostCapabilityError`
-or `ScenarioError`; what happens later is told by `WorkerFailed` and `QpFailed`.
+or `ScenarioError`; later errors come as `WorkerFailed` and `QpFailed`.
 """  # noqa: E501
 
 from __future__ import annotations

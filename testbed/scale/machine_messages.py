@@ -1,7 +1,7 @@
 """FR, TA and PN over machines of GPUs at the message level: every message of every step, no barrier between steps.
 
-- Rings go step by step over vectors of ranks: a rank sends when the message it passes on has come and its link is free.
-  That is what events would do, in another order; without contention there is nothing else to decide.
+- Rings go step by step over vectors of ranks. A rank sends when the message it passes on has come and its link is
+  free. Events would do the same in another order; without contention there is nothing else to decide.
 - Parallel NetReduce runs message by message through a shared NIC, with a window of N messages for each of the n rings.
 
 `representatives` machines stand for all: all machines start together, do the same and have the same links, so what the

@@ -1,7 +1,8 @@
 """Collectives on a rack of equal links at the flow level: phases over each host's link up and link down.
 
 Bytes are those on the wire, with the headers and ACKs of the message level. A phase cannot show pieces of one step that
-overtake the barrier. It gets less latency instead: a ring passes pieces on while the rest of a chunk still comes in.
+overtake the barrier. The phase gets less latency instead: a ring passes pieces on while the rest of a
+chunk still comes in.
 """
 
 from __future__ import annotations

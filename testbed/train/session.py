@@ -3,15 +3,15 @@ go on.
 
 Rules of this file
 - All ranks of a process group post the same collectives in the same order. A collective is matched when every rank of
-  its group has posted it; a matched one for the network is carried, of one over the store the ranks hear that they
-  agree. Nobody moves data before that.
+  its group has posted it. The network then carries it; for a collective over the store, the ranks hear that they
+  agree. No data moves before that.
 - A send and a recv are matched when they name each other and the same tag.
-- Every group that is made gets a name that no other group of any training has: what ranks leave in a store under it
+- Every new group gets a name that no other group of any training has. What ranks leave in a store under that name
   belongs to that group alone.
 - A rank may be ahead of others by as much as it likes. It is behind when others have posted what it has not.
-- Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone
-  or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does every rank
-  that posts later.
+- What makes further sums impossible ends the session for good: collectives that differ, a rank that is gone or silent
+  while others wait for it, a network that failed. Every rank hears the same reason, and so does every rank that posts
+  later.
 - A rank waits only while a timer is set, except for a network that is not up: the world that brings it up ends.
 """
 

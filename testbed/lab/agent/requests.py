@@ -1,5 +1,5 @@
 """What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. Problems
-in what is no request, or no answer, are reported with the place of each."""
+of an invalid request or answer are reported with the place of each."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
     """What the nearest switch cannot take goes on along a shortest way to the server (ATP-like).
 
     `merge_residual`: the last switch of that way that can aggregate takes it. ATP's switch next to the server does so,
-    and so has the load table of GRID's example. Without it, the server gets it worker by worker."""
+    and so does the load table of GRID's example. Without it, the server gets it worker by worker."""
     network = network_of(problem)
     ways = {}
     for rank, worker in enumerate(problem.workers):
