@@ -39,8 +39,8 @@ _accepted: set[tuple[type, str]] = set()
 
 
 def check_program_event(event: Any) -> None:
-    """Raises TypeError for what is no event. Raises ValueError for an event that a program may not report: an event of
-    ours that others report, or a user's class that has its name or sets what a record's head says."""
+    """Raises TypeError for what is no event. Raises ValueError for an event that a program may not report. That is an
+    event of ours that others report, or a user's class that has its name or sets what a record's head says."""
     kind = type(event)
     if kind not in PROGRAM_EVENTS and (kind, kind.__name__) not in _accepted:
         _check_kind(kind, event)

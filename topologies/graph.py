@@ -55,14 +55,15 @@ class LinkShape:
     queue_packets: int = 1000
     """drop-tail limit of each direction's queue"""
     ecn_threshold_packets: int | None = None
-    """number of waiting frames from which a frame that enters the queue gets CE, if its sender is ECN-capable (marking
-    at enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
+    """number of waiting frames from which a frame that enters the queue gets CE, if its sender is ECN-capable; None:
+    the queue never marks. Marking is at enqueue, as DCTCP's (RFC 8257, section 3.1)"""
     queue_full: str = "drop"
     """what becomes of a frame that finds the queue full: drop; trim, RoCE data is cut to its headers, which go on
     (`workloads.wire.trimming`)"""
     priority: str = "none"
-    """order in which a switch serves what waits. none: as it came. layers: strictly by layer class
-    (`workloads.wire.dscp`); each class has a queue of its own, of `queue_packets`, that marks and drops by itself"""
+    """order in which a switch serves what waits. "none": as it came. "layers": strictly by layer class
+    (`workloads.wire.dscp`). Each class then has a queue of its own, of `queue_packets`, that marks and drops by itself
+    """
     drop_low_above_packets: int | None = None
     """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
     it does not ask for classes"""

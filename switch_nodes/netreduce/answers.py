@@ -2,11 +2,11 @@
 its own (`docs/irn.md`, "Maps").
 
 Rule 1: a bit is set in two cases. Either this switch has the packet, and what the packet waits for is not complete. Or
-this switch sent it on, and the node before, where the answer comes from, cannot yet be known to lack it: the packet
-left later than the newest that came there. Lines keep the order, so that what left before that one and did not come is
-lost. Rule 2: the newest PSN that came here takes the place of the other node's. Rule 3: a bit that is set stays. Rule
-4: a map ends with the message of its first packet. At a boundary's receiver it goes up to the spine that sums that
-message. Rule 5: a map with a wrong iCRC, or of no message that is known here, passes as it is.
+this switch sent it on, and the node before, where the answer comes from, may have it. That node cannot yet be known to
+lack it, because the packet left later than the newest that came there. Lines keep the order, so that what left before
+that one and did not come is lost. Rule 2: the newest PSN that came here takes the place of the other node's. Rule 3: a
+bit that is set stays. Rule 4: a map ends with the message of its first packet. At a boundary's receiver it goes up to
+the spine that sums that message. Rule 5: a map with a wrong iCRC, or of no message that is known here, passes as it is.
 """
 
 from __future__ import annotations

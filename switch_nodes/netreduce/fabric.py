@@ -159,9 +159,9 @@ class SpineRing(Ring):
         self._looked_at += 1
 
     def early(self, number: int) -> int:
-        """For a rack r whose packet is missing at the head, its leaf must see the gap (connection r-1 leads there), to
-        show it to the host that lacks the packet. The leaf behind (connection r) must see it too, in case the
-        boundary's own packet was lost."""
+        """When the packet of a rack r is missing at the head, the rack's leaf must see the gap (connection r-1 leads
+        there). The leaf shows it to the host that lacks the packet. The leaf behind (connection r) must see it too, in
+        case the boundary's own packet was lost."""
         missing = super().early(number)
         return missing | missing >> 1 | (missing & 1) << (self.size - 1)
 

@@ -26,8 +26,8 @@ class Seen:
 class Copy:
     frame: bytes
     number: int = 0
-    """0: the packet that came; else one bit for each Duplicate or Forge that it came from, so that the number of a copy
-    does not depend on the fate of other copies"""
+    """0: the packet that came; else one bit for each Duplicate or Forge that it came from. So the number of a copy does
+    not depend on the fate of other copies"""
     delay_ns: int = 0
     """in order: later frames wait behind it"""
     held_ns: int = 0

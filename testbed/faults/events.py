@@ -34,9 +34,9 @@ class FaultStruck(Event):
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
     packet: str = unless_default("")
-    """a datagram of an aggregation protocol, which has no PSN, described by what it is, whose, and the identity that
-    the fault used; for example `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, or `data again ...` where
-    its sender marks it as a repetition"""
+    """description of a datagram of an aggregation protocol, which has no PSN. It says what the datagram is, whose, and
+    by which identity the fault chose it: `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`. It says `data
+    again ...` where the sender marks a repetition"""
 
 
 @dataclass(frozen=True, slots=True)
