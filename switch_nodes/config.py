@@ -32,7 +32,7 @@ class LeafLinks:
     predecessor: RingMember
     """the last host of the rack before; its port means nothing"""
     successor_ip: bytes
-    """of the first host of the rack behind"""
+    """IP address of the first host of the rack behind"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class SpineLinks:
     group: int
     """hosts of the whole ring"""
     successor_ips: tuple[bytes, ...]
-    """of the first host of rack r+1, by r"""
+    """IP addresses of the first host of rack r+1, by r"""
     number: int
-    """of this spine, 0 .. spines-1"""
+    """number of this spine, 0 .. spines-1"""
     spines: int
 
 
@@ -66,9 +66,8 @@ class RingConfig:
     links: LeafLinks | SpineLinks | None = None
     """None: the switch has all members at its ports"""
     receive_vas: tuple[int, ...] = ()
-    """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m
-    times the bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it
-    is"""
+    """start of each receive ring, by rank of the whole ring, as the predecessor knows it; message m goes there + m
+    times the bytes of L packets. If given, connections use IRN"""
     tells_held: bool = False
     """answers carry maps of what need not be sent again, and the switch adds to them (`irn-held`)"""
 
@@ -78,7 +77,7 @@ class CarrierChange:
     """A port loses its carrier, or gets it back."""
 
     at_ns: int
-    """when the switch acts on it, in time since the start of the traffic"""
+    """time when the switch acts on it, since the start of the traffic"""
     port: int
     up: bool
 
@@ -118,6 +117,6 @@ class SwitchConfig:
     memory: int = 0
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
     knobs: AggregatorKnobs = AggregatorKnobs()
-    """of programs `atp` and `esa`"""
+    """settings of programs `atp` and `esa`"""
     grid: GridSwitch | None = None
     """what program `grid` knows of the plan of gradient routes"""

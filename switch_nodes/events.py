@@ -68,15 +68,15 @@ class LoadSampled(Event):
 
     at_ns: int
     bytes_in: tuple[int, ...]
-    """of frames, by port"""
+    """bytes of frames, by port"""
     bytes_out: tuple[int, ...]
-    """by port, before the queue"""
+    """bytes of frames by port, before the queue"""
     added_bytes: int
-    """of frames that were added to sums"""
+    """bytes of frames that were added to sums"""
     data_in: int
     """packets for its aggregator"""
     bypassed: int
-    """of these, packets that went around since no capacity was left"""
+    """packets of `data_in` that went around because no capacity was left"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class MessageAggregated(Event):
     message: int
     packets: int
     contributions: tuple[int, ...]
-    """per rank: packets of it that entered sums of this message; each must equal `packets`"""
+    """packets of each rank that entered sums of this message; each number must equal `packets`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class SwitchStatistics(Event):
     """Counters of a program since its start."""
 
     counters: dict[str, int]
-    """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+    """counters, at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +251,13 @@ class PlaneStatistics(Event):
     cpu_ns: int
     """user and system time of the process, of the machine"""
     wall_ns: int
-    """from its start to its end, of the machine"""
+    """real time of the machine, from start to end"""
     wakeups: int
     lag_p99_ns: int
-    """from a deadline to the handling of it, 99th percentile"""
+    """time from a deadline to the handling of it, 99th percentile"""
     lag_max_ns: int
     deadlines: int
-    """how many lags that is from: few say nothing about the machine"""
+    """number of lags; a small number says nothing about the machine"""
     batches: int
     largest_batch: int
     peak_rss_bytes: int
@@ -270,12 +270,12 @@ class PlaneStatistics(Event):
     """time in which the process was ready to run and other processes had the CPUs; 0 where the kernel does not
     count it"""
     turns: int = 0
-    """how often it was put on a CPU: the waits that `waited_ns` is from"""
+    """number of times it was put on a CPU: the waits that `waited_ns` is from"""
     stood_ns: int = unless_default(0)
     """the longest time that the loop stood still beyond its sleep: stopped, swapped out, or without a CPU"""
     stood_until_ns: int = unless_default(0)
-    """when that was over, since the start of the traffic"""
+    """time when the standstill was over, since the start of the traffic"""
     stands: tuple[tuple[int, int], ...] = unless_default(())
     """(how long, until when) of the longest of these times, that one first"""
     starved_ns: int = unless_default(0)
-    """of a NIC: its link was idle although frames waited for it, and it could not make good for that"""
+    """for a NIC: time in which its link was idle although frames waited for it, and that it could not make up for"""

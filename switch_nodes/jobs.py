@@ -70,7 +70,7 @@ class JobConfig:
     job: int
     members: tuple[JobMember, ...]
     service_mac: bytes
-    """of the aggregation service: workers send there, results come from there"""
+    """MAC address of the aggregation service: workers send there, results come from there"""
     service_ip: bytes
     first_slot: int
     """the job's part of the memory: indices first_slot .. first_slot + slots - 1"""
@@ -107,7 +107,7 @@ class AggregatorKnobs:
     """early: the switch sends a complete sum to the workers, and the slot is free; ack: the server does, and its result
     frees the slot, as in ATP"""
     ps_copy: bool = True
-    """with `early`: the server gets a copy of the result, for workers that lose theirs"""
+    """whether the server gets a copy of the result, with `early`, for workers that lose theirs"""
     reminder: bool = True
     """the server may ask for what is in a slot"""
     reclaim: bool = True

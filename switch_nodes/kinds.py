@@ -30,11 +30,11 @@ class ProgramKind:
     """fields of SwitchConfig that it uses, besides those of every program; setting a field that only other programs
     name here is a configuration error"""
     knobs: tuple[str, ...] = ()
-    """those of AggregatorKnobs that it looks at"""
+    """fields of AggregatorKnobs that it uses"""
     sums: bool = True
     """False: it only forwards"""
     some_only_forward: bool = False
-    """it sums, but a switch may be configured to aggregate nothing"""
+    """whether a switch of this program that sums may be configured to aggregate nothing"""
     is_card: bool = False
     """its switch is an aggregation card, configured through registers"""
 

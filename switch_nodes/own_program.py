@@ -39,7 +39,7 @@ class ProgramFailed(ScenarioError):
     reason: str = ""
     """what was raised"""
     function: str = ""
-    """of the program's, where it happened"""
+    """function of the program's, where it happened"""
 
 
 def ended_process(program: str, status: int, switch: str = "", what: str = "program") -> ProgramFailed:

@@ -23,7 +23,7 @@ _OF_OTHERS = frozenset(
         blocks.BlockLost, blocks.JobResumed, blocks.ServerStarted, blocks.ServerStatistics,
     }
 )  # fmt: skip
-"""of data planes, `tb switch` and parameter servers"""
+"""events of data planes, `tb switch` and parameter servers"""
 _HEAD = ("t", "node", "event")
 """fields of each record, which who records it fills"""
 

@@ -22,7 +22,7 @@ __all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program",
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {}
-"""of programs that were registered; those of ours are `switch_nodes.kinds`"""
+"""factories of programs that were registered; those of ours are `switch_nodes.kinds`"""
 
 
 def register_program(name: str, factory: ProgramFactory) -> None:

@@ -26,7 +26,7 @@ class ServingProgram(ForwardProgram, Generic[Served]):
     """`LetsJobsGo`: each job's memory is reported when the job departs, or when the switch stops."""
 
     served: dict[int, Served]
-    """by id of the job"""
+    """jobs by id of the job"""
 
     @property
     def serving(self) -> Collection[int]:

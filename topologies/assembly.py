@@ -19,7 +19,7 @@ class Cable:
     b: str
     shape: LinkShape
     parallel: int = 0
-    """which of several parallel links this is, from 1; 0: the only one between its ends"""
+    """number of this link among several parallel ones, from 1; 0: the only one between its ends"""
 
     @property
     def name(self) -> str:

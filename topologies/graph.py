@@ -30,7 +30,7 @@ DIRECTIONS = (Direction.UP, Direction.DOWN)
 @dataclass(frozen=True, slots=True)
 class Node:
     name: str
-    """at most 10 characters, so that interface names stay below 16"""
+    """name of at most 10 characters, so that interface names stay below 16"""
     role: Role
     mac: bytes
     """6 bytes; of a switch: all zeros (its ports have no address of their own)"""
@@ -101,7 +101,7 @@ class Topology:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     multipath: str = "flow"
-    """which of several shortest paths a frame takes: flow, that of its flow; spray, one of its own"""
+    """path of a frame among several shortest ones: flow, that of its flow; spray, one of its own"""
     _found: list[_Index] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property

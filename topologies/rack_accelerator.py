@@ -41,7 +41,7 @@ class Attachment:
     commodity: str
     accelerator: str
     links: tuple[Link, ...]
-    """from the commodity switch (`a`) to the accelerator (`b`), in the order of their ports"""
+    """links from the commodity switch (`a`) to the accelerator (`b`), in the order of their ports"""
 
 
 def attachment(topology: Topology) -> Attachment | None:

@@ -15,9 +15,9 @@ __all__ = ["Rack", "Racks", "racks_of"]
 class Rack:
     leaf: Node
     hosts: tuple[Node, ...]
-    """in rank order"""
+    """hosts in rank order"""
     host_ports: tuple[int, ...]
-    """of the leaf, by host"""
+    """ports of the leaf, by host"""
     uplinks: tuple[int, ...]
     """ports of the leaf, by spine"""
     spine_ports: tuple[int, ...]
@@ -27,7 +27,7 @@ class Rack:
 @dataclass(frozen=True, slots=True)
 class Racks:
     racks: tuple[Rack, ...]
-    """in rank order, at least two"""
+    """racks in rank order, at least two"""
     spines: tuple[Node, ...]
 
 

@@ -47,7 +47,7 @@ class Aggregator:
         self.target = a.wanted
         """`bitmap` of the complete sum"""
         self.frame, self.size = a.frame, a.count
-        """of the packet that opened it; its elements"""
+        """frame of the packet that opened the slot; number of its elements"""
         self.bitmap = 0
         """ranks inside"""
         self.entered = [0] * served.size

@@ -25,7 +25,7 @@ class ServedJob(Occupancy):
         self.adds = config.adds
         self.service = int.from_bytes(config.service_ip, "big")
         self.server_address = int.from_bytes(config.server.ip, "big")
-        """as numbers, as those below"""
+        """addresses as numbers, as those below"""
         self.ranks = {int.from_bytes(member.ip, "big"): member.rank for member in members}
         self.ports = [member.port for member in members]
         self.elements, self.first_slot = config.elements, config.first_slot

@@ -30,7 +30,7 @@ __all__ = ["EgressMarking", "ModelledQueue", "Refusal"]
 
 _BITS_NS = 8 * 10**9
 _IP_AT, _IP_HEAD_END = 14, 26
-"""from the IP header to the end of the IPv4 checksum: what a mark may change"""
+"""byte positions from the IP header to the end of the IPv4 checksum: what a mark may change"""
 _MOST_HEADERS = 54
 Refusal: TypeAlias = Callable[[int, Buffer, int, int, bool], None]
 """callback for a frame that a queue with classes refuses: (port, frame, frames that wait there, now, whether it had
@@ -67,7 +67,7 @@ class ModelledQueue:
         self._serves_classes = serves_classes
         self.knows_classes = knows_classes
         self._paid_at: int | None = None
-        """when no tokens will be owed"""
+        """time when all tokens of sent frames will be paid"""
         self._queue = ClassQueue[int]()
         """bytes of the frames that wait"""
         self.peak = 0

@@ -33,7 +33,7 @@ __all__ = ["DataPlane", "open_io"]
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
 _TICK_NS = 100_000_000
-"""from one message of a node's controller to the next, in real time"""
+"""time from one message of a node's controller to the next, in real time"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500

@@ -19,7 +19,7 @@ from switch_nodes.fpga.registers import WORD
 __all__ = ["MAX_BYTES", "Operation", "RegisterServer", "decode_answer", "encode_request"]
 
 MAX_BYTES = 1024
-"""of data in one datagram"""
+"""most bytes of data in one datagram"""
 _HEAD = struct.Struct("!4sBBHIII")
 _REQUEST, _ANSWER, _VERSION = b"INAR", b"INAA", 1
 _SESSIONS = 64
@@ -33,7 +33,7 @@ class Operation(IntEnum):
 class _Code(IntEnum):
     DONE = 0
     REFUSED = 1
-    """not whole words, too many, or not within the addresses"""
+    """status of an access with incomplete words, too many words, or outside the addresses"""
 
 
 def encode_request(operation: Operation, session: int, sequence: int, address: int, size: int, data: bytes) -> bytes:

@@ -26,7 +26,7 @@ class FrameField:
     value: int
     """big-endian as on the wire; elements little-endian, as hosts count"""
     text: str
-    """for people"""
+    """text for people"""
 
 
 @dataclass(frozen=True, slots=True)

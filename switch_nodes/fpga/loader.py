@@ -26,9 +26,9 @@ class LoadSlot:
         self.program: Bitstream | None = None
         """what is loaded"""
         self.hash = bytes(32)
-        """of it"""
+        """hash of the bitstream"""
         self.due: int | None = None
-        """when the load under way ends"""
+        """time when the load under way ends"""
         self._pages: dict[int, bytes] = {}
         self._load_ms = 0
 

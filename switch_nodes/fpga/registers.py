@@ -27,11 +27,11 @@ class Register:
 
     name: str
     address: int
-    """of the first one, in bytes"""
+    """address of the first one, in bytes"""
     access: Access
     meaning: str
     reset: int = 0
-    """after power-on, of each one"""
+    """value after power-on, of each one"""
     width: int = 32
     """bits of each one: 32 or 64"""
     count: int = 1

@@ -17,7 +17,7 @@ class Transport(Protocol):
     answer."""
 
     max_bytes: int
-    """of one burst"""
+    """most bytes of one burst"""
 
     def read(self, address: int, size: int) -> bytes: ...
 

@@ -44,7 +44,7 @@ _ADDRESSED, _HALF = 34, 1 << 31
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _RESEND, _COLLISION, _GRID = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION), int(Policy.GRID)
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of an array: 64 bits"""
 
 
 class GridService(SlotService):
@@ -61,7 +61,7 @@ class GridService(SlotService):
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
         self.refused = Refused()
         self._head, self._added = head_of(self.grid), [f"added_{member.rank}" for member in job.members]
-        """of sums; counters by rank"""
+        """header of sums; names of the counters by rank"""
         self._ports, self._slots, self._added_bytes = config.ports, config.memory, 0
         self._in: Any = array(_NUMBERS, [0]) * config.ports
         self._out: Any = array(_NUMBERS, [0]) * config.ports

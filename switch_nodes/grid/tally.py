@@ -15,7 +15,7 @@ class Tally(ServedJob):
     def __init__(self, config: JobConfig) -> None:
         ServedJob.__init__(self, config)
         self._left: dict[int, int] = {}
-        """by block, whose contributions have left, alone or in a sum, under the plan that holds"""
+        """workers whose contributions have left, alone or in a sum, under the plan that holds, by block"""
         self._before: dict[int, int] = {}
         """the same under plans before, with those that the switch forgot"""
 

@@ -24,13 +24,13 @@ from workloads.wire.held_map import HELD_MAP_BYTES, NO_PSN, HeldMap, decode_held
 __all__ = ["AnswerMaps", "MappedAnswer"]
 
 _SIZES = (70 + HELD_MAP_BYTES, 90 + HELD_MAP_BYTES)
-"""of a frame, IPv4 and IPv6"""
+"""sizes of a frame, IPv4 and IPv6"""
 
 
 class MappedAnswer(NamedTuple):
     frame: bytes
     port: int | None
-    """where it leaves; None: where a plain switch sends it"""
+    """port where it leaves; None: where a plain switch sends it"""
 
 
 class AnswerMaps:

@@ -35,7 +35,7 @@ def _everywhere(ring: Ring, message: int) -> int:
 
 
 RELEASE_POLICIES: dict[str, Early] = {"order": _where_missing, "asap": _everywhere}
-"""by name in `SwitchConfig.release`"""
+"""policies by name in `SwitchConfig.release`"""
 
 
 def bits(bitmap: int) -> Iterator[int]:

@@ -89,7 +89,7 @@ class Ring:
         size, slots, connections = self.size, self.slots, self.connections
         vas = config.receive_vas
         self.receive_vas = [vas[(rank + 1) % self.group] for rank in self.ranks] if vas else []
-        """by connection: where its receiver's memory begins"""
+        """start of the receiver's memory, by connection"""
 
         self.tag = np.repeat(np.arange(self.banks, dtype=np.int64), self.message_packets)
         self.bitmap = np.zeros(slots, np.uint64)

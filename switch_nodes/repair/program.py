@@ -56,7 +56,7 @@ class Arrived(NamedTuple):
 
     pool: Pool
     child: TreeChild | None
-    """from which it came; None: from above"""
+    """child from which it came; None: from above"""
     cell: int
     """index within the job's part of the memory"""
     datagram: Datagram

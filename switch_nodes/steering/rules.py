@@ -8,7 +8,7 @@ from dataclasses import dataclass
 __all__ = ["FLOOD", "FlowMatch", "FlowRule"]
 
 FLOOD = -1
-"""as the only output: along the spanning tree"""
+"""output that floods along the spanning tree; always the only output"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FlowRule:
     """The matching rule with the highest priority decides; a frame that no rule matches is dropped."""
 
     name: str
-    """for people and statistics: host-h3, steer-h1-h2, flood"""
+    """name for people and statistics: host-h3, steer-h1-h2, flood"""
     priority: int
     match: FlowMatch
     outputs: tuple[int, ...]

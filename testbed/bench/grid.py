@@ -65,7 +65,7 @@ class _Settings:
     warm_ns: int
     measured_ns: int
     pace: float
-    """of the plan: in real time links and buckets need room for what clocks and schedulers are wrong by"""
+    """pace compared with the plan: in real time links and buckets need room for errors of clocks and schedulers"""
     bucket_ns: int
     repeats: int
     rate_within: float
@@ -84,11 +84,11 @@ class Run:
     """planned values as the workers were paced"""
     min_rate_bps: float
     bypassed: float
-    """of the packets that came to the aggregators, those that went around"""
+    """share of the packets that came to the aggregators but went around"""
     drops: int
     """frames that found a full queue"""
     strikes: int
-    """of faults"""
+    """hits of faults"""
     fidelity: str
     dilation: int = 1
     deviation: float | None = None

@@ -43,7 +43,7 @@ class FabricRun:
     planned_bps: float
     expected_bps: float
     measured_bps: float
-    """at which sums came, from the first to the last"""
+    """rate at which sums came, from the first to the last"""
 
 
 def fabric_scenario(topology: Topology, workers: int, planner: str, blocks: int = _BLOCKS, seed: int = 1) -> Scenario:

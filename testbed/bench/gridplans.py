@@ -144,7 +144,7 @@ TABLES: dict[str, Callable[[Say, int], Table]] = {
     "slots": lambda say, seeds: slots(say),
     "growth": lambda say, seeds: growth(say),
 }
-"""by name: (where progress goes, draws of each row where rows are drawn) -> table"""
+"""tables by name: (where progress goes, draws of each row where rows are drawn) -> table"""
 
 
 def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:

@@ -41,9 +41,9 @@ class Setting:
     """above the threshold"""
     size_bytes: int
     sizes: tuple[int, ...]
-    """of the runs above the threshold"""
+    """sizes of the runs above the threshold"""
     first_size: int
-    """where the search for M* begins"""
+    """size where the search for M* begins"""
     pipelined_too: bool
     """seek M* of pipelined rings as well"""
     has_targets: bool
@@ -76,7 +76,7 @@ SETTINGS = {"simulated": _SIMULATED, "emulated": _EMULATED}
 _TIME_WITHIN, _CROSSOVER_WITHIN = 0.05, 0.10
 _MOST_DOUBLINGS = 12
 _FINE = 0.005
-"""of a size: the crossover is known well enough"""
+"""share of a size: the crossover is known well enough"""
 _MOST_STEPS = 6
 
 

@@ -28,10 +28,10 @@ class Place:
     per_machine: int
     """n"""
     inter_bps: int
-    """of Ethernet frame, as all rates of links"""
+    """rate in bits of Ethernet frame, as all rates of links"""
     intra_bps: int
     inner_delay_ns: int
-    """of each link inside a machine"""
+    """delay of each link inside a machine"""
     uplink_delay_ns: int
     world: str = "simulated"
 

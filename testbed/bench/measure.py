@@ -19,7 +19,7 @@ from workloads.errors import InternalError
 __all__ = ["Measurement", "Told", "allreduce_scenario", "measure"]
 
 _RESULT_S = 0.04
-"""from the last byte of a message sent to its result received, with a scheduler in between that has little time to
+"""time from the last byte of a message sent to its result received, with a scheduler in between that has little time to
 give"""
 
 
@@ -52,7 +52,7 @@ class Measurement:
     """node with the largest share of a core, and the share"""
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT, from that of the same plan in virtual time"""
+    """deviation of the JCT, from that of the same plan in virtual time"""
     struck: int = 0
     """packets that faults met"""
 

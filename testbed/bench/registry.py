@@ -35,7 +35,7 @@ Say = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Bench:
     name: str
-    """as in `tb bench NAME`"""
+    """name, as in `tb bench NAME`"""
     run: Callable[[Say, str, BenchOptions], Report | list[Row]]
     """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
@@ -43,7 +43,7 @@ class Bench:
     options: tuple[str, ...] = ()
     """names of the fields of BenchOptions that it heeds"""
     plans: bool = False
-    """it can make plans alone, without a run (`--plan-only`)"""
+    """whether it can make plans alone, without a run (`--plan-only`)"""
 
 
 def _factor(options: BenchOptions) -> int | None:

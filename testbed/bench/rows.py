@@ -54,7 +54,7 @@ class Row:
     """(largest - smallest) / median"""
     unit: str
     ratio: float
-    """to the peer"""
+    """ratio to the peer"""
     target: float | None = None
     """the ratio that the project asks for; None: for information"""
     fidelity: str = "pass"

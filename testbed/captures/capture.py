@@ -26,7 +26,7 @@ from workloads.machine import Buffer, FrameBatch
 __all__ = ["DROPPED", "EARLY", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
-"""how the comment of a frame starts that a fault took away; the fault's reason follows"""
+"""start of the comment of a frame that a fault took away; the fault's reason follows"""
 EARLY = DROPPED + "early"
 """the comment of a frame of the low class that a queue with room did not take"""
 TRIMMED = "trimmed: queue"

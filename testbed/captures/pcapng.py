@@ -43,7 +43,7 @@ class CapturedFrame(NamedTuple):
     """left the machine; False: entered it, or unknown"""
     frame: bytes
     comment: str
-    """of the fault that decided about this frame; empty when none did"""
+    """comment of the fault that decided about this frame; empty when none did"""
 
 
 def _option(code: int, value: bytes) -> bytes:

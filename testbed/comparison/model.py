@@ -30,7 +30,7 @@ class Side:
     path: str
     document: Mapping[str, Any]
     keys: Mapping[str, str]
-    """of the resolved scenario, by dotted name"""
+    """keys of the resolved scenario, by dotted name"""
     figures: Mapping[str, Figure]
 
     @property
@@ -45,7 +45,7 @@ class Row:
 
     name: str
     values: tuple[Any, ...]
-    """in the order of the sides; None: this side has no such thing"""
+    """values in the order of the sides; None: this side has no such thing"""
 
     @property
     def differs(self) -> bool:

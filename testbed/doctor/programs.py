@@ -27,7 +27,7 @@ class Origin(Enum):
 class Program:
     name: str
     package: str
-    """of Debian 12"""
+    """package of Debian 12"""
     origin: Origin
     purpose: str
 

@@ -26,7 +26,7 @@ COLOURS = {
 """fill and border by part"""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40
 _BOW = 46
-"""how high a link within a row passes over the nodes between its ends"""
+"""height at which a link within a row passes over the nodes between its ends"""
 _LEAST_SCALE = 0.65
 """scale of what a window is too narrow for; smaller text would be illegible"""
 _STYLE = (

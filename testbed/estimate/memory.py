@@ -42,11 +42,11 @@ class MemoryNeed:
     """Bytes of this machine, about."""
 
     running: int
-    """while the traffic is on"""
+    """bytes while the traffic is on"""
     judging: int
-    """when the sums are compared with the reference"""
+    """bytes when the sums are compared with the reference"""
     spared: int = 0
-    """of `running`, what is taken only where there is plenty"""
+    """part of `running` that is taken only where there is plenty"""
 
     @property
     def most(self) -> int:

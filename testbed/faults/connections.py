@@ -15,7 +15,7 @@ class Connection:
     """One RC connection that carries data one way; answers (ACK, NAK) come back on `answers`."""
 
     rank: int
-    """of the host that sends the requests"""
+    """rank of the host that sends the requests"""
     requests: Flow
     answers: Flow
     first_psn: int

@@ -29,13 +29,13 @@ class Copy:
     """0: the packet that came; else one bit for each Duplicate or Forge that it came from. So the number of a copy does
     not depend on the fate of other copies"""
     delay_ns: int = 0
-    """in order: later frames wait behind it"""
+    """delay in order: later frames wait behind it"""
     held_ns: int = 0
     """out of order: later frames overtake it"""
 
 
 Copies = tuple[Copy, ...] | None
-"""those that go on; None: the dice spared this one"""
+"""copies that go on; None: the dice spared this one"""
 
 
 def jittered(delay_ns: int, jitter_ns: int, number: int) -> int:

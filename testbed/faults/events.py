@@ -46,7 +46,7 @@ class FaultHealed(Event):
     fault: str
     target: str
     windows: tuple[tuple[int, int], ...] = unless_default(())
-    """when it acted: (from, until), ns since the start of the traffic; empty: until this event"""
+    """times when it acted: (from, until), ns since the start of the traffic; empty: until this event"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +61,4 @@ class FaultMissed(Event):
     """empty for nodes"""
     strikes: int
     why: str
-    """for a person"""
+    """reason, for a person"""

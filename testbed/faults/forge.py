@@ -248,7 +248,7 @@ FORGERIES: Mapping[str, Forgery] = {
     "rnr_again": Forgery("an RNR NAK instead of an ACK", _answer(0x20 | 1)),
     "nak_fatal": Forgery("a remote access error instead of an ACK", _answer(int(Nak.REMOTE_ACCESS))),
 }
-"""by the word in `faults[].what`"""
+"""forgeries by the word in `faults[].what`"""
 
 _UP, _DOWN = frozenset({Direction.UP}), frozenset({Direction.DOWN})
 DEADLY: Mapping[str, frozenset[Direction]] = {
@@ -261,8 +261,8 @@ DEADLY: Mapping[str, frozenset[Direction]] = {
     "unserved": _UP | _DOWN,
     "nak_fatal": _UP | _DOWN,
 }
-"""where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words. On the way to a
-switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
+"""directions in which a forgery may end a queue pair. On the way to a host it is taken for the peer's own words. On the
+way to a switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
 
 PLAIN = frozenset({"old_plain", "stray_plain"})
-"""behind these a switch takes what it does not know for plain traffic"""
+"""forgeries after which a switch takes what it does not know for plain traffic"""

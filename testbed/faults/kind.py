@@ -71,7 +71,7 @@ class FaultKind:
     where it acts."""
 
     word: str
-    """of `faults[].kind`"""
+    """word of `faults[].kind`"""
     value: type[Fault]
     meaning: str
     """one line, for `tb list faults`"""
@@ -80,7 +80,7 @@ class FaultKind:
     healing: str
     """what happens when its window ends"""
     act: Act | None = None
-    """of packet faults: what it does to one copy of a packet. This is the reference; a copy has dice of its own"""
+    """action of packet faults on one copy of a packet. This is the reference; a copy has dice of its own"""
     native: int = 0
     """`enum ina_kind` of rules.h; 0: the C core uses `rate` alone to find which packets it may hit"""
     rule: Callable[[Any], Mapping[str, int]] = lambda fault: {}
@@ -90,7 +90,7 @@ class FaultKind:
     makes_copies: bool = False
     """packets come in addition to the one that came: each such fault of a link has a bit of its own in their numbers"""
     is_overtaken: bool = False
-    """it holds packets back, so that others overtake them"""
+    """whether it holds packets back, so that others overtake them"""
     delays: bool = False
     """later packets wait behind those that it makes late"""
     one_figure: bool = False

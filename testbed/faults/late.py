@@ -25,7 +25,7 @@ class LateFrames:
         self._copies: deque[tuple[int, PacketFault]] = deque()
         """(due, fault) of copies and forged frames that come later than their packet"""
         self._reordered: list[tuple[int, PacketFault]] = []
-        """those behind which no frame left yet"""
+        """packets behind which no frame left yet"""
         self._in_order: Counter[PacketFault] = Counter()
         """frames that were held back, and that nothing overtook"""
 

@@ -47,7 +47,7 @@ class OverTime:
     interval_ns: int
     intervals: int
     end_ns: int
-    """of the job; the last interval ends then, and holds what came later"""
+    """end of the job; the last interval ends then, and holds what came later"""
     series: tuple[Series, ...]
     """series in which something happened"""
     sampled_ns: tuple[int, ...] = ()

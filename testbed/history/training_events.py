@@ -32,7 +32,7 @@ class RankStepped(Event):
     """The optimizer of the slowest rank stepped."""
 
     step: int
-    """from 1"""
+    """number of the step, from 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class AllReducePosted(Event):
     """among all collectives of the training, from 0"""
     elements: int
     first_iteration: int
-    """of the job, which sums piece by piece"""
+    """first iteration of the job, which sums piece by piece"""
     pieces: int
 
 
@@ -62,7 +62,7 @@ class PieceExpected(Event):
 
     iteration: int
     sha256: tuple[str, ...]
-    """of the result's bytes, by rank"""
+    """hash of the result's bytes, by rank"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PieceBounded(Event):
 
     iteration: int
     results: int
-    """of hosts, that were compared"""
+    """results of hosts that were compared"""
     different: int
     """results among those that the hosts reported"""
     left_out: int
@@ -100,7 +100,7 @@ class StoreCollectives(Event):
     """Collectives that were not aggregated in the network."""
 
     counts: dict[str, int]
-    """by what they were"""
+    """numbers of collectives, by kind"""
 
 
 @dataclass(frozen=True, slots=True)

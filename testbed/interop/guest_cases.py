@@ -27,7 +27,7 @@ Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
 @dataclass(frozen=True, slots=True)
 class Task:
     number: int
-    """in the suite, from 1"""
+    """number in the suite, from 1"""
     case: Case | PeerCase
     seed: int
 

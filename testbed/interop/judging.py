@@ -24,14 +24,14 @@ class Traffic:
 
     data_packets: int
     retransmissions: int
-    """of them, those whose PSN had been sent on that connection before"""
+    """packets of these whose PSN had been sent on that connection before"""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
     case: str
     verdict: Verdict
-    """of the case: a control that failed as it must is a pass"""
+    """verdict of the case: a control that failed as it must is a pass"""
     detail: str
     checks: tuple[CheckResult, ...]
     strikes: int

@@ -22,7 +22,7 @@ HOST_PACKAGES = (
 Python."""
 
 NATIVE_PACKAGES = tuple(package for package in HOST_PACKAGES if package != "qemu-system-x86")
-"""without a guest"""
+"""packages for runs without a guest"""
 _LOCK_WAIT = ("-o", "DPkg::Lock::Timeout=300")
 
 

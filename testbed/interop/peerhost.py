@@ -48,7 +48,7 @@ class PeerRun:
     error: str
     """why the case could not run to its end; empty: it did"""
     reports: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """by end: `PeerSide.report()`"""
+    """reports of each end: `PeerSide.report()`"""
     records: list[Record] = field(default_factory=list)
     capture: Path | None = None
     seconds: float = 0.0

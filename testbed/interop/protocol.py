@@ -73,12 +73,12 @@ class DeviceFacts:
     """One RDMA device of the guest."""
 
     device: str
-    """as rxe0"""
+    """name of the device, for example rxe0"""
     interface: str
     mac: bytes
     ip: bytes
     gid_index: int
-    """of the IPv4 address"""
+    """index of the IPv4 address"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class QpNames:
     """What a device chose for one worker, and peers and switch must know."""
 
     send_qpn: int
-    """of the queue pair to the successor"""
+    """number of the queue pair to the successor"""
     recv_qpn: int
-    """of the queue pair from the predecessor"""
+    """number of the queue pair from the predecessor"""
     base_va: int = 0
-    """where the receive ring begins (write)"""
+    """address where the receive ring begins (write)"""
     rkey: int = 0
 
 
@@ -119,9 +119,9 @@ class CaseRequest:
     limit_s: float
     """the guest gives up then, and says so"""
     workers: tuple[WorkerRequest, ...] = ()
-    """of the ranks that live in the guest, ascending"""
+    """requests of the ranks that live in the guest, ascending"""
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """of the kind: `peer` and `command` say theirs"""
+    """options of the kind: `peer` and `command` say theirs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Opened:
     error: str
     """empty: all is open; else the case is over"""
     names: tuple[QpNames, ...] = ()
-    """in the order of the request's workers"""
+    """names in the order of the request's workers"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class CaseResult:
     records: tuple[dict[str, Any], ...] = ()
     """`{"t", "node", "event", ...}`"""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """of the kind"""
+    """facts of the kind"""
 
 
 class Mailbox:

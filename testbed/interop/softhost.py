@@ -66,7 +66,7 @@ class SoftHosts:
         self._ledger, self._folder = ledger, folder
         self._configs = {rank: plan.ring_workers[rank] for rank in ranks} if plan is not None else {}
         self.ports: dict[int, PortSocket] = {}
-        """by rank: the switch's end of the link"""
+        """the switch's end of the link, by rank"""
         self._far: dict[int, socket.socket] = {}
         self._stop: dict[int, socket.socket] = {}
         self._processes: dict[int, ProcessId | None] = {}

@@ -14,7 +14,7 @@ from switch_nodes.dataplane.sockets import PortSocket
 __all__ = ["MTU", "WireIo", "Wires"]
 
 MTU = 4200
-"""of the guest's interfaces; holds RDMA MTU 4096"""
+"""MTU of the guest's interfaces; holds RDMA MTU 4096"""
 _BUFFER_BYTES = 8 << 20
 
 

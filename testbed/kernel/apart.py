@@ -24,7 +24,7 @@ from workloads.errors import InternalError, TestbedError
 __all__ = ["Ended", "PassedOn", "run_apart"]
 
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _TOLD, _RETURNED, _RAISED, _CRASHED = range(4)
 _LOOK_S = 0.5
 _T = TypeVar("_T")

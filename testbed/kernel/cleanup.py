@@ -34,7 +34,7 @@ from workloads.errors import ScenarioError
 __all__ = ["clean", "find_leftovers", "remove_run"]
 
 _RUN_FILE = "scenario.yaml"
-"""in every run directory"""
+"""file in every run directory"""
 _TYPES = {"socket": stat.S_ISSOCK, "file": stat.S_ISREG}
 
 

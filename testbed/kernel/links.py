@@ -49,7 +49,7 @@ class LinkReading:
     mac: str
     carrier: bool
     operational: bool
-    """it handled its carrier: it sends"""
+    """whether it handled its carrier and sends"""
 
 
 def add_veth_pair(netlink: Any, name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, mtu: int) -> None:

@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 LIMIT_S = 300.0
-"""for one call, and for one virtual instant of a simulation"""
+"""time limit for one call, and for one virtual instant of a simulation"""
 _LOOK_S = 1.0
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _NAMED = re.compile(r"[^:\s=,\"'\[\]{}]+\.py:[A-Za-z_]\w*")
 _FORM = struct.Struct("dq")
 

@@ -35,14 +35,14 @@ _ROOT = 0x1_0000
 CLASS = 0x1_0010
 _LEAF = 0x10_0000
 _CHILD, _CHILD_LEAF = 0x1_0020, 0x20_0000
-"""of layer class 0; the others follow"""
+"""handles of layer class 0; the others follow"""
 _LEAVES = {_LEAF: CLASS}
 _CHILD_LEAVES = {_CHILD_LEAF + (number << 16): _CHILD + number for number in range(LAYER_CLASSES)}
 LEAVES = _LEAVES | _CHILD_LEAVES
 """handles of queues, with the class that each is below"""
 _OWN_RATE = 8
 _CEIL = 4_000_000_000
-"""of a child, bytes/s: the class above it is the limit"""
+"""ceiling of a child, bytes/s: the class above it is the limit"""
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _QUANTUM = 60_000
 _BURST = 65_536
@@ -58,7 +58,7 @@ class QdiscReading:
 
     rate_bps: int
     queue_packets: int
-    """of each layer class, where they are served"""
+    """packets of each layer class, where they are served"""
     bytes: int
     """bytes that passed the class since it was made"""
     packets: int

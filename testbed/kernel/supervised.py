@@ -29,7 +29,7 @@ _TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_KERNEL = 128
 """si_code of a signal that no process sent: a terminal's, which the child gets, too"""
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _ASLEEP_S = 5.0
 """a poll that took so long: we were stopped ourselves"""
 _LATE_S = 0.2

@@ -26,7 +26,7 @@ __all__ = ["Command", "Shell", "host_key_of", "open_shell", "quote", "tail"]
 MAX_OUTPUT = 4 << 20
 """bytes of stdout and of stderr that a command may say"""
 _GRACE_S = 3.0
-"""between the limit on the host, which ends the command, and ours, which gives the host up"""
+"""time between the limit on the host, which ends the command, and ours, which gives the host up"""
 _TAIL = 2000
 _logger = logging.getLogger("paramiko")
 _logger.addHandler(logging.NullHandler())

@@ -23,7 +23,7 @@ __all__ = ["SCHEMA_VERSION", "document", "judge", "misfit_of_result", "result_sc
 
 SCHEMA_VERSION = 1
 _BY_TIMERS = "timers"
-"""how jobs over datagrams repair losses"""
+"""way in which jobs over datagrams repair losses"""
 
 
 def judge(

@@ -34,7 +34,7 @@ table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
 """  # noqa: E501
 _MOST_BYTES = 2_000_000
-"""of the timeline: a larger one is not opened in good time"""
+"""most bytes of the timeline: a larger one is not opened in good time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class About:
     """What a page shows of its run in addition to what the run found."""
 
     when: str
-    """it began"""
+    """time when the run began"""
     captures: tuple[str, ...] = ()
     """files, as the page links to them"""
 

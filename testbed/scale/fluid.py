@@ -18,9 +18,9 @@ Link = Hashable
 class Flow:
     links: tuple[Link, ...]
     size_bytes: float
-    """on the wire"""
+    """bytes on the wire"""
     latency_s: float = 0.0
-    """after its last byte left"""
+    """time after its last byte left"""
     limit_bps: float = math.inf
     """what it never exceeds, however free its links are: a window"""
 
@@ -29,7 +29,7 @@ class Flow:
 class Phase:
     flows: tuple[Flow, ...]
     repeat: int = 1
-    """how often in a row; solved once, since the same flows on the same links take the same time"""
+    """number of times in a row; solved once, since the same flows on the same links take the same time"""
 
 
 def max_min_rates(flows: Sequence[Flow], rates_bps: Mapping[Link, float]) -> list[float]:

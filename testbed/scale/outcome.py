@@ -10,7 +10,7 @@ __all__ = ["Outcome"]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     seconds: float
-    """from the start until the last rank has its whole result"""
+    """time from the start until the last rank has its whole result"""
     packet_hops: int = 0
     """packets times links that were stood for; the flow level and formulas have no packets: 0"""
     events: int = 0

@@ -26,7 +26,7 @@ _NS = 1e9
 class Train:
     packets: int
     wire_bytes: int
-    """of all frames"""
+    """bytes of all frames"""
     first_bytes: int
     last_bytes: int
     acks: int
@@ -94,7 +94,7 @@ class Pipe:
         self.ns_per_byte = 8 * _NS / rate_bps
         self.delay_ns = delay_ns
         self.free = 0.0
-        """when all work given so far is done"""
+        """time when all work given so far is done"""
         self._start = self._first = self._before = 0.0  # of the newest train; the end of the one before it
         self._frame_ns = self._gap = 1.0
 

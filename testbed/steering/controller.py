@@ -61,7 +61,7 @@ class _Connected:
     flows: set[int]
     groups: set[int]
     pending: dict[int, RulesInstalled] = field(default_factory=dict)
-    """by number of the barrier"""
+    """rules that wait for an answer, by number of the barrier"""
 
 
 class Controller:

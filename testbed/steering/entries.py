@@ -49,7 +49,7 @@ class GroupEntry:
 @dataclass(frozen=True, slots=True)
 class FlowEntry:
     name: str
-    """of the rule that it comes from; a rule may need several entries"""
+    """name of the rule that it comes from; a rule may need several entries"""
     priority: int
     match: tuple[tuple[str, MatchValue], ...]
     """OXM fields by their names, prerequisites included; a pair of texts is (value, mask)"""

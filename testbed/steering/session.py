@@ -24,7 +24,7 @@ class Session:
     ) -> None:
         self.controller, self.tell, self._on_reading = controller, tell, on_reading
         self.listeners = listeners
-        """where switches connect, besides the library's own address"""
+        """addresses where switches connect, besides the library's own address"""
         self.failure: Exception | None = None
         self.ask_counters: Callable[[], None] = lambda: None
         """readings of all connected switches follow; set by the application"""

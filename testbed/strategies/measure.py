@@ -42,12 +42,12 @@ class Fabric:
 @dataclass(frozen=True, slots=True)
 class Measured:
     time_s: float | None
-    """of an iteration: from the start of the traffic to the last worker's last result, over the number of iterations;
-    None: not all of them ended"""
+    """time of an iteration: from the start of the traffic to the last worker's last result, over the number of
+    iterations; None: not all of them ended"""
     verdict: str
-    """of all checks"""
+    """verdict of all checks"""
     detail: str = ""
-    """of the first check that did not pass"""
+    """detail of the first check that did not pass"""
 
     @property
     def exit_code(self) -> int:

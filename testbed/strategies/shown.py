@@ -26,7 +26,7 @@ SCHEMA = 1
 class Row:
     point: Point
     is_best: bool
-    """on the frontier"""
+    """whether it is on the frontier"""
     measured: Measured | None = None
 
     @property
@@ -54,7 +54,7 @@ class Rows:
     chain: Chain
     devices: Devices
     rows: tuple[Row, ...]
-    """by memory"""
+    """rows by memory"""
     fabric: Fabric | None = None
     """None: nothing was measured"""
 

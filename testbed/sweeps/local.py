@@ -22,7 +22,7 @@ __all__ = ["compute_locally"]
 
 _TOP = Path(__file__).resolve().parents[2]
 _TIMEOUT_S = 20.0
-"""for the teardown of a network"""
+"""time limit for the teardown of a network"""
 _MOST_OUTPUT = 400
 """characters of what a worker said before it died"""
 

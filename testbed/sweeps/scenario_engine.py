@@ -18,7 +18,7 @@ __all__ = ["Compute", "FinishedScenarios", "run_scenario_sweep"]
 
 _NAME_DIGITS = 16
 _COMPUTED_BY = "testbed.sweeps.compute"
-"""with all that it imports: a change of how results are shown makes none of them stale"""
+"""module that computes points, with all that it imports: a change of how results are shown makes none of them stale"""
 
 Compute = Callable[[Sequence[Point]], Iterator[tuple[int, dict[str, Any]]]]
 """Points -> (place among them, outcome as of `compute_point`), as they are done"""
@@ -31,9 +31,9 @@ class FinishedScenarios:
     sweep: ScenarioSweep
     points: tuple[Point, ...]
     outcomes: tuple[Outcome, ...]
-    """of the points, in their order"""
+    """outcomes of the points, in their order"""
     names: tuple[str, ...]
-    """of the points' folders below `points/`: of their content, whatever code computed it"""
+    """names of the points' folders below `points/`: from their content, whatever code computed it"""
     reused: int
     """results that were there already"""
     anew: int

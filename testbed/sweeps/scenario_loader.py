@@ -49,7 +49,7 @@ class SweepWords:
     """`key=value`"""
     figures: Sequence[str] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """by label; only from Python"""
+    """variants by label; only from Python"""
 
     def given(self) -> dict[str, Any]:
         """By key of a sweep file; axes are apart."""

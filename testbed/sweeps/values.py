@@ -18,7 +18,7 @@ __all__ = ["AXIS_FILE", "MOST_VALUES", "number_of", "parse_axis", "read_values",
 
 AXIS_FILE = "--axis"
 MOST_VALUES = 10_000
-"""of one key"""
+"""most values of one key"""
 _FORM = "KEY=VALUE,VALUE,... or KEY={from: A, to: B, points: N}, as faults.loss.rate=0,1%,5%"
 _RANGES = "values with commas, as 0,1,2; or {from: 0, to: 2, step: 1}; or points or factor in place of step"
 _COLONS = re.compile(r"[-+0-9][^\[\]{},\s]*(?::|\.\.)[^\[\]{},\s]+(?:(?::|\.\.)[^\[\]{},\s]+)?\Z")

@@ -18,7 +18,7 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _COMMANDS = ("replay: ", "tb: run it again: ")
 """what begins so is a command: a shell would run its first line"""
 _MOST_HANGING = 0.6
-"""of the width: text that begins further to the right would have no room under itself"""
+"""share of the width: text that begins further to the right would have no room under itself"""
 
 
 def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:

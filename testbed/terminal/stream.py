@@ -17,9 +17,9 @@ __all__ = ["PROSE", "columns", "complain", "is_terminal", "near", "prose_columns
 PROSE = 110
 """Sentences are not wider than that on any terminal: longer lines are hard to follow. Tables take all there is."""
 _DEFAULT = 80
-"""of what is no terminal, as other programs have it"""
+"""width of what is no terminal, as other programs have it"""
 _LEAST = 40
-"""of what can be laid out at all"""
+"""width of what can be laid out at all"""
 
 
 def columns(stream: TextIO) -> int:

@@ -21,7 +21,7 @@ from testbed.terminal.stream import columns, complain
 __all__ = ["SILENT_S", "Ticker", "speak", "ticking"]
 
 SILENT_S = 3.0
-"""after which a line comes; five seconds are promised, and a busy machine may look late"""
+"""seconds of silence after which a line comes; five seconds are promised, and a busy machine may look late"""
 _LOOK_EVERY_S = 0.2
 _STARTED_S = 1.0
 """what the interpreter may have taken before"""

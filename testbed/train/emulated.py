@@ -25,9 +25,9 @@ from workloads.machine import Event
 __all__ = ["EmulatedNetwork"]
 
 POLL_NS = 500_000
-"""how often an idle worker looks for a gradient"""
+"""interval in which an idle worker looks for a gradient"""
 BUSY_TURN_S = 0.0005
-"""between two looks for sums"""
+"""time between two looks for sums"""
 
 
 @dataclass(slots=True)

@@ -23,9 +23,9 @@ __all__ = ["RankProcesses", "free_port", "rank_environment"]
 _PROJECT = Path(__file__).resolve().parents[2]
 _READ = 1 << 16
 _KEPT_LINES = 40
-"""of each rank's stderr, for the reason of its end"""
+"""number of last lines of each rank's stderr, for the reason of its end"""
 _TIMEOUT_S = 5.0
-"""between the request to end and its enforcement"""
+"""time between the request to end and its enforcement"""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Rank:
     handle: int
     """pidfd"""
     rest: dict[int, bytes] = field(default_factory=dict)
-    """by pipe: a line without its end"""
+    """line without its end, by pipe"""
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
     status: int | None = None
 

@@ -52,11 +52,11 @@ _TIMEOUT_S = 5.0
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     memory_bytes: int
-    """of each rank, for gradients on their way"""
+    """bytes of each rank, for gradients on their way"""
     timeout_s: float
     """time that a rank waits for another, or for the network"""
     network: str
-    """for a person"""
+    """description of the network, for a person"""
     tells_ends: bool = False
     """whether the owner calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
@@ -87,11 +87,11 @@ class RankServer:
         self.network: Network | None = None
         self.asked_down = False
         self.steps = [0] * size
-        """by rank: how often its optimizer stepped"""
+        """number of steps of each rank's optimizer"""
         self.collectives = [0] * size
-        """by rank: posted so far"""
+        """number of collectives that each rank has posted so far"""
         self.network_ns = self.summed = 0
-        """of all sums so far, and how many"""
+        """time of all sums so far, and how many"""
         self._base = 0
         """collectives of the trainings before this one"""
         self._over_store_before: Counter[str] = Counter()

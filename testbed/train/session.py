@@ -38,7 +38,7 @@ class Carry:
     number: int
     """among all collectives of the training"""
     posts: tuple[Post, ...]
-    """by rank"""
+    """posts by rank"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Answer:
     """Tell every rank that the sum of a collective is there."""
 
     numbers: tuple[int, ...]
-    """of each rank's post"""
+    """numbers of each rank's post"""
     network_ns: int
 
 
@@ -74,7 +74,7 @@ class _Group:
     def __init__(self, name: str, ranks: tuple[int, ...]) -> None:
         self.name, self.line, self.mail, self.turns = name, Line(ranks), Mail(), 0
         self.destroyed: dict[int, int] = {}
-        """by rank that posts nothing more in it: the number with which it said so"""
+        """number with which each rank that posts nothing more in it said so"""
 
 
 class Session:
@@ -84,14 +84,14 @@ class Session:
         self.size, self._timeout_ns, self._name = size, timeout_ns, name
         self.joined: set[int] = set()
         self.left: dict[int, str] = {}
-        """by rank: the error with which it ended; empty: in order"""
+        """error with which each rank ended; empty: in order"""
         self.failure: str | None = None
         """why nothing is summed any more"""
         self.over_store: Counter[str] = Counter()
         """matched collectives that were not for the network, by what they were"""
         self._network_is_up = True
         self.network_is_late = False
-        """it failed because no sum came in time"""
+        """whether it failed because no sum came in time"""
         self.summed = 0
         """all-reduces whose sum is there"""
         self._groups = {"": _Group(name, tuple(range(size)))}
@@ -99,14 +99,14 @@ class Session:
         """groups that lack some of their ranks, by name and ranks"""
         self._made = 0
         self._numbers = [0] * size
-        """by rank: what it posts next"""
+        """number of the next post of each rank"""
         self._posted = [0] * size
-        """by rank: collectives"""
+        """number of collectives that each rank has posted"""
         self._matched = 0
         self._carried: deque[tuple[int, tuple[Post, ...]]] = deque()
-        """those in the network: number, posts by rank"""
+        """collectives in the network: number, posts by rank"""
         self._joining_since: int | None = None
-        """when some ranks began to wait for one that has not joined"""
+        """time when some ranks began to wait for one that has not joined"""
         self._carried_since: int | None = None
         self._actions: deque[Action] = deque()
 

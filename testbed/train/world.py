@@ -45,11 +45,12 @@ _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
 class TrainingOptions:
     source: TrainingSource
     command: tuple[str, ...] = ()
-    """of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
+    """command of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
     place: Path | None = None
     """folder where ranks from elsewhere find the network; None: one of the system's temporary folders"""
     piece_bytes: int | None = None
-    """at most; None: 4 MB, or where all gradients must be equally long the size of the first all-reduce"""
+    """bytes of a piece at most; None: 4 MB, or where all gradients must be equally long the size of the first
+    all-reduce"""
     memory_bytes: int = 256 << 20
     timeout_s: float = 60.0
 
@@ -188,7 +189,7 @@ class _EmulatedTraining(_Training):
         self._plan: Plan | None = None
         self._closed = False
         self._end_by = math.inf
-        """when workers that have not finished are not waited for any longer; CLOCK_MONOTONIC, s"""
+        """time when the wait for workers that have not finished ends; CLOCK_MONOTONIC, s"""
 
     def _live(self) -> RunFacts:
         if not self._options.command:

@@ -23,7 +23,7 @@ class Junction:
     above: str
     """node at that port: a switch of the tree, or the root"""
     below: Mapping[int, tuple[int, ...]]
-    """by port, ascending: places in the list of hosts of those that are behind it"""
+    """places, in the list of hosts, of the hosts behind each port, ascending"""
 
 
 def combining_trees(topology: Topology, root: str, hosts: Sequence[str]) -> tuple[Mapping[str, Junction], ...]:

@@ -40,7 +40,7 @@ class Figures:
     scale."""
 
     communication_s: float
-    """until the slowest worker has its last sum; late starts are inside"""
+    """time until the slowest worker has its last sum; late starts are inside"""
     busiest_link: str
     """LINK DIRECTION"""
     busiest: float

@@ -20,18 +20,18 @@ class Place:
 
     rate_bps: int
     delay_ns: int
-    """of each hop: five packets' time"""
+    """delay of each hop: five packets' time"""
     rto_ns: int
     world: str = "simulated"
     workers: int = 4
-    """of each job"""
+    """workers of each job"""
     window: int = 24
     """packets: what the way through the parameter server holds, four hops of six packets' time each"""
     scale: int = 1000
-    """by which models are divided"""
+    """divisor of the models"""
     iterations: int = 2
     jitter: float = 0.05
-    """of computing"""
+    """jitter of computing"""
 
     def setting(self) -> str:
         """In words, all that makes runs of two places different."""
@@ -63,7 +63,7 @@ class Point:
     """values stored in the switch"""
     seed: int
     repeat: int = 1
-    """in real time the same seed may take another time; in virtual time there is one run"""
+    """number of the repeat; in real time the same seed may take another time, in virtual time there is one run"""
 
     def indices(self) -> int:
         """Slots that the memory makes: of all jobs together."""

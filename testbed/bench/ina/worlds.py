@@ -41,7 +41,7 @@ class Pair:
     """why the others are not trusted: the first one's"""
     dilation: int = 1
     deviation: float | None = None
-    """of the repeats, the largest of each"""
+    """deviation of the repeats, the largest of each"""
 
     @property
     def ratio(self) -> float:

@@ -21,7 +21,7 @@ from workloads.errors import InternalError
 __all__ = ["TIMEOUT_S", "Program", "run_in", "wait_until"]
 
 TIMEOUT_S = 180.0
-"""for a start, and for one all-reduce"""
+"""time limit for a start, and for one all-reduce"""
 _STEP_S = 0.01
 _TAIL = 1500
 

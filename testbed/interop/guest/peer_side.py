@@ -41,7 +41,7 @@ class PeerConfig:
     receives: tuple[PeerMessage, ...]
     """what the other end sends, in order"""
     seed: int
-    """of what this end sends"""
+    """seed of what this end sends"""
     base_va: int
     rkey: int
     peer_base_va: int

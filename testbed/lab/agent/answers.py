@@ -28,7 +28,7 @@ class ShownLease:
     resource: str
     """`host`, or `card NAME`"""
     owner: str
-    """as people know him: user@machine"""
+    """owner as people know him: user@machine"""
     since: float
     end: float
     purpose: str
@@ -47,7 +47,7 @@ class CardStatus:
     state: str
     """unknown, empty, programming, programmed, half-programmed"""
     busy: str
-    """with what; empty: with nothing"""
+    """work that it is busy with; empty: none"""
     bitstream: str | None = unless_default(None)
     """SHA-256 (hex) of the newest one"""
     by: str = unless_default("")
@@ -88,7 +88,7 @@ class AgentIdentity:
 
     protocol: int
     version: str
-    """of the package that it runs"""
+    """version of the package that it runs"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ __all__ = ["DriverBackend", "backends", "process_argv"]
 
 
 _LINGER = ("--linger", "60min")
-"""until it is stopped: who has finished answers peers that have not"""
+"""options that keep the process until it is stopped: a worker that has finished answers peers that have not"""
 
 
 class DriverBackend:

@@ -25,7 +25,7 @@ class Lease:
     resource: str
     """`host`, or `card NAME`"""
     owner: str
-    """as people know him: user@machine"""
+    """owner as people know him: user@machine"""
     since: float
     end: float
     token_hash: str

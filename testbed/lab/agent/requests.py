@@ -54,7 +54,7 @@ __all__ = [
 
 
 _LONGEST = 40
-"""of what is shown of a wrong value"""
+"""greatest length of what is shown of a wrong value"""
 _Answer = TypeVar("_Answer")
 
 
@@ -74,7 +74,7 @@ class Hello(Request[AgentState]):
 class WhichCode(Request[CodeAccount]):
     op = "code"
     libraries: tuple[str, ...]
-    """of the C core"""
+    """libraries of the C core"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class ProgramCard(Request[CardStatus]):
     op = "program"
     card: str
     sha256: str
-    """of a bitstream that was sent before"""
+    """hash of a bitstream that was sent before"""
     token: str
 
 
@@ -135,7 +135,7 @@ class ActOnCard(Request[Any]):
     """configure, start, stop, counters, state, configuration, read, write"""
     token: str
     fields: dict[str, Any] = field(default_factory=dict)
-    """of the verb"""
+    """fields of the verb"""
 
 
 @dataclass(frozen=True, slots=True)

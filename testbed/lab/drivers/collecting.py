@@ -18,9 +18,9 @@ __all__ = ["MAX_RUN_BYTES", "collect_files"]
 MAX_RUN_BYTES = 1 << 30
 """bytes that are fetched from one host at most"""
 _MAX_FILES = 1000
-"""of a run on one host"""
+"""most files of a run on one host"""
 _COLLECT_S = 300.0
-"""for all files of a run on one host"""
+"""time limit for all files of a run on one host"""
 
 
 def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:

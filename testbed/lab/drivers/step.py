@@ -25,9 +25,9 @@ _Each = Callable[[Host], Mapping[str, Any]]
 @dataclass(frozen=True, slots=True)
 class Step:
     name: str
-    """in the history, in `tb lab` and as a task"""
+    """name in the history, in `tb lab` and as a task"""
     does: str
-    """for people, in one line"""
+    """description for people, in one line"""
     act: Callable[..., Done]
     """method of the driver: (driver, host, arguments by name)"""
     would: tuple[str, ...] = ()
@@ -41,13 +41,13 @@ class Step:
     changes: bool = True
     """something on the host, so that two commands of one user do not do it at once"""
     all_or_none: bool = False
-    """where it fails on one host, it is undone on the others"""
+    """whether it is undone on the others where it fails on one host"""
     named: bool = False
     """hosts must be named, for a person who names none does not mean all"""
     command: bool = False
     """`tb lab` offers it"""
     task: bool = False
-    """it is a fabric task"""
+    """whether it is a fabric task"""
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -85,7 +85,7 @@ class Driver:
     """what is done is noted there"""
 
     steps: ClassVar[dict[str, Step]] = {}
-    """by name, in the order of their declaration"""
+    """steps by name, in the order of their declaration"""
 
     def __init_subclass__(cls) -> None:
         found = [entry.step for entry in vars(cls).values() if isinstance(entry, _Declared)]

@@ -32,7 +32,7 @@ from workloads.machine import Buffer, Event, FrameBatch
 __all__ = ["Trace", "card_command", "main"]
 
 _FILE_BYTES = 200_000_000
-"""of each file; both have room in the host's memory, and are less than what is collected of one file"""
+"""bytes of each file; both have room in the host's memory, and are less than what is collected of one file"""
 
 
 def card_command(shape: LabShape) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ __all__ = ["UID", "HostTask", "hold"]
 
 _TOP = Path(__file__).resolve().parents[3]
 SOURCES = Path("/run/host/sources")
-"""where a card's process has its program from: hardware, as far as the lab knows"""
+"""folder where a card's process has its program from: hardware, as far as the lab knows"""
 UID = 64_998
-"""of user `lab`, who exists on emulated hosts only"""
+"""user id of user `lab`, who exists on emulated hosts only"""
 _RUN_BYTES = 512 << 20
 """holds the trace of a card"""
 _CAPABILITY = "security.capability"

@@ -27,7 +27,7 @@ class CycleHost(Request[None]):
     op = "cycle"
     host: str
     card_faults: str | None = None
-    """of its card from then on, as `switch_nodes.fpga.faults` reads them; None: as before, empty: none"""
+    """faults of its card from then on, as `switch_nodes.fpga.faults` reads them; None: as before, empty: none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,4 @@ class Keeping:
 
     folder: str = unless_default("")
     error: dict[str, Any] | None = unless_default(None)
-    """as `history.codec` writes it"""
+    """error as `history.codec` writes it"""

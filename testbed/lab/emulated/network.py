@@ -20,7 +20,7 @@ _BRIDGE = "lab0"
 _MANAGEMENT_MTU = 9100
 """room for what tunnels add"""
 FIRST_VNI, VXLAN_PORT = 100, 4789
-"""as the inventory's defaults"""
+"""same values as the inventory's defaults"""
 
 
 def build_networks(shape: LabShape, pids: Mapping[str, int], ledger: Ledger) -> None:

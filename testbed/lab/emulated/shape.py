@@ -46,13 +46,13 @@ class LabShape:
     no workers"""
     mtu: int = 9000
     disk_bytes: int = 256 << 20
-    """of each host's folder"""
+    """bytes of each host's folder"""
     clock_offsets: tuple[tuple[str, float], ...] = ()
     """(host, seconds): whose clocks are wrong"""
     card_load_ms: int = 100
-    """how long it takes to load a bitstream"""
+    """time to load a bitstream"""
     card_faults: tuple[str, ...] = ()
-    """as `switch_nodes.fpga.faults` reads them"""
+    """faults as `switch_nodes.fpga.faults` reads them"""
 
     @property
     def workers(self) -> tuple[str, ...]:

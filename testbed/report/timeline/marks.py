@@ -31,7 +31,7 @@ _HIDDEN = {"post", "turn", "step", "sum"}
 _HEIGHT_OF = {
     "fault": 0.28, "fail": 0.5, "timeout": 0.62, "back": 0.72, "nak": 0.72, "trimmed": 0.6, "reject": 0.28, "odd": 0.45,
 }  # fmt: skip
-"""where in the lane, so that the loss and what it brings stand apart"""
+"""height in the lane, so that the loss and what it brings stand apart"""
 
 
 def draw_marks(

@@ -14,7 +14,7 @@ __all__ = ["Filled", "Way", "fill"]
 
 _KEEP = 1 - 1e-9
 _DUST = 1e-7
-"""of the largest capacity: such a rate is none"""
+"""share of the largest capacity: such a rate is none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
 _ROUNDS = 5
-"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not
-theirs"""
+"""rounds of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is
+not theirs"""
 _MOST_CELLS = 2_000_000
 """options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120

@@ -26,13 +26,13 @@ __all__ = ["MOST_ARC_FLOWS", "relaxed"]
 MOST_ARC_FLOWS = 5_000
 """arcs x receivers up to which flows on arcs are faster"""
 _KEEP = 1 - 1e-9
-"""of the optimal rate, while links are spared"""
+"""share of the optimal rate, while links are spared"""
 _PAYS = 1e-7
-"""of the price of a rate: less is the solver's tolerance"""
+"""share of the price of a rate: less is the solver's tolerance"""
 _TINY = 1e-9
 """price of a link in addition to its own: of ways that cost the same, the shortest"""
 _DUST = 1e-7
-"""of a worker's rate: such a share is none"""
+"""share of a worker's rate: such a share is none"""
 
 _MORE = 4
 """ways in addition to the cheapest one that join with it"""
