@@ -37,8 +37,8 @@ class LeafLinks:
 
 @dataclass(frozen=True, slots=True)
 class SpineLinks:
-    """Makes a switch a spine: its ring's members are the last hosts of the racks, in rack order; what member r sends
-    goes to the first host of rack r+1."""
+    """Makes a switch a spine. The members of its ring are the last hosts of the racks, in rack order. What member r
+    sends goes to the first host of rack r+1."""
 
     group: int
     """hosts of the whole ring"""
@@ -106,8 +106,8 @@ class SwitchConfig:
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None:
     all"""
     hairpin: bool = False
-    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which
-    sends what comes from it to its destination"""
+    """whether frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour,
+    which forwards what comes from it"""
     steering: SteeringConfig | None = None
     """what the rules of program `steer` are made from; other programs ignore it"""
     carrier: tuple[CarrierChange, ...] = ()

@@ -237,7 +237,7 @@ class QueueMarks(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlaneStatistics(Event):
-    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the
+    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, except those of the
     machine."""
 
     frames_in: int

@@ -30,8 +30,8 @@ class FrameFilter(Protocol):
         ...
 
     def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
-        """For rows start..count-1: True where the frame passes untouched and at once (then it has been counted);
-        False where the caller must ask `admit` for it. The order of the rows is the order of the decisions."""
+        """For rows start..count-1: True where the frame passes untouched and at once, and has been counted. False where
+        the caller must ask `admit` for it. The order of the rows is the order of the decisions."""
         ...
 
     def next_event(self) -> Event | None:

@@ -53,7 +53,7 @@ class TreeChild:
 
 @dataclass(frozen=True, slots=True)
 class TreeLinks:
-    """A switch in a combining tree, whose root is a host: of program `repair` the newcomer, the member with the highest
+    """A switch in a combining tree. Its root is a host: of program `repair` the newcomer, the member with the highest
     rank; of program `ps` the parameter server."""
 
     up: int

@@ -1,4 +1,4 @@
-"""What is known of a switch program before it runs: its name, who makes it, and which parts of a `SwitchConfig` it
+"""What is known of a switch program before it runs: its name, what makes it, and which parts of a `SwitchConfig` it
 uses.
 
 A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. There is no

@@ -33,7 +33,7 @@ _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batc
 
 
 class ProgramFailed(ScenarioError):
-    """Code of the user's own program raised an exception, called for the end of the process, or gave out what is no
+    """Code of the user's own program raised an exception, called for the end of the process, or returned no valid
     frame, event or time. Its key is the class."""
 
     reason: str = ""

@@ -103,8 +103,8 @@ def _load(name: str) -> ProgramFactory:
 
 
 def _class_of(name: str) -> tuple[Any, str, str]:
-    """`path.py:Class` -> (the class, the file as named, its path). The file is the user's own, named in his scenario or
-    on his command line."""
+    """`path.py:Class` -> (the class, the file as named, its path). The file is the user's own, named in the scenario or
+    on the command line."""
     path_text, _, class_name = name.rpartition(":")
     path = program_path(name)
     spec = importlib.util.spec_from_file_location(f"switch_program_{path.stem}", path)

@@ -84,7 +84,7 @@ class LinkShape:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`; port numbers count from 0 at
+    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`. Port numbers count from 0 at
     each node in the order of the links."""
 
     name: str

@@ -73,8 +73,8 @@ class AggregatorSender(SlotService):
             self._send_copy(served.server, frame, served.server.ip)
 
     def _send_copies(self, a: Arrival, frame: bytes) -> None:
-        """One for each worker of the job here, and one for the switch of each other rack (addressed to the service, on
-        the way to that rack's first worker)."""
+        """One for each worker of the job here, and one for the switch of each other rack. The latter is addressed to
+        the service, on the way to that rack's first worker."""
         served = a.served
         assert served is not None
         for member in served.here:

@@ -1,4 +1,5 @@
-"""A job as an aggregator program serves it: who contributes what here, by which port, and when a sum is complete."""
+"""A job as an aggregator program serves it: which workers contribute what here, by which port, and when a sum is
+complete."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ class ServedJob(Occupancy):
         return port not in self.ports_here
 
     def may_hold(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
-        """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack; all of
-        that rack, if it says so (`edge`)."""
+        """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack. If it
+        says so (`edge`), these are all workers of that rack."""
         if self.is_here(rank):
             return bitmap == self.bits[rank] and not edge
         within = [mask for mask in self.other_racks if not bitmap & ~mask]

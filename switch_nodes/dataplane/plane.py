@@ -66,7 +66,7 @@ class DataPlane:
     known, is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`:
     the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
     `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
-    wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
+    wake-up to the next, as a NIC moderates its interrupts. Deadlines are met all the same. `marking`: ports that mark
     by the length of their queues, trim, or know classes. `wires`: of ports whose frames arrive when their last bit
     does. `io` replaces the sockets (tests). `name`: of the node, for Livelock. Spans and instants are of the emulated
     time that `clock` keeps, unless they say otherwise.
@@ -134,9 +134,9 @@ class DataPlane:
         self._io.close()
 
     def run(self, origin_ns: int, *, until: Callable[[], bool] | None = None) -> PlaneStatistics:
-        """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control`
-        returns False or `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way
-        through a filter are then lost. The statistics of this run are the last event and the result."""
+        """Drive the Machine until `on_control` returns False or `until` returns True. `now` is the emulated time since
+        `origin_ns` (CLOCK_MONOTONIC). `until` is asked after every wake-up, and every 50 ms when idle. Frames on the
+        way through a filter are then lost. The statistics of this run are the last event and the result."""
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         clock = self._clock
         began, cpu, waits = clock.read(), time.process_time_ns(), read_waits()
@@ -317,7 +317,7 @@ class DataPlane:
         return not waiting
 
     def _timeout(self, origin_ns: int, polled: bool) -> int:
-        """How long to sleep, in ns; -1 for ever."""
+        """How long to sleep, in ns; -1 without limit."""
         now = self._clock.since(origin_ns)
         due = self._machine.get_timer()
         if due != self._timer_seen[0]:

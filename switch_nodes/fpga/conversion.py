@@ -34,7 +34,7 @@ _MASK = 0xFFFFFFFF
 
 
 def as_registers_say(config: SwitchConfig) -> SwitchConfig:
-    """What comes back of a configuration: the order of flood ports, the salt of groups that a card does not have, and
+    """The configuration as it comes back. The order of flood ports, the salt of groups that a card does not have, and
     the port of a leaf's predecessor mean nothing."""
     flood = None if config.flood_ports is None else tuple(sorted(set(config.flood_ports)))
     rings = tuple(

@@ -1,5 +1,5 @@
-"""The bitstream slot of an emulated card: pages come in, in any order, each as often as one likes; then all of it is
-checked and loaded, or nothing is."""
+"""The bitstream slot of an emulated card. Pages come in, in any order, each as often as the client likes. Then all of
+it is checked and loaded, or nothing is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers as data: what an address holds, who may write it, what it is after power-on."""
+"""Registers as data: what an address holds, who may write it, and its value after power-on."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Transport(Protocol):
 
 
 class StepClock:
-    """Time that passes only when somebody sleeps: an emulated card in our own process need not be waited for."""
+    """Time that passes only when a caller sleeps: an emulated card in our own process need not be waited for."""
 
     def __init__(self) -> None:
         self.now = 0

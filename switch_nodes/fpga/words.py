@@ -74,7 +74,7 @@ class CardWords:
 
     def read_at(self, address: int, count: int) -> tuple[int, ...]:
         """`count` words. They are what the card read, or this raises: READ_CHECK is its check over them. Asked again
-        when it does not fit, since somebody else may have read in between."""
+        when it does not fit, since another client may have read in between."""
         name, most = REGISTERS.name_of(address), self._transport.max_bytes // WORD
         words: list[int] = []
         for begin in range(0, count, most):

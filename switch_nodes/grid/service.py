@@ -1,6 +1,6 @@
 """What a switch of a plan does with datagrams of GRID, on the compiled path.
 
-It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server; it forwards
+It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server. It forwards
 all other datagrams by the routes of the plan. What it adds is bounded by a token bucket; blocks for which there are no
 tokens go around, all of their packets. What becomes of a packet in its slot is decided by `tables`.
 """
@@ -121,7 +121,7 @@ class GridService(SlotService):
         self.events.append(LoadSampled(self._now, *passed, counters["data_in"], counters["bypassed"]))
 
     def _hear(self, port: int, frame: bytes) -> None:
-        """A datagram to all. After a sum that everybody gets, what late copies have left of its block is of no use."""
+        """A datagram to all. After a sum that all workers get, what late copies have left of its block is of no use."""
         if len(frame) < AT_PAYLOAD or get8(frame, AT_KIND) != _RESULT:
             return
         a = self._arrival
@@ -155,7 +155,7 @@ class GridService(SlotService):
         self._step(a, self.judge(a))
 
     def admit(self, a: Arrival) -> bool:
-        """Whether it is a contribution; who sent it, and where it belongs, is in it then."""
+        """Whether it is a contribution; its sender, and where it belongs, is in it then."""
         job = self.tally
         a.served, a.rank = job, job.ranks.get(a.source, -1)
         if (
@@ -226,8 +226,8 @@ class GridService(SlotService):
         self._send_slot(a, slot, "complete", 0)
 
     def flush(self, a: Arrival) -> None:
-        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought;
-        later packets of it go around."""
+        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought.
+        Later packets of it go around."""
         slot = self._occupant(a.slot)
         if not slot.bitmap & a.bitmap:
             self.add(a)

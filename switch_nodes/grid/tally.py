@@ -29,7 +29,7 @@ class Tally(ServedJob):
         self._left[block] = self._left.get(block, 0) | bitmap
 
     def deliver(self, block: int, now: int) -> None:
-        """Everybody gets its sum."""
+        """All workers get its sum."""
         self.delivered.setdefault(block, now)
 
     def is_copy(self, block: int, bitmap: int) -> bool:

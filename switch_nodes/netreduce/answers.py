@@ -1,5 +1,5 @@
-"""Answers under `irn-held` that pass a switch: it adds to the map what need not be sent again, and makes no answer of
-its own (`docs/irn.md`, "Maps").
+"""Answers under `irn-held` that pass a switch. The switch adds to the map what need not be sent again, and makes no
+answer of its own (`docs/irn.md`, "Maps").
 
 Rule 1: a bit is set in two cases. Either this switch has the packet, and what the packet waits for is not complete. Or
 this switch sent it on, and the node before, where the answer comes from, may have it. That node cannot yet be known to

@@ -55,7 +55,7 @@ class Ring:
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
 
-    Here and in everything that works on a ring, a connection's "rank" is its index among the members; `ranks` has the
+    Here and in everything that works on a ring, a connection's "rank" is its index among the members. `ranks` has the
     numbers that packets and events name.
     """
 
@@ -144,8 +144,8 @@ class Ring:
         return True
 
     def early(self, number: int) -> int:
-        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those
-        whose own contribution is missing at the head."""
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A). These are
+        the ones whose own contribution is missing at the head."""
         return self.missing(*self.head())
 
     def place_of(self, rank: int, va: int) -> tuple[int, int] | None:

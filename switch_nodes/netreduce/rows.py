@@ -1,4 +1,4 @@
-"""Rows of bytes in one allocation. A sanitizer sees where an allocation ends, not where a row does: a process that runs
+"""Rows of bytes in one allocation. A sanitizer sees where an allocation ends, not where a row does. A process that runs
 under one asks for a redzone behind every row (`between`)."""
 
 from __future__ import annotations

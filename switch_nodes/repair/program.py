@@ -242,7 +242,7 @@ class RepairProgram(ServingProgram[Pool]):
         self.count("sums_out")
 
     def ask(self, a: Arrived) -> None:
-        """Whether the newcomer has the block: what is missing here may be missing for ever."""
+        """Whether the newcomer has the block: what is missing here may then never come."""
         self._send_up(a.pool, reply(a.datagram.header, DatagramKind.REMINDER, a.pool.everyone), b"")
         self.count("questions_out")
 

@@ -23,7 +23,7 @@ _HEADER_BYTES = 14
 
 class SteerProgram(ProgramBase):
     """Counters: steered (led to the accelerator), forwarded, flooded, withheld (data of a job that the fallback drops),
-    filtered (no rule, no port, or only the port it came from), runt."""
+    runt. Another one is filtered (no rule, no port, or only the port it came from)."""
 
     counter_names: tuple[str, ...] = ("steered", "forwarded", "flooded", "withheld", "filtered", "runt")
 

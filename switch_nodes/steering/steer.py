@@ -36,7 +36,7 @@ class Priority(IntEnum):
 
 
 def falls_back(config: SteeringConfig, down: Collection[int]) -> bool:
-    """Whether the accelerator is out of use: one dead port of it is enough, since the edges behind that port would be
+    """Whether the accelerator is out of use. One dead port of it is enough, since the edges behind that port would be
     missing in every sum."""
     return any(port in down for port in config.accelerator_ports)
 

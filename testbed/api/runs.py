@@ -168,7 +168,7 @@ def run(
 
 
 def _warn_of_slow_code(environment: Mapping[str, str]) -> None:
-    """Where the C core did not run although the user did not turn it off: who prints no summary sees it, too."""
+    """Where the C core did not run although the user did not turn it off. A user who prints no summary sees it, too."""
     code = slower_code(environment)
     if code and _NOT_WANTED not in code:
         warnings.warn(f"the C core of ina-testbed did not run: {code}", RuntimeWarning, stacklevel=3)
@@ -181,6 +181,7 @@ def load(run_dir: str | Path) -> Run:
 
 
 def compare(*runs: Run | str | Path) -> Comparison:
-    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ,
-    `figures` with `ratios` to the first, `checks`, `faults`. Raises ScenarioError for what is no finished run."""
+    """Two or more finished runs, given as runs or as their directories (or as points of a sweep). The result has `keys`
+    that differ, `figures` with `ratios` to the first, `checks` and `faults`. Raises ScenarioError for what is no
+    finished run."""
     return compare_runs([each.run_dir if isinstance(each, Run) else Path(each) for each in runs])

@@ -148,9 +148,9 @@ TABLES: dict[str, Callable[[Say, int], Table]] = {
 
 
 def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:
-    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them; 0 when all
-    that should hold does, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a use
-    for."""
+    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them. Returns 0
+    when all expectations hold, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a
+    use for."""
     chosen = list(TABLES) if names == "all" else names.split(",")
     for name in chosen:
         if name not in TABLES:

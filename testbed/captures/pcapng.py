@@ -1,8 +1,8 @@
 """Captures as pcapng (IETF draft-ietf-opsawg-pcapng): one section, one interface per port, nanosecond times.
 
 Blocks that we write: SHB, one IDB per interface (if_name, if_tsresol 9), EPBs with epb_flags (direction) and, where a
-fault decided, opt_comment. The reader takes any section of either byte order and skips what it does not know; a last
-block that a killed process left unfinished is not there.
+fault decided, opt_comment. The reader takes any section of either byte order and skips what it does not know. A last
+block that a killed process left unfinished is ignored.
 """
 
 from __future__ import annotations

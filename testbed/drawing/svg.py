@@ -99,8 +99,8 @@ def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
 
 
 def _labels_above(lower: str, lines: list[Line], spots: Spots) -> dict[tuple[float, float], str]:
-    """What the unusual ones of the links from one node to one row above say: once at the node when all of them say the
-    same, else on each."""
+    """What the unusual ones of the links from one node to one row above say. It stands once at the node when all of
+    them say the same, else on each."""
     if len({line.label for line in lines}) == 1:
         x, y = _at(spots, lower)
         return {} if lines[0].usual else {(x, y - NODE_HEIGHT / 2 - 14): lines[0].label}

@@ -146,7 +146,7 @@ def burst_is_bad(stream: int, flow: int, psn: int, occurrence: int, copy: int, e
 
     The chain runs along the PSN line of (stream, flow, occurrence, copy); `enter` and `recover` are thresholds. Step u
     of a PSN means: good becomes bad if u < enter, bad stays bad if u < 1 - recover. So u below both numbers makes bad
-    whatever was before, u from both on makes good, and only between them does the step depend on its predecessor.
+    whatever was before, and u from both on makes good. Only between them does the step depend on its predecessor.
     Walking back to the nearest step that does not depend gives the state exactly (coupling from the past), after 1 /
     (enter + recover) steps on average. After LOOK_BACK undecided steps the state there is drawn from the stationary
     distribution.

@@ -2,7 +2,7 @@
 
 A forged frame comes in addition to the packet that it was made from, which goes on unharmed. A forgery in `DEADLY` may
 end a queue pair, and nothing else may do harm. The exception is a `changed` or `shortened` that a switch takes before
-the packet it was made of: these are first contributions as good as any.
+the packet it was made of. Such a forgery is as good a first contribution as any.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Forgery:
 
 
 def forge(what: str, frame: Buffer) -> bytes | None:
-    """The forged frame. None when nothing of that kind can be made of this one, or its iCRC is wrong: a forgery of a
+    """The forged frame. None when nothing of that kind can be made of this one, or its iCRC is wrong. A forgery of a
     damaged packet would make the damage look genuine. Raises KeyError for an unknown kind."""
     make = FORGERIES[what].make
     try:

@@ -17,8 +17,8 @@ _SECOND = 1_000_000_000
 
 
 class LateFrames:
-    """Of one link direction. Frames in order leave one after the other, so that the first one behind a frame that was
-    held back says whether that one is overtaken."""
+    """Of one link direction. Frames in order leave one after the other. So the first one behind a frame that was held
+    back shows whether that one is overtaken."""
 
     def __init__(self, link: str, direction: str) -> None:
         self._link, self._direction = link, direction

@@ -245,7 +245,7 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 
 def _lost(context: CheckContext) -> dict[str, int]:
     """Packets that faults took away, by what they carried. Over RoCE a result is data of a host whose payload a switch
-    replaced; a packet that no host of the job sent is a result as well."""
+    replaced. A packet that no host of the job sent is a result as well."""
     counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
     hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
     for record in _losses(context):

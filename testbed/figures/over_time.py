@@ -62,8 +62,8 @@ def over_time(
     history: Sequence[Record], *, hello: bool = True, packet_ns: Mapping[str, float] = MappingProxyType({})
 ) -> OverTime | None:
     """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `packet_ns`: as `packet_times`. None
-    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most, and the
-    last one ends with the job."""
+    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds. There are 150 of them at most,
+    and the last one ends with the job."""
     end = end_of_job(history)
     if end <= 0:
         return None
@@ -122,7 +122,7 @@ def _answered(record: Record) -> tuple[str, int] | None:
 
 
 def _began(record: Record) -> str:
-    """The worker that begins its job, be it in another life or as another collective."""
+    """The worker that begins its job, in another life or as another collective too."""
     return record.node if isinstance(record.event, CollectiveStarted) and record.event.iteration == 0 else ""
 
 

@@ -64,7 +64,8 @@ class HistoryLog:
             self._written = len(self.records)
 
     def _sort(self) -> None:
-        """In one step: who reads meanwhile, or after a kill right here, finds all records in one order or the other."""
+        """In one step: a program that reads meanwhile, or after a kill right here, finds all records in one order or
+        the other."""
         order = sorted(range(len(self.records)), key=lambda index: place_of(self.records[index]))
         if order == list(range(len(order))):
             return

@@ -2,7 +2,7 @@
 
 Each device sits on one end of a veth pair; our switch has the other end, always in a private network namespace. The
 devices' ends are in the same namespace, or in the initial one where the kernel's rxe knows no other. Either way they go
-with this process: a namespace without processes and sockets takes its ends of pairs with it, and a pair goes as a
+with this process. A namespace without processes and sockets takes its ends of pairs with it, and a pair goes as a
 whole.
 """
 

@@ -22,7 +22,7 @@ class Wires:
     """The sockets of all ports. They outlive cases. Each case has a data plane of its own on them."""
 
     def __init__(self, switch_ends: Sequence[Path]) -> None:
-        """Binds them, so that QEMU finds somebody to send to."""
+        """Binds them, so that QEMU finds a receiver."""
         self.ports: list[PortSocket] = []
         for path in switch_ends:
             end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
@@ -60,7 +60,7 @@ class Wires:
 
 
 class WireIo(PythonIo):
-    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen), so a
+    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen). A
     switch that drops where its receiver is busy would lose frames that no fault asked for."""
 
     def __init__(self, ports: Sequence[PortSocket], *, control: socket.socket | None = None) -> None:

@@ -61,8 +61,8 @@ class PassedOn:
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
-        """From before the fork on: a mask alone would leave them to other threads of ours, and their handlers, which
-        run here, would raise amid the fork."""
+        """From before the fork on. A mask alone would leave them to other threads of ours, and their handlers, which
+        run here, would raise during the fork."""
         self._before = {number: signal.getsignal(number) for number in self.numbers}
         for number in self.numbers:
             signal.signal(number, self._handle)

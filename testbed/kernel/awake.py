@@ -21,7 +21,7 @@ class AwakePipe(io.RawIOBase):
     def __init__(self, source: int, woken: int | None) -> None:
         self._source = source
         self._woken = woken
-        """readable as soon as a signal came; None: we hear of none"""
+        """readable as soon as a signal came; None: no signal is reported"""
         self._either = select.poll()
         for handle in (source, woken):
             if handle is not None:

@@ -39,10 +39,10 @@ _TYPES = {"socket": stat.S_ISSOCK, "file": stat.S_ISREG}
 
 
 def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
-    """Remove what is left of one run (the name of its folder here, or of its run directory), or of all; says what was
-    removed, for people. A run whose owner lives is left alone,
-    unless forced: then its owner is ended first. Raises ScenarioError when `run_id` names a run that lives, or
-    none: neither one that left something nor a run directory here."""
+    """Remove what is left of one run (the name of its folder here, or of its run directory), or of all. Returns what
+    was removed, for people. A run whose owner lives is left alone, unless forced: then its owner is ended first. Raises
+    ScenarioError when `run_id` names a run that lives, or none: neither one that left something nor a run directory
+    here."""
     done, found = list[str](), run_id is None
     for folder in sorted(known_runs()):
         owner, entries = read_ledger(folder)

@@ -75,7 +75,7 @@ def add_address(netlink: Any, index: int, ip: bytes, prefix_length: int) -> None
 
 
 def add_neighbours(netlink: Any, index: int, neighbours: Iterable[tuple[bytes, bytes]]) -> None:
-    """(ip, mac) each, for ever: no host asks for them by ARP. A host knows all others, so that these are by far the
+    """(ip, mac) each, permanent: no host asks for them by ARP. A host knows all others, so that these are by far the
     most requests of a network; many go in one system call."""
     requests = [_neighbour(index, ip, mac) for ip, mac in neighbours]
     for start in range(0, len(requests), _BATCH):

@@ -75,12 +75,12 @@ def share() -> Overdue:
 
 
 def is_shared() -> bool:
-    """Somebody above us looks at the time."""
+    """A process above us watches the time."""
     return _shared is not None
 
 
 def unshare() -> None:
-    """For a process whose calls somebody else limits."""
+    """For a process whose calls another process limits."""
     global _shared
     _shared = None
 

@@ -108,7 +108,7 @@ def _no_room(folder: Path, error: OSError) -> HostCapabilityError:
 
 def _refusing(folder: Path, error: OSError) -> tuple[Path, str]:
     """The folder whose file system refused, and what is free there, in words. A write to an open file names none: then
-    it is the one without room, of those that we write to; where all have some, nothing is said of it."""
+    it is the one without room, of those that we write to. Where all have some, the message names none."""
     if isinstance(error.filename, str | bytes):
         named = Path(os.fsdecode(error.filename)).absolute()
         return folder, _free(next(place for place in (named, *named.parents) if place.exists()))

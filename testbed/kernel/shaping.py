@@ -1,11 +1,10 @@
 """The rate and the queue of one interface: HTB with one class and a pfifo below it, through netlink. Where layer
-classes are served by priority, the class has one child for each, with a pfifo of its own, and u32 filters choose by
-DSCP.
+classes are served by priority, the class has one child for each, with a pfifo of its own. u32 filters choose by DSCP.
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
 kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates. At slow rates it would let
 much of a run pass unshaped, so it is limited to a span of the rate. It is not below two frames unless the caller says
-so: HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
+so. HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
 in real time.
 
 What a child may send of its own leaves before what others may only borrow from the class, whatever their priorities.

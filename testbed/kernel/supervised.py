@@ -1,6 +1,6 @@
 """A command that runs code of the user's own, in a child. The process that decides the exit code runs none of that
-code. Whatever that code does to the child (end it, kill it, loop for ever), the exit code is 0 only where a result was
-written."""
+code. Whatever that code does to the child (end it, kill it, loop without end), the exit code is 0 only where a result
+was written."""
 
 from __future__ import annotations
 

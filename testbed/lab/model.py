@@ -117,7 +117,7 @@ class Card:
     tunnel: Tunnel | None = None
     """None: its data ports have cables only"""
     trace: str | None = None
-    """prefix of files on its host where it records what it did since its START: events in TRACE.jsonl, frames in
+    """prefix of files on its host where it records what it did since its START. Events are in TRACE.jsonl, frames in
     TRACE.pcapng; cards of silicon have none"""
 
 

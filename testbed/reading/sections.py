@@ -12,8 +12,8 @@ section:
 
 A field is a key when its type holds a `KeyType` (`Duration`, `Annotated[int, whole(1, 9)]`), is a section, or a tuple
 of sections. Other fields are for the program. The name of the key is that of the field, without the unit (`offset_ns`
-is `offset`). `Key(...)` in the annotation says what differs: another name, a default that only the program has, the
-keys of a section that stand among the others.
+is `offset`). `Key(...)` in the annotation says what differs. That is another name, a default that only the program has,
+or the keys of a section that stand among the others.
 
 A section whose file had problems is not whole: it holds the keys that were good. Code that reads one of the others gets
 `NotKnown`, so a check reports what it can and ends there (`as_far_as_known`).
@@ -301,7 +301,7 @@ def read_keys(
 def _read_keys(
     at: At, data: dict[str, Any], section: type, defaults: Mapping[str, Any], needs: Collection[str]
 ) -> dict[str, Any]:
-    """Fields whose values are known, but for sections inside: first what is wrong, then what is missing."""
+    """Fields whose values are known, except for sections inside: first what is wrong, then what is missing."""
     found: dict[str, Any] = {}
     missing = []
     for key in keys_of(section):

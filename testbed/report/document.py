@@ -38,8 +38,8 @@ def judge(
 ) -> dict[str, Any]:
     """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats
     the run. `facts.skipped` holds `check: reason` for what the world could not supply. `facts.partial` does so for what
-    a check that was made could not see. A run in the emulated world also has its reference run; `tried`: dilations at
-    which an earlier attempt had too little CPU time; `more`: checkers of the user's own."""
+    a check that was made could not see. A run in the emulated world also has its reference run. `tried`: dilations at
+    which an earlier attempt had too little CPU time. `more`: checkers of the user's own."""
     values = metrics(context)
     own = figures_of(values)
     fidelity = judge_fidelity(context, own, twin)

@@ -4,7 +4,7 @@
   free. Events would do the same in another order; without contention there is nothing else to decide.
 - Parallel NetReduce runs message by message through a shared NIC, with a window of N messages for each of the n rings.
 
-`representatives` machines stand for all: all machines start together, do the same and have the same links, so what the
+`representatives` machines stand for all: all machines start together, do the same and have the same links. So what the
 machine in front sends is what the own one sends. None simulates all of them; a test holds both to the same times. A
 link between machines is one link from NIC to NIC of latency alpha, as the cost models count; payload bytes only.
 """

@@ -21,7 +21,7 @@ _MAIN, _DEAD = _parts.handler.MAIN_DISPATCHER, _parts.handler.DEAD_DISPATCHER
 
 
 class _Inventory:
-    """Answers of a switch that has just connected; the controller hears of it when all are there."""
+    """Answers of a switch that has just connected; the controller gets the event when all are there."""
 
     def __init__(self) -> None:
         self.ports: dict[int, bool] = {}

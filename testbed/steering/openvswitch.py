@@ -1,9 +1,9 @@
 """One Open vSwitch of a run's own: database, sockets and logs in the run's folder, in the namespace of its switch.
 
-It forwards in user space (datapath type netdev), so that it needs no kernel module, and it owns nothing of the machine:
-no service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons
-are children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken
-it forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
+It forwards in user space (datapath type netdev), so it needs no kernel module. It owns nothing of the machine: no
+service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons are
+children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken it
+forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _footprint(mtu: int) -> int:
 
 
 def _listens(path: Path) -> bool:
-    """Whether somebody takes connections there; a socket has a name before it does."""
+    """Whether a process takes connections there; a socket has a name before it does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         return trial.connect_ex(str(path)) == 0
 

@@ -30,7 +30,7 @@ class Session:
         """readings of all connected switches follow; set by the application"""
 
     def fail(self, error: Exception) -> None:
-        """What should not have happened happened."""
+        """Records an error that should not happen."""
         self.failure = self.failure or error
 
     def on_counters(self, datapath: int, counters: Mapping[int, tuple[int, int]]) -> None:

@@ -25,9 +25,9 @@ _KEY = "--scheduler"
 
 
 def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`, ScenarioError
-    when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their results would
-    be kept as ours."""
+    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`. Raises
+    ScenarioError when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their
+    results would be kept as ours."""
     client = _connect(address)
     try:
         from distributed import as_completed

@@ -39,7 +39,7 @@ def with_units_held(text: str) -> str:
 
 
 def joined(text: str) -> list[str]:
-    """The paragraphs of a text that its author broke into lines, each in one line: empty lines separate them, and lines
+    """The paragraphs of a text that its author broke into lines, each in one line. Empty lines separate them, and lines
     that are indented stay as they are."""
     found: list[str] = []
     open_ = False

@@ -1,4 +1,4 @@
-"""The sign of life of a command, by the clock on the wall: a status line on a terminal; elsewhere a line whenever
+"""The sign of life of a command, by the clock on the wall. On a terminal it is a status line; elsewhere a line whenever
 nothing was printed for some seconds.
 
 `Ticker` has no thread: `ticking` runs one that looks several times a second, so that a long computation cannot

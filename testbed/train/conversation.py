@@ -37,8 +37,8 @@ class Voice(Protocol):
 
 
 class Conversation:
-    """With the ranks of one training. `command`: of each rank; empty: they come by themselves, until somebody ends
-    it."""
+    """With the ranks of one training. `command`: of each rank; empty: ranks come by themselves, until a user
+    ends it."""
 
     def __init__(self, server: RankServer, voice: Voice, command: Sequence[str], size: int) -> None:
         self._server, self._voice, self._command, self._size = server, voice, command, size

@@ -26,7 +26,7 @@ def default_place() -> Path:
 
 
 def make_place(wanted: Path | None) -> Path:
-    """A folder that no other user can enter. Raises ScenarioError where a network is up already, or somebody else's
+    """A folder that no other user can enter. Raises ScenarioError where a network is up already, or another user's
     folder lies."""
     if wanted is None:
         return make_scratch(Path("/tmp"))  # TMPDIR may be too long for a socket

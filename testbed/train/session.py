@@ -285,7 +285,7 @@ class Session:
             self._agree(group, {rank: number for rank, number in group.destroyed.items() if rank not in self.left})
 
     def _miss_those_gone(self) -> None:
-        """A rank that waits for one that left waits for ever."""
+        """A rank that waits for one that left would wait without end."""
         if self.failure is not None:
             return
         for line in self._making.values():

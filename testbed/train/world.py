@@ -45,7 +45,7 @@ _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
 class TrainingOptions:
     source: TrainingSource
     command: tuple[str, ...] = ()
-    """command of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
+    """command of one rank; empty: ranks come from elsewhere, until the user asks for the end"""
     place: Path | None = None
     """folder where ranks from elsewhere find the network; None: one of the system's temporary folders"""
     piece_bytes: int | None = None

@@ -28,7 +28,8 @@ class Junction:
 
 def combining_trees(topology: Topology, root: str, hosts: Sequence[str]) -> tuple[Mapping[str, Junction], ...]:
     """By switch, of shortest paths from the hosts to the host `root`; different trees, 64 at most, which take equal
-    paths in turn. In each of them, paths meet as early as they can: who has a choice goes where others go already."""
+    paths in turn. In each of them, paths meet as early as they can: a path with a choice goes where others go already.
+    """
     graph = _Graph(topology, root)
     first = [graph.first(host) for host in hosts]
     found: list[Mapping[str, int]] = []

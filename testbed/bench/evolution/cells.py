@@ -1,7 +1,7 @@
 """Cells of the matrix: a scheme (row), and where it runs (column); each as a scenario.
 
-Whole models are too many packets, so that sizes and rates are divided by one number, which leaves all times but those
-of single packets as they are.
+Whole models are too many packets, so sizes and rates are divided by one number. That leaves all times but those of
+single packets as they are.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ ROWS: Sequence[Scheme] = (
     Scheme("rabenseifner", "rabenseifner", "rabenseifner"),
     Scheme("sharded_ps", "sharded_ps", "sharded_ps"),
 )
-"""the closed forms count a server that waits for the whole gradient before it sends it back, but for the last of the
-four, where it streams"""
+"""schemes; the closed forms count a server that waits for the whole gradient before it sends it back, except for the
+last of the four, where it streams"""
 
 
 @dataclass(frozen=True, slots=True)

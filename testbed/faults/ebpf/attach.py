@@ -97,7 +97,7 @@ class EbpfFaults:
         onward: str = "",
         dilation: int = 1,
     ) -> Self:
-        """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface
+        """Load the program and hang it on the ingress of `ifname`. What no fault takes leaves by the interface
         `onward`, or goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the
         faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf, InternalError when
         there is no such interface."""

@@ -1,6 +1,6 @@
 """Case kind `allreduce`: the ranks of a ring that live in the guest, each a `VerbsWorker` on a device of its own.
 
-Option `linger`: ranks of the ring live elsewhere and may still need our ACKs when ours are done, so the queue pairs
+Option `linger`: ranks of the ring live elsewhere and may still need our ACKs when ours are done. So the queue pairs
 stay until the host cancels.
 """
 

@@ -1,7 +1,7 @@
 """One end of a peer test: two endpoints, two queue pairs each (one to send, one to receive), messages of all sizes both
 ways. The same on our endpoint and on a device, since both have the same verbs.
 
-Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places:
+Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places. So
 what was not delivered, or landed elsewhere, shows.
 """
 

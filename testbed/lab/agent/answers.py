@@ -28,7 +28,7 @@ class ShownLease:
     resource: str
     """`host`, or `card NAME`"""
     owner: str
-    """owner as people know him: user@machine"""
+    """owner in a form for people: user@machine"""
     since: float
     end: float
     purpose: str

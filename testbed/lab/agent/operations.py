@@ -260,7 +260,7 @@ class Operations:
         self._runs.remove(request.run)
 
     def _quit(self, _: Quit) -> None:
-        """For another version to take over; not under somebody's feet."""
+        """For another version to take over; refused while the agent is busy."""
         busy = [card.name for card in self._cards.values() if card.busy]
         if busy or self._runs.running():
             raise Refused(f"the agent is busy: {', '.join([*busy, *self._runs.running()])}")

@@ -41,7 +41,7 @@ _TOP = Path(__file__).resolve().parents[3]
 SOURCES = Path("/run/host/sources")
 """folder where a card's process has its program from: hardware, as far as the lab knows"""
 UID = 64_998
-"""user id of user `lab`, who exists on emulated hosts only"""
+"""user id of user `lab`, which exists on emulated hosts only"""
 _RUN_BYTES = 512 << 20
 """holds the trace of a card"""
 _CAPABILITY = "security.capability"
@@ -211,7 +211,7 @@ def _starter(task: HostTask, ledger: Ledger, parent: int, write: int) -> None:
 
 
 def _init(task: HostTask, gate: int) -> None:
-    """Process 1. The gate closes with our parent, should that end before it is bound to us."""
+    """Process 1. The gate closes with our parent, if the parent ends before it is bound to us."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
     if os.read(gate, 1) != b"g":
         os._exit(1)

@@ -1,5 +1,6 @@
-"""The networks of an emulated lab: one for management, where clients and sshds are, and a cable from each worker to a
-port of the card. The keeper's namespace is the clients' side of the first; no namespace of the machine gets anything.
+"""The networks of an emulated lab. There is one for management, where clients and sshds are, and a cable from each
+worker to a port of the card. The keeper's namespace is the clients' side of the first; no namespace of the machine gets
+anything.
 """
 
 from __future__ import annotations

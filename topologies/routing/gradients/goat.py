@@ -59,7 +59,7 @@ class Placement:
 def place_submodels(
     problem: Problem, sizes: Mapping[str, int], memory: Mapping[str, int], rng: np.random.Generator | None = None
 ) -> Placement:
-    """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved; with it, its
+    """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved. With it, its
     relaxation is rounded as in the paper: each sub-model draws its switches by their shares, among those with memory
     left.
 

@@ -24,7 +24,7 @@ def nearest_aggregator(network: Network, switch: str, server: str) -> str | None
 
 
 def plan_switchml(problem: Problem) -> Plan:
-    """All that a worker sends is aggregated at its nearest switch, nothing goes around it (SwitchML-like); a worker
+    """All that a worker sends is aggregated at its nearest switch, and nothing goes around it (SwitchML-like). A worker
     that reaches no such switch sends to the server."""
     network = network_of(problem)
     return _filled(network, "switchml", {
