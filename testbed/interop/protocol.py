@@ -19,8 +19,8 @@ Files in the folder, NNNN being the case's number in this boot:
 | `setup.log`, `runner.log` | guest | for people | |
 
 The host alone knows faults and verdicts. A worker may also be missing in the request. That rank lives on the host
-(our soft endpoint), and the guest's workers have it as a neighbour. Workers of the same case share one interpreter and one
-loop; none may block.
+(our soft endpoint), and the guest's workers have it as a neighbour. Workers of the same case share one interpreter and
+one loop; none may block.
 
 Times in records are ns since the guest read `start`. The host adds what its own clock showed when it wrote that file.
 
