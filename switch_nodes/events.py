@@ -1,4 +1,4 @@
-"""Facts that switch programs and data planes tell. Each becomes one record of the history."""
+"""Facts that switch programs and data planes report. Each becomes one record of the history."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class JobConfig:
 
 @dataclass(frozen=True, slots=True)
 class AggregatorKnobs:
-    """What program `esa` does beyond `atp` (`docs/esa.md`). `atp` heeds `reclaim` only. Priorities are the workers'."""
+    """What program `esa` does beyond `atp` (`docs/esa.md`). `atp` uses `reclaim` only. Priorities are the workers'."""
 
     preempt: bool = True
     """a packet of higher priority takes the slot; its occupant leaves for the server"""

@@ -43,7 +43,7 @@ class ProgramFailed(ScenarioError):
 
 
 def ended_process(program: str, status: int, switch: str = "", what: str = "program") -> ProgramFailed:
-    """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`;
+    """Its code ended the process that it ran in, before any code could report more. `program`: `path.py:Class`;
     `status`: exit code, or minus the number of a signal; `what`: program or protocol."""
     shown, _, name = program.rpartition(":")
     key = f"class {name}" if what == "program" else name

@@ -65,7 +65,7 @@ def _check_kind(kind: type, event: Any) -> None:
 
 
 def _names_of_ours() -> frozenset[str]:
-    """Also of those that no program may tell, so that none goes by their names."""
+    """Also of those that no program may report, so that none takes their names."""
     return frozenset(kind.__name__ for kind in _below(Event) if kind.__module__.partition(".")[0] in _OURS)
 
 

@@ -32,7 +32,7 @@ class PortFilters:
             self._rebuild(batch, asked, now)
 
     def events(self) -> Iterator[Event]:
-        """What the filters have to tell, port by port."""
+        """Events of the filters, port by port."""
         for item in self._filters.values():
             while (event := item.next_event()) is not None:
                 yield event

@@ -71,7 +71,7 @@ class DataPlane:
     does. `io` replaces the sockets (tests). `name`: of the node, for Livelock. Spans and instants are of the emulated
     time that `clock` keeps, unless they say otherwise.
 
-    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
+    `check_event` raises for an event that the Machine may not report. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
     """
 

@@ -123,8 +123,8 @@ class LoadState(IntEnum):
 
 class Feature(IntFlag):
     LOADS = 1
-    """bitstreams are loaded through these registers; without it the agent does it, and LOAD_STATE and BITSTREAM_HASH
-    tell"""
+    """bitstreams are loaded through these registers; without it the agent loads them, and LOAD_STATE and BITSTREAM_HASH
+    show the result"""
     FABRIC = 2
     """can be leaf or spine"""
     IPV6 = 4

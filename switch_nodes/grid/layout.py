@@ -61,4 +61,4 @@ class GridSwitch:
     on_collision: str = "drop"
     """what becomes of a packet whose slot serves another block: drop (and a RATE packet informs its worker), to_ps"""
     sample_ns: int = 0
-    """tell what passed every so often (LoadSampled); 0: never"""
+    """interval between two reports of what passed (LoadSampled); 0: no reports"""

@@ -115,7 +115,7 @@ class GridService(SlotService):
         self.tally.forget()
 
     def sample(self) -> None:
-        """Tell what passed so far."""
+        """Report what passed so far."""
         counters = self._counters
         passed = tuple(self._in), tuple(self._out), self._added_bytes
         self.events.append(LoadSampled(self._now, *passed, counters["data_in"], counters["bypassed"]))

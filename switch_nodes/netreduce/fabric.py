@@ -58,9 +58,9 @@ class LeafRing(Ring):
 
     def early(self, number: int) -> int:
         """Local connections whose packet is missing at the head. When the rack has all of its own packets there, two
-        causes remain: the missing packet is one of the rack before, or its result was lost on its way down. Only host 0 can
-        find out, so host 0 sees the gap. It sees none if another spine sends this message than the head's, since that
-        spine may just have been faster."""
+        causes remain: the missing packet is one of the rack before, or its result was lost on its way down. Only host 0
+        can find out, so host 0 sees the gap. It sees none if another spine sends this message than the head's, since
+        that spine may just have been faster."""
         head, offset = self.head()
         missing = self.missing(head, offset)
         if missing:

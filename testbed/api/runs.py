@@ -140,9 +140,9 @@ def run(
 
     `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`,
     `seed`: instead of the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one).
-    `on_record` hears each event as it comes, from this thread. `real_limit_s`: the traffic of a simulated run ends
-    after so many seconds of real time, with verdict `unknown`; None: it has no such limit. The simulated world needs no
-    root and runs in any thread.
+    `on_record` is called with each event as it comes, from this thread. `real_limit_s`: the traffic of a simulated run
+    ends after so many seconds of real time, with verdict `unknown`; None: it has no such limit. The simulated world
+    needs no root and runs in any thread.
 
     Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what
     this machine lacks) and LabError. A verdict of `fail` raises nothing: it is in the result."""

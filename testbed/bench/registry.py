@@ -41,7 +41,7 @@ class Bench:
     worlds: tuple[str, ...]
     """worlds that it can measure in; the first one is the default"""
     options: tuple[str, ...] = ()
-    """names of the fields of BenchOptions that it heeds"""
+    """names of the fields of BenchOptions that it uses"""
     plans: bool = False
     """whether it can make plans alone, without a run (`--plan-only`)"""
 

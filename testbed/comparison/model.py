@@ -53,7 +53,7 @@ class Row:
 
     @property
     def ratios(self) -> tuple[float | None, ...]:
-        """Of each figure to that of the first side; None where there is none to tell."""
+        """Of each figure to that of the first side; None where there is none."""
         first = self.values[0]
         return tuple(None if value is None or not first else value / first for value in self.values)
 

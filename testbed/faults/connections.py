@@ -1,4 +1,4 @@
-"""What faults must know of the connections, to tell a packet's message, position and rank from its PSN."""
+"""What faults must know of the connections, to find a packet's message, position and rank from its PSN."""
 
 from __future__ import annotations
 

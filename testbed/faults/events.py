@@ -1,4 +1,4 @@
-"""Facts that faults tell."""
+"""Facts that faults report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FaultHealed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FaultMissed(Event):
-    """Reported hits that changed nothing after all: they count as none. Reported when that is known, at the end at the
+    """Reported hits that changed nothing in the end: they count as none. Reported when that is known, at the end at the
     latest."""
 
     fault: str

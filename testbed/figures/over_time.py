@@ -217,7 +217,7 @@ class _Counted:
         return Series(title, unit, _sorted(lines.items()))
 
     def strikes(self) -> Series:
-        """Without those that changed nothing after all."""
+        """Without those that changed nothing in the end."""
         missed = Counter[tuple[str, str]]()
         for record in self.history:
             if isinstance(record.event, FaultMissed):

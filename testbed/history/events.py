@@ -163,7 +163,7 @@ class MachineMeasured(Event):
     stolen_ns: int
     """over all processors: the hypervisor gave them to others"""
     pressure_ns: int | None
-    """some task was ready to run and had no processor; None: the kernel does not tell"""
+    """time in which some task was ready to run and had no processor; None: the kernel does not report it"""
 
 
 @dataclass(frozen=True, slots=True)

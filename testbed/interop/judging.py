@@ -95,7 +95,7 @@ def _judge_commands(run: CaseRun) -> CaseOutcome:
 
 
 def traffic_of(run: CaseRun) -> Traffic | None:
-    """Counted in the capture, since a device does not tell what it sent again. None without a capture."""
+    """Counted in the capture, since a device does not report what it sent again. None without a capture."""
     if run.plan is None or not run.captures:
         return None
     ours = {connection.requests for connection in run.plan.connections}

@@ -48,7 +48,7 @@ class PassedOn:
     def __init__(self, numbers: Sequence[signal.Signals]) -> None:
         self.numbers = tuple(numbers)
         self._is_ready = mmap.mmap(-1, 1)
-        """shared with the child: a word through the pipe would be heard later than it was said"""
+        """shared with the child: a message through the pipe would be read later than it was sent"""
         self._sent: set[int] = set()
         self._child: int | None = None
         self._too_early: list[int] = []

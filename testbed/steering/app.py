@@ -132,7 +132,7 @@ class SteeringApp(_Base):  # type: ignore[misc]
             self.session.tell(RulesRefused(switch.name, int(event.msg.type), int(event.msg.code)))
 
     def _settle(self) -> None:
-        """Send what the controller wants to say, tell what it knows. The library would swallow an exception."""
+        """Send the commands of the controller, and report its facts. The library would swallow an exception."""
         try:
             self._carry()
         except Exception as error:

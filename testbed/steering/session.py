@@ -1,4 +1,4 @@
-"""What the application and the one who runs it share."""
+"""What the application shares with the code that runs it."""
 
 from __future__ import annotations
 

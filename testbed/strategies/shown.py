@@ -60,7 +60,7 @@ class Rows:
 
     @property
     def exit_code(self) -> int:
-        """A check that failed (1) outweighs one that could not tell (2)."""
+        """A check that failed (1) outweighs an unknown one (2)."""
         codes = {row.measured.exit_code for row in self.rows if row.measured is not None}
         return 1 if 1 in codes else max(codes, default=0)
 

@@ -64,7 +64,7 @@ def compute_batches(address: str, batches: Sequence[Batch]) -> Iterator[Results]
 
 
 def _apart(point: Point) -> dict[str, Any]:
-    """Real time in a process of its own: Dask calls from a thread, where no signal could be heard."""
+    """Real time in a process of its own: Dask calls from a thread, where no signal can be handled."""
     return next(compute_locally([point], 1))[1]
 
 

@@ -165,7 +165,7 @@ def _untold(finished: FinishedScenarios) -> Iterator[str]:
 
 
 def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
-    """How many runs could not tell their times, which the tables leave out, and why the first of them could not."""
+    """How many runs have no valid times, which the tables omit, and why the first of them has none."""
     pairs = zip(finished.points, finished.outcomes, strict=True)
     untimed = [(point.world, outcome.untimed) for point, outcome in pairs if outcome.untimed]
     if not untimed:

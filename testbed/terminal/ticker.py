@@ -98,7 +98,7 @@ _current: Ticker | None = None
 
 @contextmanager
 def ticking(ticker: Ticker | None) -> Iterator[None]:
-    """Let a thread look after it, and let it hear what `speak` says; None: neither."""
+    """Let a thread look after it, and pass to it what `speak` says; None: neither."""
     global _current
     if ticker is None:
         yield

@@ -21,7 +21,7 @@ _AFTER_FAILURE_S = 10.0
 
 
 class Voice(Protocol):
-    """What a person hears while a training goes on."""
+    """What a person reads while a training goes on."""
 
     def say(self, text: str) -> None:
         """A line of the testbed's own."""
@@ -66,7 +66,7 @@ class Conversation:
         self._processes.start(self._command, environments, Path.cwd())
 
     def turn(self, timeout_s: float = _TURN_S) -> None:
-        """Hear and answer all ranks that speak, for at most so long."""
+        """Read and answer messages of all ranks, for at most so long."""
         self._server.poll(timeout_s)
         if self._server.session.failure is not None and self._end_at is None:
             self._voice.say(f"training failed: {self._server.session.failure}")

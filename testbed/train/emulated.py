@@ -42,7 +42,7 @@ class _AllReduce:
 
 class EmulatedNetwork:
     """A Network. Make it before the worker processes are forked. `memories`: of the ranks, by rank, as
-    `RankServer.memories`; what is to be carried lies in them. `tell` hears events."""
+    `RankServer.memories`; what is to be carried lies in them. `tell` is called with events."""
 
     def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
         self._plan, self._memories, self._tell = plan, memories, tell
@@ -58,7 +58,7 @@ class EmulatedNetwork:
         self._under_way: deque[_AllReduce] = deque()
         self._unposted: deque[list[Gradient]] = deque()
         self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
-        """(iteration, pieces by rank): they must be read before the rank hears of its sum, and uses the memory again"""
+        """(iteration, pieces by rank): they must be read before the rank gets its sum, and uses the memory again"""
         self.problem: str | None = None
         self.is_stuck = False
         """no worker said that anything is wrong, and no sum came"""
@@ -126,7 +126,7 @@ class EmulatedNetwork:
             mailbox.close()
 
     def conclude(self) -> None:
-        """All events of the nodes were heard."""
+        """All events of the nodes were read."""
         for found in self._judge.conclude():
             self._tell(found)
 

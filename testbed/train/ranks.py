@@ -41,8 +41,8 @@ class _Rank:
 
 
 class RankProcesses:
-    """`line(rank, text, is_error)` hears each line that a rank prints; `ended(rank, status, tail)` its end, once.
-    `watch` and `unwatch`: of the loop that waits for them (`RankServer`)."""
+    """`line(rank, text, is_error)` is called with each line that a rank prints; `ended(rank, status, tail)` at its end,
+    once. `watch` and `unwatch`: of the loop that waits for them (`RankServer`)."""
 
     def __init__(
         self,

@@ -70,8 +70,8 @@ class _Connection:
 
 
 class RankServer:
-    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` hears
-    events."""
+    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` is called
+    with events."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class RankServer:
         return waits if self.network is None else min(waits, self.network.turn_s)
 
     def fileno(self) -> int:
-        """Readable when `poll` has something to hear."""
+        """Readable when `poll` has something to read."""
         return self._selector.fileno()
 
     def make_network(self, first_bytes: int) -> None:
@@ -152,7 +152,7 @@ class RankServer:
             self._selector.unregister(handle)
 
     def poll(self, timeout_s: float) -> None:
-        """Hear all ranks that speak within that time, sum what is to be summed, answer."""
+        """Read messages of all ranks within that time, sum what is to be summed, answer."""
         for key, _ in self._selector.select(min(timeout_s, self.turn_s)):
             key.data()
         self._act()
@@ -163,7 +163,7 @@ class RankServer:
         self._act()
 
     def fail(self, reason: str) -> None:
-        """Something outside went wrong: every rank hears it."""
+        """Something outside went wrong: every rank gets this reason."""
         self.session.fail(reason)
         self._act()
 

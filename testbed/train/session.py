@@ -43,7 +43,7 @@ class Carry:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Tell every rank that the sum of a collective is there."""
+    """Report to every rank that the sum of a collective is there."""
 
     numbers: tuple[int, ...]
     """numbers of each rank's post"""
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """Tell a rank that the others posted the same."""
+    """Report to a rank that the others posted the same."""
 
     rank: int
     agreed: Agreed
@@ -60,7 +60,7 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Tell every rank that nothing will be summed any more."""
+    """Report to every rank that nothing will be summed any more."""
 
     reason: str
 

@@ -36,7 +36,7 @@ class Mix:
     name: str
     jobs: tuple[Part, ...]
     mixed: bool = True
-    """jobs differ, so that a priority can tell them apart"""
+    """jobs differ, so that a priority can distinguish them"""
 
 
 _VGG, _ALEXNET = Part("vgg16", _COMMUNICATING), Part("alexnet", _COMMUNICATING)

@@ -54,7 +54,7 @@ class CardStatus:
     """the owner who brought it there"""
     since: float | None = unless_default(None)
     problem: str = unless_default("")
-    """why it is not as it should be"""
+    """reason why it is not as it should be"""
 
 
 @dataclass(frozen=True, slots=True)

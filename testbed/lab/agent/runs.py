@@ -139,7 +139,7 @@ class Runs:
         }
 
     def stop(self, run: str) -> dict[str, int]:
-        """SIGTERM, and SIGKILL for who does not heed it; exit status by process. Its files stay."""
+        """SIGTERM, and SIGKILL for processes that ignore it; exit status by process. Its files stay."""
         with self._lock:
             chosen = {key: process for key, process in self._processes.items() if key[0] == run}
             for key in chosen:

@@ -65,7 +65,8 @@ class HostTask:
 
 
 def hold(task: HostTask, ledger: Ledger, commands: socket.socket) -> None:
-    """The holder; never returns. Over `commands` it says `up PID`, and hears `cycle`, or `cycle FAULTS` of the card."""
+    """The holder; never returns. Over `commands` it sends `up PID`, and receives `cycle`, or `cycle FAULTS` of the
+    card."""
     child_setup(os.getppid(), lambda process: ledger.note_process(process, f"holder {task.name}"))
     name_process(f"lab {task.name}")
     unshare_host()

@@ -1,4 +1,4 @@
-"""Lanes of queue pairs, and of what befell nodes and links."""
+"""Lanes of queue pairs, and of what happened to nodes and links."""
 
 from __future__ import annotations
 
