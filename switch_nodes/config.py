@@ -95,7 +95,7 @@ class SwitchConfig:
     release: str = "order"
     gate: str = "window"
     trace: bool = False
-    """report every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
+    """whether to report every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
     groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
     """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.flows`)"""
     flow_salt: int = 0
