@@ -1,4 +1,4 @@
-"""What a switch program is told before it starts. Values only."""
+"""The configuration that a switch program gets before it starts. Values only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class RingMember:
 
 @dataclass(frozen=True, slots=True)
 class LeafLinks:
-    """Makes a switch the leaf of one rack: its ring's members are the hosts of the rack, the last of which sends to the
-    rack behind."""
+    """Makes a switch the leaf of one rack. The members of its ring are the hosts of the rack. The last host sends to
+    the next rack."""
 
     group: int
     """hosts of the whole ring"""
@@ -32,20 +32,20 @@ class LeafLinks:
     predecessor: RingMember
     """the last host of the rack before; its port means nothing"""
     successor_ip: bytes
-    """of the first host of the rack behind"""
+    """IP address of the first host of the rack behind"""
 
 
 @dataclass(frozen=True, slots=True)
 class SpineLinks:
-    """Makes a switch a spine: its ring's members are the last hosts of the racks, in rack order; what member r sends
-    goes to the first host of rack r+1."""
+    """Makes a switch a spine. The members of its ring are the last hosts of the racks, in rack order. What member r
+    sends goes to the first host of rack r+1."""
 
     group: int
     """hosts of the whole ring"""
     successor_ips: tuple[bytes, ...]
-    """of the first host of rack r+1, by r"""
+    """IP addresses of the first host of rack r+1, by r"""
     number: int
-    """of this spine, 0 .. spines-1"""
+    """number of this spine, 0 .. spines-1"""
     spines: int
 
 
@@ -61,13 +61,13 @@ class RingConfig:
     window_messages: int = 2
     path_mtu: int = 1024
     generation: int = 0
-    """means nothing to a packet; a ring that is installed again with another one starts anew, from message 0"""
+    """number without a meaning for packets; a ring that is installed again with another number restarts from
+    message 0"""
     links: LeafLinks | SpineLinks | None = None
     """None: the switch has all members at its ports"""
     receive_vas: tuple[int, ...] = ()
-    """by rank of the whole ring: where its receive ring begins, as its predecessor knows it; message m goes there + m
-    times the bytes of L packets. Given, connections use IRN: each packet says by its RETH which one of its message it
-    is"""
+    """start of each receive ring, by rank of the whole ring, as the predecessor knows it; message m goes there + m
+    times the bytes of L packets. If given, connections use IRN"""
     tells_held: bool = False
     """answers carry maps of what need not be sent again, and the switch adds to them (`irn-held`)"""
 
@@ -77,7 +77,7 @@ class CarrierChange:
     """A port loses its carrier, or gets it back."""
 
     at_ns: int
-    """when the switch acts on it, in time since the start of the traffic"""
+    """time when the switch acts on it, since the start of the traffic"""
     port: int
     up: bool
 
@@ -95,7 +95,7 @@ class SwitchConfig:
     release: str = "order"
     gate: str = "window"
     trace: bool = False
-    """tell every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
+    """whether to report every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
     groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
     """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.flows`)"""
     flow_salt: int = 0
@@ -106,8 +106,8 @@ class SwitchConfig:
     """the ports of a spanning tree: floods come in and go out there only, and sources are learnt there only; None:
     all"""
     hairpin: bool = False
-    """frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour, which
-    sends what comes from it to its destination"""
+    """whether frames to a static entry may leave by the port that they came in by: an accelerator has one neighbour,
+    which forwards what comes from it"""
     steering: SteeringConfig | None = None
     """what the rules of program `steer` are made from; other programs ignore it"""
     carrier: tuple[CarrierChange, ...] = ()
@@ -117,6 +117,6 @@ class SwitchConfig:
     memory: int = 0
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
     knobs: AggregatorKnobs = AggregatorKnobs()
-    """of programs `atp` and `esa`"""
+    """settings of programs `atp` and `esa`"""
     grid: GridSwitch | None = None
-    """what program `grid` is told of the plan of gradient routes"""
+    """what program `grid` knows of the plan of gradient routes"""

@@ -1,4 +1,4 @@
-"""Facts that switch programs and data planes tell. Each becomes one record of the history."""
+"""Facts that switch programs and data planes report. Each becomes one record of the history."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class RingsInstalled(Event):
     """The rings of a running switch were changed; frames from now on meet the new ones."""
 
     installed: tuple[int, ...]
-    """ids that are new, or start anew"""
+    """ids that are new, or restart"""
     removed: tuple[int, ...]
-    """ids whose state is gone, those that start anew included"""
+    """ids whose state is gone, including those that restart"""
     kept: tuple[int, ...]
     """ids whose state did not change"""
 
@@ -59,7 +59,7 @@ class PlanInstalled(Event):
     routes: int
     """entries of its table"""
     rate_bps: float
-    """that the plan promises the slowest worker"""
+    """rate that the plan promises the slowest worker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class LoadSampled(Event):
 
     at_ns: int
     bytes_in: tuple[int, ...]
-    """of frames, by port"""
+    """bytes of frames, by port"""
     bytes_out: tuple[int, ...]
-    """by port, before the queue"""
+    """bytes of frames by port, before the queue"""
     added_bytes: int
-    """of frames that were added to sums"""
+    """bytes of frames that were added to sums"""
     data_in: int
     """packets for its aggregator"""
     bypassed: int
-    """of these, packets that went around since no capacity was left"""
+    """packets of `data_in` that went around because no capacity was left"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class RulesReplaced(Event):
 
 @dataclass(frozen=True, slots=True)
 class ConfigRefused(Event):
-    """A running switch was told to read its configuration again, and goes on with the old one."""
+    """A running switch could not read its configuration again, and goes on with the old one."""
 
     problem: str
 
@@ -107,7 +107,7 @@ class MessageAggregated(Event):
     message: int
     packets: int
     contributions: tuple[int, ...]
-    """per rank: packets of it that entered sums of this message; each must equal `packets`"""
+    """packets of each rank that entered sums of this message; each number must equal `packets`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class ResultReplayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class FrameStepped(Event):
-    """The frame table was asked (`SwitchConfig.trace`). Of all steps: names as in the tables, in lower case; told
-    before what the step leads to."""
+    """The frame table was asked (`SwitchConfig.trace`). Names are those of the tables, in lower case, for all steps.
+    The event comes before the effects of the step."""
 
     kind: str
     action: str
@@ -175,7 +175,7 @@ class SlotStepped(Event):
     ring_id: int
     slot: int
     message: int
-    """that the packet belongs to; RECLAIM: that the slot served"""
+    """message of the packet; RECLAIM: message that the slot served"""
     offset: int
     rank: int
     """-1 for RECLAIM"""
@@ -189,7 +189,7 @@ class SlotStepped(Event):
 
 @dataclass(frozen=True, slots=True)
 class SlotsAtEnd(Event):
-    """Told when the switch stops, or the ring is removed."""
+    """Reported when the switch stops, or when the ring is removed."""
 
     ring_id: int
     slots: int
@@ -205,7 +205,7 @@ class SwitchStatistics(Event):
     """Counters of a program since its start."""
 
     counters: dict[str, int]
-    """at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
+    """counters, at least: data_in, results_out, bypassed, forwarded, flooded, and one per reason of PacketIgnored"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class SwitchSampled(Event):
 
 @dataclass(frozen=True, slots=True)
 class QueueMarks(Event):
-    """What a port that marks by the length of its queue, trims or knows classes did; told when the switch stops."""
+    """What a port did that marks by the length of its queue, trims or knows classes; reported when the switch stops."""
 
     port: int
     marks: int
@@ -237,7 +237,7 @@ class QueueMarks(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlaneStatistics(Event):
-    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, but for those of the
+    """What the data plane of a node counted; feeds the fidelity check. Times are emulated, except those of the
     machine."""
 
     frames_in: int
@@ -251,13 +251,13 @@ class PlaneStatistics(Event):
     cpu_ns: int
     """user and system time of the process, of the machine"""
     wall_ns: int
-    """from its start to its end, of the machine"""
+    """real time of the machine, from start to end"""
     wakeups: int
     lag_p99_ns: int
-    """from a deadline to the handling of it, 99th percentile"""
+    """time from a deadline to the handling of it, 99th percentile"""
     lag_max_ns: int
     deadlines: int
-    """how many lags that is from: few say nothing about the machine"""
+    """number of lags; a small number says nothing about the machine"""
     batches: int
     largest_batch: int
     peak_rss_bytes: int
@@ -267,14 +267,15 @@ class PlaneStatistics(Event):
     misfits: int = 0
     """frames longer than the MTU, coming (offloads are on?) or going, or without an Ethernet header"""
     waited_ns: int = 0
-    """that the process was ready to run and other processes had the CPUs; 0 where the kernel does not count it"""
+    """time in which the process was ready to run and other processes had the CPUs; 0 where the kernel does not
+    count it"""
     turns: int = 0
-    """how often it was put on a CPU: the waits that `waited_ns` is from"""
+    """number of times it was put on a CPU: the waits that `waited_ns` is from"""
     stood_ns: int = unless_default(0)
     """the longest time that the loop stood still beyond its sleep: stopped, swapped out, or without a CPU"""
     stood_until_ns: int = unless_default(0)
-    """when that was over, since the start of the traffic"""
+    """time when the standstill was over, since the start of the traffic"""
     stands: tuple[tuple[int, int], ...] = unless_default(())
     """(how long, until when) of the longest of these times, that one first"""
     starved_ns: int = unless_default(0)
-    """of a NIC: its link was idle although frames waited for it, and it could not make good for that"""
+    """for a NIC: time in which its link was idle although frames waited for it, and that it could not make up for"""

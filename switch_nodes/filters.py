@@ -30,12 +30,12 @@ class FrameFilter(Protocol):
         ...
 
     def screen(self, batch: FrameBatch, start: int, now: int) -> NDArray[np.bool_]:
-        """For rows start..count-1: True where the frame passes untouched and at once (then it has been counted);
-        False where the caller must ask `admit` for it. The order of the rows is the order of the decisions."""
+        """For rows start..count-1: True where the frame passes untouched and at once, and has been counted. False where
+        the caller must ask `admit` for it. The order of the rows is the order of the decisions."""
         ...
 
     def next_event(self) -> Event | None:
-        """The oldest strike not yet asked for."""
+        """The oldest hit that was not yet returned."""
         ...
 
     def finish(self, now: int) -> None:

@@ -26,7 +26,7 @@ def check_job(
     most_elements: int = MAX_ELEMENTS,
     most_workers: int = MAX_WORKERS,
 ) -> None:
-    """Job `number` of the switch, but for its part of the memory. Raises ScenarioError when it cannot be served."""
+    """Job `number` of the switch, except its part of the memory. Raises ScenarioError when it cannot be served."""
     config = switch.jobs[number]
     members = config.members
 

@@ -1,4 +1,4 @@
-"""Jobs that a switch program serves: what it is told of them; what it tells of them is in `workloads.datagrams.blocks`.
+"""Jobs that a switch program serves: their configuration. The events about them are in `workloads.datagrams.blocks`.
 
 The contract between aggregation programs and everything around them (`docs/programs.md`).
 """
@@ -53,7 +53,7 @@ class TreeChild:
 
 @dataclass(frozen=True, slots=True)
 class TreeLinks:
-    """A switch in a combining tree, whose root is a host: of program `repair` the newcomer, the member with the highest
+    """A switch in a combining tree. Its root is a host: of program `repair` the newcomer, the member with the highest
     rank; of program `ps` the parameter server."""
 
     up: int
@@ -70,7 +70,7 @@ class JobConfig:
     job: int
     members: tuple[JobMember, ...]
     service_mac: bytes
-    """of the aggregation service: workers send there, results come from there"""
+    """MAC address of the aggregation service: workers send there, results come from there"""
     service_ip: bytes
     first_slot: int
     """the job's part of the memory: indices first_slot .. first_slot + slots - 1"""
@@ -97,7 +97,7 @@ class JobConfig:
 
 @dataclass(frozen=True, slots=True)
 class AggregatorKnobs:
-    """What program `esa` does beyond `atp` (`docs/esa.md`). `atp` heeds `reclaim` only. Priorities are the workers'."""
+    """What program `esa` does beyond `atp` (`docs/esa.md`). `atp` uses `reclaim` only. Priorities are the workers'."""
 
     preempt: bool = True
     """a packet of higher priority takes the slot; its occupant leaves for the server"""
@@ -107,7 +107,7 @@ class AggregatorKnobs:
     """early: the switch sends a complete sum to the workers, and the slot is free; ack: the server does, and its result
     frees the slot, as in ATP"""
     ps_copy: bool = True
-    """with `early`: the server gets a copy of the result, for workers that lose theirs"""
+    """whether the server gets a copy of the result, with `early`, for workers that lose theirs"""
     reminder: bool = True
     """the server may ask for what is in a slot"""
     reclaim: bool = True

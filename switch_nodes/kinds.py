@@ -1,8 +1,8 @@
-"""What is known of a switch program before it runs: its name, who makes it, and which parts of a `SwitchConfig` it
+"""What is known of a switch program before it runs: its name, what makes it, and which parts of a `SwitchConfig` it
 uses.
 
-A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. Nobody
-keeps a list of them.
+A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. There is no
+list of them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class ProgramKind:
     create: str
     """`module:function`, SwitchConfig -> SwitchProgram"""
     uses: tuple[str, ...] = ()
-    """fields of SwitchConfig that it looks at, beyond those that every program does; a field that some program names
-    here and this one does not is a mistake in its configuration"""
+    """fields of SwitchConfig that it uses, besides those of every program; setting a field that only other programs
+    name here is a configuration error"""
     knobs: tuple[str, ...] = ()
-    """those of AggregatorKnobs that it looks at"""
+    """fields of AggregatorKnobs that it uses"""
     sums: bool = True
     """False: it only forwards"""
     some_only_forward: bool = False
-    """it sums, but a switch may be told to aggregate nothing"""
+    """whether a switch of this program that sums may be configured to aggregate nothing"""
     is_card: bool = False
     """its switch is an aggregation card, configured through registers"""
 

@@ -1,4 +1,4 @@
-"""How many slots of a switch's memory a job has in use, for how long, and for what: told at the end, decides
+"""How many slots of a switch's memory a job has in use, for how long, and for what. Reported at the end; decides
 nothing."""
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ class Occupancy:
         self.peak = 0
         """most slots in use at one time"""
         self.busy_ns = 0
-        """until the last packet that the job still needed"""
+        """slot time until the last packet that the job still needed"""
         self.useful_ns = 0
-        """from the first to the last contribution of sums that left complete"""
+        """slot time from the first to the last contribution of sums that left complete"""
         self._since = self._all_ns = 0
 
     def occupy(self, amount: int, now: int) -> None:

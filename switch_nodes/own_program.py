@@ -1,5 +1,5 @@
-"""A program of the user's own, watched: what its code raises or gives out that cannot be is told as the program's, with
-file, class and line, and never ends or crashes us."""
+"""Guard around a user's own program. What its code raises, and impossible output, is reported as an error of the
+program, with file, class and line. It never ends or crashes the testbed."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _PLAIN = ("receive_frame", "handle_timer", "finish", "receive_batch", "fill_batc
 
 
 class ProgramFailed(ScenarioError):
-    """Code of the user's own program raised an exception, called for the end of the process, or gave out what is no
+    """Code of the user's own program raised an exception, called for the end of the process, or returned no valid
     frame, event or time. Its key is the class."""
 
     reason: str = ""
     """what was raised"""
     function: str = ""
-    """of the program's, where it happened"""
+    """function of the program's, where it happened"""
 
 
 def ended_process(program: str, status: int, switch: str = "", what: str = "program") -> ProgramFailed:
-    """Its code ended the process that it ran in, past everything that could tell more. `program`: `path.py:Class`;
+    """Its code ended the process that it ran in, before any code could report more. `program`: `path.py:Class`;
     `status`: exit code, or minus the number of a signal; `what`: program or protocol."""
     shown, _, name = program.rpartition(":")
     key = f"class {name}" if what == "program" else name
@@ -67,8 +67,8 @@ def slow_process(program: str, limit_s: float, node: str, what: str = "program")
 
 
 def check_told(machine: object, event: object) -> None:
-    """For worlds, as they record it: raises ProgramFailed when the program of a switch told what is not a program's to
-    tell, past all that watches it."""
+    """For worlds, as they record it. Raises ProgramFailed when a switch's program reported an event that programs may
+    not report, and that got past all guards."""
     try:
         check_program_event(event)
     except (TypeError, ValueError) as error:

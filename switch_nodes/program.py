@@ -1,5 +1,4 @@
-"""What every switch program is: a Machine that can be told to stop, and the queues and counters that all of them
-need."""
+"""What every switch program is: a Machine that can be stopped, with the queues and counters that all of them need."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ class LetsJobsGo(SwitchProgram, Protocol):
 
 
 def slots_of(program: object) -> int | None:
-    """Of its memory, in use right now. None: it has none, or tells nothing of it."""
+    """Of its memory, in use right now. None: it has none, or does not report it."""
     found = getattr(program, "slots_in_use", None)
     return found if isinstance(found, int) else None
 
@@ -55,7 +54,7 @@ def slots_of(program: object) -> int | None:
 class ProgramBase:
     """Queues of frames and events, counters, no timer. A program overrides `receive_frame`, and the rest as it needs.
 
-    `counter_names` are the counters that start at zero, so that a reader tells "never" from "not counted".
+    `counter_names` are the counters that start at zero, so that a reader can distinguish "never" from "not counted".
     """
 
     counter_names: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What a switch program tells, and what it cannot: facts about workers, faults and data planes are told by those
+"""What a switch program may report, and what it may not: facts about workers, faults and data planes come from those
 alone."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OF_OTHERS = frozenset(
         blocks.BlockLost, blocks.JobResumed, blocks.ServerStarted, blocks.ServerStatistics,
     }
 )  # fmt: skip
-"""of data planes, `tb switch` and parameter servers"""
+"""events of data planes, `tb switch` and parameter servers"""
 _HEAD = ("t", "node", "event")
 """fields of each record, which who records it fills"""
 
@@ -39,8 +39,8 @@ _accepted: set[tuple[type, str]] = set()
 
 
 def check_program_event(event: Any) -> None:
-    """Raises TypeError for what is no event, ValueError for one that is not a program's to tell: an event of ours that
-    others tell, or a class of a user's own that goes by its name or fills what a record's head says."""
+    """Raises TypeError for what is no event. Raises ValueError for an event that a program may not report. That is an
+    event of ours that others report, or a user's class that has its name or sets what a record's head says."""
     kind = type(event)
     if kind not in PROGRAM_EVENTS and (kind, kind.__name__) not in _accepted:
         _check_kind(kind, event)
@@ -65,7 +65,7 @@ def _check_kind(kind: type, event: Any) -> None:
 
 
 def _names_of_ours() -> frozenset[str]:
-    """Also of those that no program may tell, so that none goes by their names."""
+    """Also of those that no program may report, so that none takes their names."""
     return frozenset(kind.__name__ for kind in _below(Event) if kind.__module__.partition(".")[0] in _OURS)
 
 

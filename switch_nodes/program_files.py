@@ -25,7 +25,8 @@ def program_path(name: str) -> Path:
 
 def look_for_program(name: str) -> None:
     """Raises ScenarioError when the file of `path.py:Class` is not there, is no Python, or binds no such name at its
-    top level, be it by a class, an import or an assignment. What that name stands for is known when the file runs."""
+    top level. A class, an import or an assignment may bind the name. What that name stands for is known when the file
+    runs."""
     path, wanted = program_path(name), name.rpartition(":")[2]
     try:
         tree = ast.parse(path.read_bytes(), str(path))

@@ -22,11 +22,12 @@ __all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program",
 ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {}
-"""of programs that were registered; those of ours are `switch_nodes.kinds`"""
+"""factories of programs that were registered; those of ours are `switch_nodes.kinds`"""
 
 
 def register_program(name: str, factory: ProgramFactory) -> None:
-    """Make `factory` known as `name`. Raises ScenarioError when the name is taken or cannot be told from a file."""
+    """Make `factory` known as `name`. Raises ScenarioError when the name is taken, empty, or has a colon as a file
+    does."""
     if name in program_names():
         raise ScenarioError(f"switch program {name!r} is already registered", key=PROGRAM_KEY)
     if not name or ":" in name:
@@ -43,8 +44,8 @@ def program_names() -> tuple[str, ...]:
 
 def create_program(config: SwitchConfig) -> SwitchProgram:
     """The Machine of one switch. Raises ScenarioError for an unknown name, for a file that cannot be loaded, and for a
-    configuration that the program refuses; ProgramFailed (a ScenarioError) where a user's own code fails, which his
-    program's verbs raise too."""
+    configuration that the program refuses. Raises ProgramFailed (a ScenarioError) where a user's own code fails; the
+    methods of that program raise it too."""
     return _factory(config.program)(config)
 
 
@@ -102,8 +103,8 @@ def _load(name: str) -> ProgramFactory:
 
 
 def _class_of(name: str) -> tuple[Any, str, str]:
-    """`path.py:Class` -> (the class, the file as named, its path). The file is the user's own, named in his scenario or
-    on his command line."""
+    """`path.py:Class` -> (the class, the file as named, its path). The file is the user's own, named in the scenario or
+    on the command line."""
     path_text, _, class_name = name.rpartition(":")
     path = program_path(name)
     spec = importlib.util.spec_from_file_location(f"switch_program_{path.stem}", path)

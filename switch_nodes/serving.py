@@ -23,10 +23,10 @@ Served = TypeVar("Served", bound=ServesSlots)
 
 
 class ServingProgram(ForwardProgram, Generic[Served]):
-    """`LetsJobsGo`: each job's memory is told when it departs, or when the switch stops."""
+    """`LetsJobsGo`: each job's memory is reported when the job departs, or when the switch stops."""
 
     served: dict[int, Served]
-    """by id of the job"""
+    """jobs by id of the job"""
 
     @property
     def serving(self) -> Collection[int]:

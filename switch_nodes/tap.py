@@ -1,4 +1,4 @@
-"""What a capture is told."""
+"""What a capture receives."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Tap(Protocol):
         ...
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        """A frame was lost on a port: `filter` (a fault), `queue` (drop-tail), `early` (for its class), `link` (the
-        interface is down) or `misfit` (too long for the MTU, or no Ethernet header). An outgoing one was recorded
-        before; an incoming one was not."""
+        """A frame was lost on a port. `reason` is `filter` (a fault), `queue` (drop-tail), `early` (for its class),
+        `link` (the interface is down) or `misfit` (too long for the MTU, or no Ethernet header). An outgoing one was
+        recorded before; an incoming one was not."""
         ...
 
     def trimmed(self, port: int, frame: Buffer, now: int) -> None:

@@ -16,15 +16,15 @@ __all__ = [
 ]
 
 MAX_HOSTS = 32
-"""of a rack with an accelerator"""
+"""most hosts of a rack with an accelerator"""
 MAX_RACK_HOSTS = 1024
-"""of a rack in virtual time"""
+"""most hosts of a rack in virtual time"""
 MAX_RANKS = 1024
 """hosts of one job, and of a fabric, in virtual time"""
 MAX_PORTS = 64
-"""of one switch of this machine, and of a switch of a custom topology"""
+"""most ports of one switch of this machine, and of a switch of a custom topology"""
 MAX_SWITCHES = 512
-"""of a custom topology"""
+"""most switches of a custom topology"""
 PREFIX_LENGTH = 16
 
 

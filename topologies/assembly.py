@@ -19,7 +19,7 @@ class Cable:
     b: str
     shape: LinkShape
     parallel: int = 0
-    """which of several parallel links this is, from 1; 0: the only one between its ends"""
+    """number of this link among several parallel ones, from 1; 0: the only one between its ends"""
 
     @property
     def name(self) -> str:
@@ -40,8 +40,8 @@ def assemble(
 ) -> Topology:
     """Ports are numbered from 0 at each node, in the order of the cables. `overrides`: shapes of single links, by name.
 
-    Raises ValueError for a name that two nodes have, an end that is no node, a link from a node to itself, and two
-    links between the same nodes without numbers of their own."""
+    Raises ValueError for a name that two nodes have, an end that is no node, and a link from a node to itself. Also for
+    two links between the same nodes without numbers of their own."""
     found = tuple(nodes)
     free = dict.fromkeys((node.name for node in found), 0)
     if len(free) != len(found):

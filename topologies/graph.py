@@ -30,7 +30,7 @@ DIRECTIONS = (Direction.UP, Direction.DOWN)
 @dataclass(frozen=True, slots=True)
 class Node:
     name: str
-    """at most 10 characters, so that interface names stay below 16"""
+    """name of at most 10 characters, so that interface names stay below 16"""
     role: Role
     mac: bytes
     """6 bytes; of a switch: all zeros (its ports have no address of their own)"""
@@ -55,14 +55,15 @@ class LinkShape:
     queue_packets: int = 1000
     """drop-tail limit of each direction's queue"""
     ecn_threshold_packets: int | None = None
-    """a frame that is put into the queue while at least that many wait gets CE where its sender is ECN-capable (marking
-    at enqueue, as DCTCP's; RFC 8257, section 3.1); None: the queue never marks"""
+    """number of waiting frames from which a frame that enters the queue gets CE, if its sender is ECN-capable; None:
+    the queue never marks. Marking is at enqueue, as DCTCP's (RFC 8257, section 3.1)"""
     queue_full: str = "drop"
     """what becomes of a frame that finds the queue full: drop; trim, RoCE data is cut to its headers, which go on
     (`workloads.wire.trimming`)"""
     priority: str = "none"
-    """in which order a switch serves what waits: none, as it came; layers, strictly by layer class
-    (`workloads.wire.dscp`), each of which has a queue of its own, of `queue_packets`, that marks and drops by itself"""
+    """order in which a switch serves what waits. "none": as it came. "layers": strictly by layer class
+    (`workloads.wire.dscp`). Each class then has a queue of its own, of `queue_packets`, that marks and drops by itself
+    """
     drop_low_above_packets: int | None = None
     """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
     it does not ask for classes"""
@@ -77,13 +78,13 @@ class LinkShape:
 
     @property
     def reserve_packets(self) -> int:
-        """Headers and answers that may wait beside a full queue of a switch that trims: about as many bytes."""
+        """Headers and answers that may wait in addition to a full queue of a switch that trims: about as many bytes."""
         return RESERVE * self.queue_packets if self.trims else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`; port numbers count from 0 at
+    """Between two ports. `name` is `{a}-{b}`, of the n-th of parallel links `{a}-{b}-{n}`. Port numbers count from 0 at
     each node in the order of the links."""
 
     name: str
@@ -100,7 +101,7 @@ class Topology:
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     multipath: str = "flow"
-    """which of several shortest paths a frame takes: flow, that of its flow; spray, one of its own"""
+    """path of a frame among several shortest ones: flow, that of its flow; spray, one of its own"""
     _found: list[_Index] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property

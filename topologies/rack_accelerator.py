@@ -1,4 +1,4 @@
-"""A rack whose one switch is a commodity switch, with an accelerator beside it: hosts h1..hN and accelerator a1 around
+"""A rack whose one switch is a commodity switch, with an accelerator next to it: hosts h1..hN and accelerator a1 around
 s1."""
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def rack_accelerator(
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """An accelerator beside a commodity switch."""
+    """An accelerator next to a commodity switch."""
 
     commodity: str
     accelerator: str
     links: tuple[Link, ...]
-    """from the commodity switch (`a`) to the accelerator (`b`), in the order of their ports"""
+    """links from the commodity switch (`a`) to the accelerator (`b`), in the order of their ports"""
 
 
 def attachment(topology: Topology) -> Attachment | None:

@@ -15,9 +15,9 @@ __all__ = ["Rack", "Racks", "racks_of"]
 class Rack:
     leaf: Node
     hosts: tuple[Node, ...]
-    """in rank order"""
+    """hosts in rank order"""
     host_ports: tuple[int, ...]
-    """of the leaf, by host"""
+    """ports of the leaf, by host"""
     uplinks: tuple[int, ...]
     """ports of the leaf, by spine"""
     spine_ports: tuple[int, ...]
@@ -27,13 +27,13 @@ class Rack:
 @dataclass(frozen=True, slots=True)
 class Racks:
     racks: tuple[Rack, ...]
-    """in rank order, at least two"""
+    """racks in rank order, at least two"""
     spines: tuple[Node, ...]
 
 
 def racks_of(topology: Topology, ranks: Sequence[Node]) -> Racks:
-    """Raises ValueError, with what is in the way, for other shapes than leaves with hosts, each linked to every spine,
-    and for `ranks`, hosts in rank order, that are not contiguous per leaf. Other hosts do not matter."""
+    """Raises ValueError, with the reason, for other shapes than leaves with hosts, each linked to every spine. Also for
+    `ranks`, hosts in rank order, that are not contiguous per leaf. Other hosts do not matter."""
     roles = {node.name: node.role for node in topology.nodes}
     homes: dict[str, str] = {}
     for host in ranks:

@@ -18,7 +18,7 @@ class Arrival(Packet):
         Packet.__init__(self)
         self.served: ServedJob | None = None
         self.rank = -1
-        """of its sender; -1: a server, or another switch"""
+        """rank of its sender; -1: a server, or another switch"""
         self.port = self.block = self.wanted = 0
         """wanted: the bitmap of the complete sum of its block, here"""
         self._found: Datagram | None = None

@@ -64,7 +64,7 @@ class AggregatorProgram(ServingProgram[ServedJob], AggregatorService):
 
     def tell_end(self, served: ServedJob) -> None:
         """What late copies opened after their block's result is no leftover of a job: the control plane clears it. A
-        whole sum that was there before its result should have left with it."""
+        whole sum that was there before its result counts as a leftover: it should have left with the result."""
         left = 0
         for slot in self.memory.slots:
             if slot is None or slot.served is not served:

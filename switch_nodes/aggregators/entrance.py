@@ -17,8 +17,9 @@ _RESEND, _EDGE = int(DatagramFlag.RESEND), int(DatagramFlag.EDGE)
 
 
 class Entrance:
-    """Contributions on their way to a job's server, results from it, and its reminders. All else is other people's:
-    NACKs, other policies, jobs that are not served here, and what crosses a switch that has no part in the sum."""
+    """Contributions on their way to a job's server, results from it, and its reminders. Everything else does not belong
+    here: NACKs, other policies, jobs that are not served here, and what crosses a switch that has no part in the sum.
+    """
 
     def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
         self.served, self.policy = served, int(policy)

@@ -47,11 +47,11 @@ class Aggregator:
         self.target = a.wanted
         """`bitmap` of the complete sum"""
         self.frame, self.size = a.frame, a.count
-        """of the packet that opened it; its elements"""
+        """frame of the packet that opened the slot; number of its elements"""
         self.bitmap = 0
         """ranks inside"""
         self.entered = [0] * served.size
-        """per rank, how often its contribution was added: what is told, and decides nothing"""
+        """per rank, how often its contribution was added; for reports only"""
         self.values: Any = np.zeros(a.count, np.int32)
         self.exponent0 = self.exponent1 = self.priority = 0
         self.congested = self.overflow = False

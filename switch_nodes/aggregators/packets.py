@@ -74,7 +74,7 @@ def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes
 
 
 def put_sum(draft: Any, slot: Aggregator, flags: int) -> None:
-    """What is in the slot, and what tells of it; nothing is missing then."""
+    """Write the header fields that describe the slot: flags, bitmaps, node, priority and exponents."""
     put16(draft, AT_FLAGS, flags)
     bitmap0, bitmap1, node = slot.names()
     put32(draft, AT_BITMAP0, bitmap0)

@@ -1,5 +1,5 @@
-"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants and results, and what is told
-of them."""
+"""What leaves a switch of programs `atp` and `esa`: packets that go on, sums, occupants, results, and the events about
+them."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class AggregatorSender(SlotService):
             self._send_copy(served.server, frame, served.server.ip)
 
     def _send_copies(self, a: Arrival, frame: bytes) -> None:
-        """One for each worker of the job here, and one for the switch of each other rack (addressed to the service, on
-        the way to that rack's first worker)."""
+        """One for each worker of the job here, and one for the switch of each other rack. The latter is addressed to
+        the service, on the way to that rack's first worker."""
         served = a.served
         assert served is not None
         for member in served.here:
@@ -102,7 +102,7 @@ class AggregatorSender(SlotService):
         self.outbox.append((member.port if port is None else port, frame))
 
     def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
-        """Late copies of all contributions make the sum once more: it is the same, and nobody needs it."""
+        """Late copies of all contributions make the same sum again. No host needs it."""
         served = a.served
         assert served is not None
         repeated = a.block in served.delivered

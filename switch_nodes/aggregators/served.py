@@ -1,4 +1,5 @@
-"""A job as an aggregator program serves it: who contributes what here, by which port, and when a sum is complete."""
+"""A job as an aggregator program serves it: which workers contribute what here, by which port, and when a sum is
+complete."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class ServedJob(Occupancy):
         self.adds = config.adds
         self.service = int.from_bytes(config.service_ip, "big")
         self.server_address = int.from_bytes(config.server.ip, "big")
-        """as numbers, as those below"""
+        """addresses as numbers, as those below"""
         self.ranks = {int.from_bytes(member.ip, "big"): member.rank for member in members}
         self.ports = [member.port for member in members]
         self.elements, self.first_slot = config.elements, config.first_slot
@@ -52,7 +53,7 @@ class ServedJob(Occupancy):
         """the first worker of each other rack: what is for all of a rack is sent towards it, for the rack's switch"""
         self.target = self.everyone if self.collects else sum([sets.bits[rank] for rank in own])
         self.delivered: dict[int, int] = {}
-        """blocks whose results have passed, and when they first did: what is told, and decides nothing"""
+        """blocks whose results have passed, and when each first passed; for reports only"""
 
     def target_of(self, sequence: int) -> int:
         """The bitmap of a complete sum here."""
@@ -72,8 +73,8 @@ class ServedJob(Occupancy):
         return port not in self.ports_here
 
     def may_hold(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
-        """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack; all of
-        that rack, if it says so (`edge`)."""
+        """Whether a contribution that came so may hold these ranks: its worker, or workers of one other rack. If it
+        says so (`edge`), these are all workers of that rack."""
         if self.is_here(rank):
             return bitmap == self.bits[rank] and not edge
         within = [mask for mask in self.other_racks if not bitmap & ~mask]

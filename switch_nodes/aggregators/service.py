@@ -1,8 +1,9 @@
 """What an aggregator program does with the packets of its jobs, on the compiled path.
 
-A packet goes from its worker towards the parameter server; on its way the switch adds it to the slot that it names, or,
-when the slot serves another block, lets it pass. What the switch does with a packet is decided by `tables`, what a
-packet is by `judge`, which ones are for it by `entrance`; here are the actions, and in `sender` what leaves.
+A packet goes from its worker towards the parameter server. On its way the switch adds it to the slot that it names.
+When that slot serves another block, the packet passes. `tables` decides what the switch does with a packet, `judge`
+what a packet is, and `entrance` which packets are for the switch. This module has the actions, and `sender` what
+leaves.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ class AggregatorService(AggregatorSender):
         self._send_slot(a, slot, "complete")
 
     def release(self, a: Arrival) -> None:
-        """As `send_sum`, but nobody is waited for: the slot is free, and a sum of the whole job goes to its workers."""
+        """As `send_sum`, but without waiting for a result: the slot is free, and a sum of the whole job goes to its
+        workers."""
         slot, served = self.add(a), a.served
         assert served is not None
         self._complete(slot)
@@ -160,8 +162,8 @@ class AggregatorService(AggregatorSender):
         self._step(a, self.judge.of_contribution(a))
 
     def flush(self, a: Arrival) -> None:
-        """What is inside leaves with the packet. Of the two bitmaps one is in the other, or they have nothing in
-        common: packets bring one worker, or some of another rack, whose workers are inside together, or the whole sum.
+        """What is inside leaves with the packet. Either one of the two bitmaps contains the other, or they have nothing
+        in common. Packets bring one worker, or workers of another rack that are all inside together, or the whole sum.
         Where no header names both, parts of two racks of a large job, each leaves for itself.
         """
         slot = self._occupant(a.slot)

@@ -1,4 +1,4 @@
-"""What switches have in common whose slots hold sums of blocks: the memory, counters, and a table that says what
+"""What switches have in common when their slots hold sums of blocks: the memory, counters, and a table that says what
 becomes of each packet in its slot."""
 
 from __future__ import annotations

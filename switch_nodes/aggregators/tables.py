@@ -1,9 +1,8 @@
 """The automaton of an aggregator slot as a table, for every setting of the knobs that changes it.
 
-Sources: the branches of ATP are those of the released program (`in-ATP/ATP`; protocol text, section 3.1), which is
-written there as match-action stages; the states are ours: EMPTY is no owner, DONE a bitmap that is full. EVICT,
-RELEASE, REMIND and RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. MISMATCH is
-ours, too.
+Sources: the branches of ATP are those of the released program (`in-ATP/ATP`; protocol text, section 3.1), which has
+them as match-action stages. The states are ours: EMPTY has no owner, DONE has a full bitmap. EVICT, RELEASE, REMIND and
+RECLAIM are ESA as reconstructed here (sections 4.1 and 4.3): decided, not sourced. MISMATCH is ours, too.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).

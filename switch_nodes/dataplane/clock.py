@@ -1,8 +1,8 @@
 """Emulated time: the clock of the machine, slowed down.
 
-With a time dilation factor of k (Gupta et al., "To Infinity and Beyond: Time-Warped Network Emulation", NSDI 2006) one
-second of emulated time takes k seconds of real time. Time is handed to every Machine, so all that must be dilated is
-this clock, and the rates that the kernel keeps. A process has one clock and asks nobody else.
+With a dilation of k, one second of emulated time takes k seconds of real time (Gupta et al., "To Infinity and Beyond:
+Time-Warped Network Emulation", NSDI 2006). Time is handed to every Machine, so all that must be dilated is
+this clock, and the rates that the kernel keeps. A process has one clock and uses no other.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class PortFilters:
             self._rebuild(batch, asked, now)
 
     def events(self) -> Iterator[Event]:
-        """What the filters have to tell, port by port."""
+        """Events of the filters, port by port."""
         for item in self._filters.values():
             while (event := item.next_event()) is not None:
                 yield event
@@ -76,8 +76,8 @@ class PortFilters:
         return scratch
 
     def _rebuild(self, batch: FrameBatch, asked: set[int], now: int) -> None:
-        """Take out what is lost or late. Should more frames go on than there were (a duplicate), the rest of the rows
-        is put off to the next turn of the loop, which serves `delayed` first: the order stays."""
+        """Take out what is lost or late. If more frames go on than came in (a duplicate), the remaining rows wait for
+        the next turn of the loop. That turn serves `delayed` first, so the order stays."""
         write, full = min(asked), False
         for row in range(write, batch.count):
             port = int(batch.ports[row])

@@ -1,13 +1,13 @@
-"""What the ports of a switch do in real time by the length of their queues: a frame gets CE when the queue below its
-port is too long, loses its payload when it is full, or is dropped because of its class.
+"""What the ports of a switch do in real time by the length of their queues. A frame gets CE when the queue below its
+port is too long. It loses its payload when the queue is full, or is dropped because of its class.
 
-The queue is the kernel's, a pfifo below HTB, which drops and never marks. But nobody else sends into it, and what HTB
-does is known: a frame leaves when no tokens are owed, each costs its time at the rate, and an idle queue saves up to a
-burst of them (net/sched/sch_htb.c). So the port keeps the same account and knows how many frames wait, without a system
-call per frame; a test holds it against the lengths that the kernel tells. With a burst of 0 it is the account of the
-link itself, whose queue is never shorter than the kernel's. The kernel's limit is that of the queue and its reserve
-together: what of it is the reserve, the account says. Where a queue knows classes, the limit is the account's alone;
-the kernel only serves them in their order.
+The queue is the kernel's, a pfifo below HTB, which drops and never marks. But only this port sends into it, and the
+behaviour of HTB is known (net/sched/sch_htb.c). A frame leaves when the token count is not negative. Each frame costs
+its time at the rate, and an idle queue saves up to a burst of tokens. So the port keeps the same account and knows how
+many frames wait, without a system call per frame. A test compares it with the lengths that the kernel reports. With a
+burst of 0 it is the account of the link itself, whose queue is never shorter than the kernel's. The kernel's limit is
+that of the queue and its reserve together: what of it is the reserve, the account says. Where a queue knows classes,
+the limit is the account's alone; the kernel only serves them in their order.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ __all__ = ["EgressMarking", "ModelledQueue", "Refusal"]
 
 _BITS_NS = 8 * 10**9
 _IP_AT, _IP_HEAD_END = 14, 26
-"""from the IP header to the end of the IPv4 checksum: what a mark may change"""
+"""byte positions from the IP header to the end of the IPv4 checksum: what a mark may change"""
 _MOST_HEADERS = 54
 Refusal: TypeAlias = Callable[[int, Buffer, int, int, bool], None]
-"""told of a frame that a queue with classes refuses: (port, frame, frames that wait there, now, whether it had room)"""
+"""callback for a frame that a queue with classes refuses: (port, frame, frames that wait there, now, whether it had
+room)"""
 
 
 class ModelledQueue:
@@ -51,9 +52,10 @@ class ModelledQueue:
         serves_classes: bool = False,
         knows_classes: bool = False,
     ) -> None:
-        """`threshold` None: it never marks. `reserve`: headers that may wait beside a full queue, 0 where it does not
-        trim. `knows_classes`: the limit is kept here, not by the kernel; with `low_until` frames of the low class are
-        refused while so many wait; with `serves_classes` each layer class has a queue, and a better one leaves first.
+        """`threshold` None: it never marks. `reserve`: headers that may wait in addition to a full queue, 0 where it
+        does not trim. `knows_classes`: this code keeps the limit, not the kernel. With `low_until`, the port refuses
+        frames of the low class while that many frames wait. With `serves_classes`, each layer class has a queue, and a
+        better class leaves first.
         """
         self._rates = deque(rates)
         _, self._rate_bps, self._burst = self._rates.popleft()
@@ -65,7 +67,7 @@ class ModelledQueue:
         self._serves_classes = serves_classes
         self.knows_classes = knows_classes
         self._paid_at: int | None = None
-        """when no tokens will be owed"""
+        """time when all tokens of sent frames will be paid"""
         self._queue = ClassQueue[int]()
         """bytes of the frames that wait"""
         self.peak = 0
@@ -115,7 +117,7 @@ class ModelledQueue:
         return layer_class_of(dscp) if self._serves_classes else 0
 
     def _serve(self, until: int) -> None:
-        """A frame leaves when no tokens are owed for those before it."""
+        """A frame leaves when all tokens for the frames before it are paid."""
         while len(self._queue) and self._paid_at is not None and self._paid_at <= until:
             self._pay(self._queue.take(), self._paid_at)
 
@@ -134,8 +136,9 @@ class EgressMarking:
         return bool(self._queues)
 
     def apply(self, batch: FrameBatch, now: int, tap: Tap | None = None) -> None:
-        """The frames of `batch` leave by their ports, in this order: mark those that are to be marked, cut those that
-        find their queue full, and take out those of which nothing may enter the reserve or whose class may not enter.
+        """The frames of `batch` leave by their ports, in this order. Mark the frames to be marked, and cut those that
+        find their queue full. Take out frames whose class may not enter, or that have no part that may enter the
+        reserve.
         """
         ports, lengths = batch.ports[: batch.count].tolist(), batch.lengths[: batch.count].tolist()
         gone: dict[int, str] = {}
@@ -194,7 +197,7 @@ class EgressMarking:
         return sum(self._refused.values())
 
     def events(self) -> list[QueueMarks]:
-        """What is told at the end, port by port."""
+        """Events at the end, port by port."""
         return [
             QueueMarks(port, self._marks[port], queue.peak, self._trimmed[port], self._refused[port], self._early[port])
             for port, queue in self._queues.items()

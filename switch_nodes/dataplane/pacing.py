@@ -1,10 +1,10 @@
 """The pace of a NIC: frames leave the Machine no faster than the link carries them, in a few bursts per millisecond.
 
-What left the Machine cannot be recalled by a NAK, and an ACK waits behind it: it is at most `ahead_ns` of the link, as
-in the ring of a real NIC, and one frame. A wire saves up nothing while nobody sends. But when frames were there and
-this process came too late to send them, the wire would have carried them: then the pacer lets that much more out, up to
-the burst that the qdisc below lets pass at once (HTB). All times are emulated. Virtual scheduling as in the generic
-cell rate algorithm (ITU-T I.371).
+A NAK cannot recall a frame that has left the Machine, and an ACK waits behind it. So at most `ahead_ns` of the link and
+one frame leave ahead, as in the ring of a real NIC. A wire saves up nothing while no frame is sent. But when frames
+waited and this process came too late to send them, the wire would have carried them. Then the pacer lets that much more
+out, up to the burst that the qdisc below passes at once (HTB). All times are emulated. Virtual scheduling as in the
+generic cell rate algorithm (ITU-T I.371).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pacer:
         self._idle_at = 0  # when the link will have carried all that left
         self._backlog = False
         self.starved_ns = 0
-        """that the link was idle although frames waited, longer than the burst makes good for"""
+        """time in which the link was idle although frames waited, beyond what the burst makes up for"""
 
     @property
     def go_on_at(self) -> int:

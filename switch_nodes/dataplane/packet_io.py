@@ -38,8 +38,8 @@ class IoCounters:
     queue_drops: int = 0
     link_drops: int = 0
     misfits: int = 0
-    """frames longer than a row came in (offloads are on?), or were to be sent and longer than the MTU or shorter than
-    an Ethernet header"""
+    """frames that came in longer than a row (offloads are on?), or that were to be sent but are longer than the MTU or
+    shorter than an Ethernet header"""
     socket_drops: int = 0
     """PACKET_STATISTICS tp_drops: frames that came in faster than we took them"""
 
@@ -68,7 +68,7 @@ class PacketIo(Protocol):
 
     @property
     def refused(self) -> int:
-        """Rows that the last `send` lost; `Rows.outcomes` tells which and why."""
+        """Rows that the last `send` lost; `Rows.outcomes` has which and why."""
         ...
 
     def attach(self, batch: FrameBatch) -> Rows:
@@ -76,7 +76,7 @@ class PacketIo(Protocol):
         ...
 
     def receive(self, rows: Rows, timeout_ns: int) -> int:
-        """Sleep until a frame, the control socket, room that a blocked port waits for, or the timeout (< 0: for ever).
+        """Sleep until a frame, the control socket, room that a blocked port waits for, or the timeout (< 0: no limit).
         Received frames stand in rows 0 .. n-1, those of one port side by side; n is returned and is the new
         `rows.batch.count`."""
         ...

@@ -33,7 +33,7 @@ __all__ = ["DataPlane", "open_io"]
 _ROWS = 256
 _ROUNDS = 4  # batches to send before we look for received frames again
 _TICK_NS = 100_000_000
-"""from one message of a node's controller to the next, in real time"""
+"""time from one message of a node's controller to the next, in real time"""
 _UNTIL_POLL_NS = 50_000_000  # `until` has no file descriptor that could wake us
 _DENSE_FRAMES = 4  # handled in one wake-up: more will come before long, so it pays to wait for company
 _FIRST_GUESS_BYTES = 1500
@@ -60,18 +60,18 @@ def open_io(
 class DataPlane:
     """Runs `machine` with port i on `interfaces[i]`.
 
-    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) frames are taken from
-    the Machine only when the socket has room and none is ever dropped here; without (a switch port) a full queue drops
+    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) the loop takes frames
+    from the Machine only when the socket has room, and drops none here. Without it (a switch port), a full queue drops
     its tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when
     known, is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`:
     the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
     `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
-    wake-up to the next, as a NIC moderates its interrupts; deadlines are met all the same. `marking`: ports that mark
+    wake-up to the next, as a NIC moderates its interrupts. Deadlines are met all the same. `marking`: ports that mark
     by the length of their queues, trim, or know classes. `wires`: of ports whose frames arrive when their last bit
     does. `io` replaces the sockets (tests). `name`: of the node, for Livelock. Spans and instants are of the emulated
     time that `clock` keeps, unless they say otherwise.
 
-    `check_event` raises for an event that is not the Machine's to tell. The sockets are open and receiving once this is
+    `check_event` raises for an event that the Machine may not report. The sockets are open and receiving once this is
     made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
     """
 
@@ -134,9 +134,9 @@ class DataPlane:
         self._io.close()
 
     def run(self, origin_ns: int, *, until: Callable[[], bool] | None = None) -> PlaneStatistics:
-        """Drive the Machine, `now` being the emulated time since `origin_ns` (CLOCK_MONOTONIC), until `on_control`
-        returns False or `until` returns True (asked after every wake-up, and every 50 ms when idle). Frames on the way
-        through a filter are then lost. The statistics of this run are the last event and the result."""
+        """Drive the Machine until `on_control` returns False or `until` returns True. `now` is the emulated time since
+        `origin_ns` (CLOCK_MONOTONIC). `until` is asked after every wake-up, and every 50 ms when idle. Frames on the
+        way through a filter are then lost. The statistics of this run are the last event and the result."""
         gc.freeze()  # a full collection would walk all modules, which takes tens of milliseconds
         clock = self._clock
         began, cpu, waits = clock.read(), time.process_time_ns(), read_waits()
@@ -317,7 +317,7 @@ class DataPlane:
         return not waiting
 
     def _timeout(self, origin_ns: int, polled: bool) -> int:
-        """How long to sleep, in ns; -1 for ever."""
+        """How long to sleep, in ns; -1 without limit."""
         now = self._clock.since(origin_ns)
         due = self._machine.get_timer()
         if due != self._timer_seen[0]:

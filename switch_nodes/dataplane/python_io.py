@@ -26,9 +26,9 @@ _DOWN = (errno.ENETDOWN, errno.ENXIO, errno.ENODEV)
 class _State(Enum):
     OPEN = auto()
     FULL = auto()
-    """the socket buffer is full; the kernel tells when half of it is free"""
+    """the socket buffer is full; the kernel reports when half of it is free"""
     REFUSED = auto()
-    """the qdisc refused although the socket has room; nobody tells when to try again"""
+    """the qdisc refused although the socket has room; the kernel does not report when to try again"""
 
 
 class PythonIo:

@@ -57,8 +57,8 @@ class PortSocket:
 
 
 def frame_cost(length: int) -> int:
-    """Bytes of a socket buffer that the kernel charges for a frame of `length` bytes (an estimate of skb->truesize: the
-    sk_buff, and either one power-of-two block that also holds skb_shared_info, or whole pages)."""
+    """Bytes of a socket buffer that the kernel charges for a frame of `length` bytes. This estimates skb->truesize: the
+    sk_buff, and either one power-of-two block that also holds skb_shared_info, or whole pages."""
     head, shared = 256, 320
     if length + shared + 64 <= 4096:
         return head + (1 << (length + shared + 64 - 1).bit_length())
@@ -93,8 +93,8 @@ def open_ports(interfaces: Sequence[str], *, backpressure: bool, rate_bps: int |
 def open_port(interface: str, *, backpressure: bool, rate_bps: int | None = None) -> PortSocket:
     """A non-blocking raw socket that sees every frame that arrives on `interface`, promiscuous, and none that leaves.
 
-    With `backpressure` (a NIC) its send buffer holds only about 1 ms at `rate_bps`, so that the kernel says "not now"
-    long before a qdisc drops; without (a switch port) the qdisc's own limit drops. PACKET_QDISC_BYPASS stays off:
+    With `backpressure` (a NIC) its send buffer holds only about 1 ms at `rate_bps`, so the kernel refuses frames long
+    before a qdisc drops. Without it (a switch port), the qdisc's own limit drops frames. PACKET_QDISC_BYPASS stays off:
     shaping must apply. Raises HostCapabilityError without CAP_NET_RAW, OSError when there is no such interface.
     """
     try:
@@ -143,7 +143,7 @@ def _mtu(port: socket.socket, interface: str) -> int:
 
 
 def _set_buffer(port: socket.socket, option: int, force: int, size: int) -> None:
-    """Ask for `size` bytes as the kernel counts them: it doubles what it is told."""
+    """Ask for `size` bytes as the kernel counts them: it doubles the size that it is given."""
     try:
         port.setsockopt(socket.SOL_SOCKET, force, size // 2)
     except PermissionError:  # in a user namespace: up to net.core.[rw]mem_max

@@ -8,9 +8,9 @@ _MOST = 8
 
 
 class Standstills:
-    """The longest sleeps that went on after their end. With `tick_ns` a controller sends a message that often, so that
-    no sleep is long: of a gap of several ticks it is unknown when it would have ended, and frames would have ended it
-    as soon as they came."""
+    """The longest sleeps that went on after their end. With `tick_ns`, a controller sends a message at this interval,
+    so no sleep is long. After a gap of several ticks it is unknown when the sleep would have ended. Frames would have
+    ended it as soon as they came."""
 
     def __init__(self, tick_ns: int | None) -> None:
         self._tick_ns = tick_ns

@@ -1,4 +1,4 @@
-"""The switch program beside DLCP: sums of whoever came in time, on their way to the server."""
+"""The switch program of DLCP: sums of the contributions that came in time, on their way to the server."""
 
 from __future__ import annotations
 

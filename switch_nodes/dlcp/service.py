@@ -1,10 +1,10 @@
 """What program `dlcp` does with packets, on the compiled path.
 
 It looks at what workers at its ports send to their server, and lets everything else pass. The first packet of a block
-takes a slot; when all workers at its ports are inside, or the slot has waited long enough, their sum leaves for the
-server, with a bitmap that says who is inside, and the slot is free. Contributions stay apart until then, so that a sum
-is by rank, in whatever order they came. A retransmitted packet (RESEND) passes, since its block may be gone. So does
-a packet that finds no slot.
+takes a slot. The sum leaves for the server when all workers at the switch's ports are inside, or when the slot has
+waited long enough. The sum carries a bitmap of the workers inside, and the slot is free. Contributions stay apart until
+then, so that a sum is by rank, in whatever order they came. A retransmitted packet (RESEND) passes, since its block may
+be gone. So does a packet that finds no slot.
 """
 
 from __future__ import annotations

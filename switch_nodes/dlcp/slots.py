@@ -31,14 +31,14 @@ class Slot:
 
     def __init__(self, index: int, a: Arrival, deadline: int, now: int) -> None:
         self.index = index
-        """of the memory"""
+        """index in the memory"""
         self.iteration, self.sequence, self.count = a.tensor, a.sequence, a.count
-        """of its first packet; its elements"""
+        """iteration, sequence and element count of its first packet"""
         self.deadline, self.opened = deadline, now
         self.rows: dict[int, bytes] = {}
-        """by rank: frames as they came"""
+        """frames as they came, by rank"""
         self.bitmap = 0
-        """of these ranks"""
+        """bitmap of these ranks"""
         self.first = a.frame
         self.tos = 0xFF
         """the least, which is the most important class"""
@@ -56,17 +56,17 @@ class SlotPool:
         self.everyone = sum([bit_of(rank) for rank in ranks])
         """bitmap of the workers at this switch's ports"""
         self.ranks = {int.from_bytes(config.members[rank].ip, "big"): rank for rank in ranks}
-        """of these, by IPv4 address"""
+        """ranks of the members, by IPv4 address"""
         self.server = int.from_bytes(config.server.ip, "big")
         self.template = template_to(
             Envelope(config.service_mac, config.server.mac, config.service_ip, config.server.ip, AGGREGATION_PORT)
         )
         self._wait_ns = config.partial_after_ns
         self.open: dict[int, Slot] = {}
-        """by iteration and packet"""
+        """open slots by iteration and packet"""
         self._free = list(range(config.first_slot + config.slots - 1, config.first_slot - 1, -1))
         self._timers: Any = heap_new()
-        """by (deadline, key); those that are not valid any more are passed over"""
+        """timers by (deadline, key); those that are not valid any more are passed over"""
         self._timer_count = 0
         self.peak = self.busy_ns = self.useful_ns = 0
 

@@ -1,5 +1,5 @@
-"""What waits for a port, served by layer class (`workloads.wire.dscp`): in the order in which it came within a class,
-and nothing of a class while something of a better one waits."""
+"""What waits for a port, served by layer class (`workloads.wire.dscp`). Within a class, frames leave in order of
+arrival. No frame leaves while one of a better class waits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Item = TypeVar("_Item")
 
 
 class ClassQueue(Generic[_Item]):
-    """One queue for each layer class; a plain one for whoever puts everything into layer class 0."""
+    """One queue for each layer class; a plain queue if everything goes into layer class 0."""
 
     def __init__(self) -> None:
         self._classes: tuple[deque[_Item], ...] = tuple(deque() for _ in range(LAYER_CLASSES))

@@ -1,11 +1,11 @@
 """Equal-cost multipath: which of several equal ports a frame takes. The same in Python and in `frame_queue.h`.
 
 All frames of a flow (addresses, protocol, ports) take one path, so that a network of several paths reorders none of
-them. Each switch salts the hash with a number of its own: with one hash everywhere, the switches of the next tier would
-only see flows that all choose alike, and part of the paths would stay empty.
+them. Each switch adds a number of its own to the hash. With one hash everywhere, the switches of the next tier would
+see only flows that all choose alike. Part of the paths would stay empty.
 
-With spraying each frame takes a port of its own: the n-th of a flow at this switch the one that salt, flow and n
-choose, so that a packet that is sent again may go another way. Frames of a flow may overtake each other then.
+With spraying, each frame takes a port of its own. Salt, flow and n choose the port for the n-th frame of a flow at this
+switch. So a retransmitted packet may go another way. Frames of a flow may overtake each other then.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which port leads to which MAC: static entries, equal-cost groups, learning, flooding along a tree; never back out of
-the ingress port (IEEE 802.1D in small)."""
+"""Ports by MAC: static entries, equal-cost groups, learning, flooding along a tree. A frame never goes back out of the
+ingress port (IEEE 802.1D in small)."""
 
 from __future__ import annotations
 

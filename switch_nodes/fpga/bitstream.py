@@ -1,7 +1,7 @@
 """Bitstreams of the emulated card: a line of identification, a manifest in JSON on one line, and what stands for the
 bits.
 
-A hardware card's bitstream is whatever its vendor's tools make; nobody but the card looks inside, its hash is its name.
+The tools of a vendor make the bitstream of a hardware card. Only the card looks inside, and its hash is its name.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def bitstream_hash(data: bytes) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Bitstream:
     program: str
-    """that the card shall run, of at most 16 bytes"""
+    """program that the card runs, of at most 16 bytes"""
     version: str
     """major.minor"""
     bits: bytes
-    """nobody looks inside"""
+    """opaque content"""
 
     def encode(self) -> bytes:
         """The file. Raises BitstreamError when a value does not fit."""

@@ -2,8 +2,8 @@
 `switch_nodes` that was configured from the registers and from nothing else.
 
 Rules that a hardware card keeps as well (`docs/bring-your-own-fpga.md`): frames pass only between START and the next
-STOP, RESET, LOAD_BEGIN or ERASE; a bank is applied whole, between two frames, or not at all; what is not a whole
-bitstream with the expected hash never runs.
+STOP, RESET, LOAD_BEGIN or ERASE. The card applies a bank as a whole, between two frames, or not at all. It never runs
+anything but a whole bitstream with the expected hash.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class EmulatedCard:
         return not isinstance(fault, AgentDies) or self._accesses < fault.after
 
     def read(self, address: int, size: int, now: int) -> bytes:
-        """`size` bytes from `address` on. Raises ConnectionError when nobody answers, ValueError for what is not whole
-        words, or does not end within the 32 bits of an address."""
+        """`size` bytes from `address` on. Raises ConnectionError without an answer. Raises ValueError for anything but
+        whole words, and for a range that leaves the 32 bits of an address."""
         self._access(address, size, now)
         words = [self._read_word(address + at) for at in range(0, size, WORD)]
         return b"".join(self._garbage(word).to_bytes(WORD, "little") for word in words)

@@ -20,8 +20,8 @@ _NO_QPN = 0xFFFFFFFF
 
 
 class DataPorts:
-    """Whether the card runs is said with every call. `faults`: those of the data path; `strike` hears of one in what
-    leaves."""
+    """Whether the card runs is said with every call. `faults`: those of the data path. The second argument is called
+    for each fault that has an effect on what leaves."""
 
     def __init__(self, faults: Mapping[type[CardFault], CardFault], strike: Callable[[type[CardFault]], None]) -> None:
         self.program: SwitchProgram | None = None

@@ -34,7 +34,7 @@ _MASK = 0xFFFFFFFF
 
 
 def as_registers_say(config: SwitchConfig) -> SwitchConfig:
-    """What comes back of a configuration: the order of flood ports, the salt of groups that a card does not have, and
+    """The configuration as it comes back. The order of flood ports, the salt of groups that a card does not have, and
     the port of a leaf's predecessor mean nothing."""
     flood = None if config.flood_ports is None else tuple(sorted(set(config.flood_ports)))
     rings = tuple(
@@ -66,8 +66,8 @@ def text_of(words: Sequence[int]) -> str:
 
 
 def words_of(config: SwitchConfig) -> dict[int, int]:
-    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what a card
-    cannot be told, and for rings that cannot be installed."""
+    """The words that differ from those after power-on, by address, ascending. Raises ScenarioError for what the
+    registers cannot express, and for rings that cannot be installed."""
     _check(config)
     writer = _Writer()
     for index, word in enumerate(text_words(config.name, _LABEL_BYTES // 4)):

@@ -1,9 +1,9 @@
 """Accesses to registers as datagrams (UDP, or a unix socket), without I/O. All numbers are big-endian.
 
 Request: `INAR | version u8 | operation u8 | size u16 | session u32 | sequence u32 | address u32 | data`; data only in a
-write. Answer: the same 20 bytes, `INAA` in front, in place of `address` a status; then the data of a read. A request
-that comes again, of the same session and sequence, is answered again and not done again: whoever got no answer may ask
-again.
+write. Answer: the same 20 bytes, `INAA` in front, in place of `address` a status; then the data of a read. A repeated
+request, of the same session and sequence, is answered again and not executed again. So a client without an answer may
+repeat its request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from switch_nodes.fpga.registers import WORD
 __all__ = ["MAX_BYTES", "Operation", "RegisterServer", "decode_answer", "encode_request"]
 
 MAX_BYTES = 1024
-"""of data in one datagram"""
+"""most bytes of data in one datagram"""
 _HEAD = struct.Struct("!4sBBHIII")
 _REQUEST, _ANSWER, _VERSION = b"INAR", b"INAA", 1
 _SESSIONS = 64
@@ -33,7 +33,7 @@ class Operation(IntEnum):
 class _Code(IntEnum):
     DONE = 0
     REFUSED = 1
-    """not whole words, too many, or not within the addresses"""
+    """status of an access with incomplete words, too many words, or outside the addresses"""
 
 
 def encode_request(operation: Operation, session: int, sequence: int, address: int, size: int, data: bytes) -> bytes:

@@ -26,7 +26,7 @@ class FrameField:
     value: int
     """big-endian as on the wire; elements little-endian, as hosts count"""
     text: str
-    """for people"""
+    """text for people"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class FieldDifference:
 
 def dissect(frame: bytes) -> list[FrameField]:
     """All fields, in the order of the wire; every byte of the frame is in one. Never raises: what does not decode is
-    told as bytes."""
+    shown as bytes."""
     fields: list[FrameField] = []
     at = 0
     try:

@@ -1,8 +1,9 @@
 """The driver of an aggregation card, over any transport.
 
-From outside every change is atomic: until APPLY a new configuration lies in a bank that nothing uses, and a card runs
-only what was verified. Each sequence of writes ends with a proof that the card has what was written; who dies half-way
-leaves a card that runs as before (configuring), or that passes nothing and says so (programming).
+From outside every change is atomic. Until APPLY, a new configuration lies in a bank that nothing uses. A card runs only
+what was verified. Each sequence of writes ends with a proof that the card has what was written. A client that dies
+half-way through configuring leaves a card that runs as before. One that dies while programming leaves a card that
+passes nothing and says so.
 """
 
 from __future__ import annotations
@@ -269,8 +270,8 @@ class CardDriver:
                 raise ScenarioError(problem, found=str(lacking.name), allowed=str(card.features.name))
 
     def _command(self, command: Command, *, limit_ns: int = 5_000 * _MS, counted: bool = True) -> None:
-        """Give it, wait for its end, and see that it was taken once and obeyed. A card that is still busy with what a
-        client left that died would refuse it, and then tell of the end of the other's work."""
+        """Give it, wait for its end, and see that it was taken once and obeyed. A card may still be busy with the work
+        of a client that died. It would refuse this client's work, and then report the end of the other's."""
         self._wait(limit_ns, f"busy for {limit_ns / 1e9:g} s with what was there before {command.name}")
         before = self.words.word("COMMANDS")
         self.words.write("CONTROL", doubled(int(command)))

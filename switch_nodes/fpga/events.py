@@ -1,4 +1,4 @@
-"""Facts that an emulated card tells."""
+"""Facts that an emulated card reports."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class CardCommanded(Event):
     """A command was taken from register CONTROL."""
 
     command: str
-    """as in `regmap.Command`, in lower case"""
+    """command as in `regmap.Command`, in lower case"""
     failure: str
-    """as in `regmap.Failure`, in lower case; none: it was obeyed"""
+    """failure as in `regmap.Failure`, in lower case; none: it was obeyed"""
 
 
 @dataclass(frozen=True, slots=True)

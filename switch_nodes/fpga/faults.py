@@ -36,7 +36,7 @@ class ProgrammingFails:
 
 @dataclass(frozen=True, slots=True)
 class AgentDies:
-    """Nobody answers accesses to registers any more; frames pass as before."""
+    """Accesses to registers get no answer any more; frames pass as before."""
 
     after: int = 0
     """accesses that are answered before"""
@@ -47,7 +47,7 @@ class StopsPassing:
     """Frames vanish in the card, which says that it runs."""
 
     after_frames: int = 0
-    """that come in before"""
+    """frames that come in before the fault acts"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class GarbageReads:
     after: int = 0
     """words that are read right before"""
     noise: bool = False
-    """false: all ones, as a bus gives that nobody answers on"""
+    """false: all ones, as on a bus without an answer"""
     count: int | None = None
     """words that are wrong; None: all from then on"""
 

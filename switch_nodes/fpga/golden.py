@@ -53,7 +53,7 @@ class Difference:
     kind: Kind
     port: int
     index: int
-    """of the frame, among those of its port"""
+    """number of the frame, among those of its port"""
     step: int
     expected: bytes
     """empty for EXTRA"""

@@ -1,5 +1,5 @@
-"""The bitstream slot of an emulated card: pages come in, in any order, each as often as one likes; then all of it is
-checked and loaded, or nothing is."""
+"""The bitstream slot of an emulated card. Pages come in, in any order, each as often as the client likes. Then all of
+it is checked and loaded, or nothing is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BUFFER = REGISTERS["LOAD_BUFFER"]
 
 
 class LoadSlot:
-    """Tells what it does in the registers of loading. `load_ns`: how long a load takes."""
+    """Shows its progress in the registers of loading. `load_ns`: how long a load takes."""
 
     def __init__(self, registers: RegisterFile, load_ns: int) -> None:
         self._registers, self._load_ns = registers, load_ns
@@ -26,9 +26,9 @@ class LoadSlot:
         self.program: Bitstream | None = None
         """what is loaded"""
         self.hash = bytes(32)
-        """of it"""
+        """hash of the bitstream"""
         self.due: int | None = None
-        """when the load under way ends"""
+        """time when the load under way ends"""
         self._pages: dict[int, bytes] = {}
         self._load_ms = 0
 

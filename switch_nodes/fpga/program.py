@@ -1,5 +1,5 @@
-"""The switch program `fpga`: a node whose data path is an aggregation card, told by the driver through registers what
-its configuration says. In the worlds on this machine the card is the emulated one."""
+"""The switch program `fpga`: a node whose data path is an aggregation card. The driver configures the card through
+registers. In the worlds on this machine the card is the emulated one."""
 
 from __future__ import annotations
 

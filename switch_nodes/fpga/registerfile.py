@@ -19,8 +19,8 @@ _NOTHING = _MASK
 
 class RegisterFile:
     """`fixed`: registers that say something else than the map's reset values, by name, always. `on_write(address,
-    word)` is called for a write to a register that only the card itself can act on; `on_refused(address)` for one to an
-    address where nothing can be written."""
+    word)` is called for a write to a register that only the card itself can act on. `on_refused(address)` is called for
+    a write to an address where nothing can be written."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Registers as data: what an address holds, who may write it, what it is after power-on."""
+"""Registers as data: what an address holds, who may write it, and its value after power-on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Register:
 
     name: str
     address: int
-    """of the first one, in bytes"""
+    """address of the first one, in bytes"""
     access: Access
     meaning: str
     reset: int = 0
-    """after power-on, of each one"""
+    """value after power-on, of each one"""
     width: int = 32
     """bits of each one: 32 or 64"""
     count: int = 1

@@ -1,7 +1,7 @@
 """The register map of an aggregation card, version 1.0 (`docs/bring-your-own-fpga.md`).
 
 Addresses below 0x1000 are the card itself: identity, control, loading, counters. From 0x1000 on lies the configuration:
-two banks behind one window, of which writes reach only the staged one. APPLY makes it the active one in one step.
+two banks behind one window. Writes reach only the staged bank. APPLY makes it the active one in one step.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ PAGE_BYTES = 1024
 MAX_RINGS, MAX_MACS, MAX_PORTS = 8, 256, 64
 """what the map has room for; a card may have less (MAX_RINGS, MAX_MACS, PORTS)"""
 OPS, DTYPES = tuple(OP_CODES), tuple(DTYPE_CODES)
-"""by code, as in the INA header"""
+"""names by code, as in the INA header"""
 RELEASES, GATES = ("order", "asap"), ("window", "epsn")
-"""by code"""
+"""names by code"""
 OPERATIONS = {(op, dtype): 1 << 4 * OP_CODES[op] + DTYPE_CODES[dtype] for op in OPS for dtype in DTYPES}
 """bit of register OPERATIONS"""
 
@@ -67,7 +67,7 @@ class Command(IntEnum):
     STOP = 4
     """drop every frame; state stays"""
     RESET = 5
-    """as after power-on, but the bitstream stays"""
+    """state as after power-on, but the bitstream stays"""
     LATCH = 6
     """copy all counters at one moment to where they are read"""
     LOAD_BEGIN = 7
@@ -123,8 +123,8 @@ class LoadState(IntEnum):
 
 class Feature(IntFlag):
     LOADS = 1
-    """bitstreams are loaded through these registers; without it the agent does it, and LOAD_STATE and BITSTREAM_HASH
-    tell"""
+    """bitstreams are loaded through these registers; without it the agent loads them, and LOAD_STATE and BITSTREAM_HASH
+    show the result"""
     FABRIC = 2
     """can be leaf or spine"""
     IPV6 = 4
@@ -224,7 +224,7 @@ COUNTERS: dict[str, str] = {
     "trimmed": "passed on, not counted: a full queue had cut the payload (map 1.2)",
 }
 COUNTERS_OF_MINOR = (26, 27, len(COUNTERS))
-"""how many of them the maps 1.0, 1.1 and 1.2 have; each version adds its own behind those before"""
+"""number of counters that the maps 1.0, 1.1 and 1.2 have; each version adds its own behind those before"""
 _COUNTING = (
     Register("LATCHES", 0x200, _R, "times that LATCH was given: the counters below are of one moment"),
     *(

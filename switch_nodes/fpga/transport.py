@@ -1,4 +1,5 @@
-"""The way to a card's registers: bytes at addresses. Whoever has one of these can drive a card, wherever it is."""
+"""The way to a card's registers: bytes at addresses. Code that has one of these can drive a card, wherever the
+card is."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ class Transport(Protocol):
     answer."""
 
     max_bytes: int
-    """of one burst"""
+    """most bytes of one burst"""
 
     def read(self, address: int, size: int) -> bytes: ...
 
@@ -24,7 +25,7 @@ class Transport(Protocol):
 
 
 class StepClock:
-    """Time that passes only when somebody sleeps: an emulated card in our own process need not be waited for."""
+    """Time that passes only when a caller sleeps: an emulated card in our own process need not be waited for."""
 
     def __init__(self) -> None:
         self.now = 0

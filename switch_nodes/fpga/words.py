@@ -34,8 +34,8 @@ def bursts(words: Mapping[int, int], max_bytes: int) -> Iterator[tuple[int, list
 
 
 class CardWords:
-    """`card`: what messages call it. All of these raise CardError: when nobody answers, when reads are garbage, when
-    the card is not one."""
+    """`card`: what messages call it. All of these raise CardError: without an answer, when reads are garbage, when the
+    device is no aggregation card."""
 
     def __init__(self, transport: Transport, card: str) -> None:
         self.card = card
@@ -74,7 +74,7 @@ class CardWords:
 
     def read_at(self, address: int, count: int) -> tuple[int, ...]:
         """`count` words. They are what the card read, or this raises: READ_CHECK is its check over them. Asked again
-        when it does not fit, since somebody else may have read in between."""
+        when it does not fit, since another client may have read in between."""
         name, most = REGISTERS.name_of(address), self._transport.max_bytes // WORD
         words: list[int] = []
         for begin in range(0, count, most):

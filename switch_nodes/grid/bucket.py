@@ -16,7 +16,7 @@ class TokenBucket:
     def __init__(self, rate_bps: float, depth_ns: int) -> None:
         self._rate_bps, self._depth_ns = rate_bps, depth_ns
         self._busy_until = -inf
-        """when all that was taken will have been worked off"""
+        """time when all that was taken will have been worked off"""
 
     def take(self, size: int, now: int) -> bool:
         """Whether there are tokens for so many bytes, which are then gone."""

@@ -1,5 +1,5 @@
-"""What a switch of program `grid` is told of a plan: its own aggregator, and from when on which routes hold. Values
-only."""
+"""What a switch of program `grid` knows of a plan: its own aggregator, and from when on which routes hold.
+Values only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GridRoute:
     first."""
 
     name: str
-    """for people and flow dumps: w4-s2"""
+    """name for people and flow dumps: w4-s2"""
     dst_ip: bytes
     """4 bytes"""
     ports: tuple[int, ...]
@@ -32,13 +32,13 @@ class GridOrders:
 
     routes: tuple[GridRoute, ...]
     shares: tuple[tuple[NodeShare, ...], ...]
-    """of all workers, by rank: whose packets meet at which node"""
+    """shares of all workers, by rank: which workers' packets meet at which node"""
     at_ns: int = 0
     """since the start of the traffic"""
     planner: str = ""
-    """for people"""
+    """name of the planner, for people"""
     rate_bps: float = 0.0
-    """of the slowest worker, for people"""
+    """rate of the slowest worker, for people"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +46,19 @@ class GridSwitch:
     node: int
     """its id, from 1"""
     ip: bytes
-    """of its aggregator: what is addressed to it is summed here"""
+    """IP address of its aggregator: what is addressed to it is summed here"""
     mac: bytes
     server_ip: bytes
     server_mac: bytes
     group_ip: bytes
-    """that results for all go to"""
+    """group address for results that go to all workers"""
     orders: tuple[GridOrders, ...]
-    """by time, the first one from the start"""
+    """orders by time, the first one from the start"""
     capacity_bps: float = 0.0
     """bits of frames that are aggregated, per second; 0: none, everything goes on to the server"""
     depth_ns: int = 10_000_000
-    """of the token bucket: how much of that may come at once"""
+    """depth of the token bucket: time at the rate that may come at once"""
     on_collision: str = "drop"
-    """what becomes of a packet whose slot serves another block: drop (and a RATE packet tells its worker), to_ps"""
+    """what becomes of a packet whose slot serves another block: drop (and a RATE packet informs its worker), to_ps"""
     sample_ns: int = 0
-    """tell what passed every so often (LoadSampled); 0: never"""
+    """interval between two reports of what passed (LoadSampled); 0: no reports"""

@@ -20,8 +20,8 @@ def slot_index(job: int, sequence: int, slots: int) -> int:
 
 
 class Refused:
-    """Blocks whose first packet found no tokens: who has gone around so far. What is forgotten first is the oldest. A
-    subclass may override its methods."""
+    """Workers that have gone around so far, for blocks whose first packet found no tokens. What is forgotten first is
+    the oldest. A subclass may override its methods."""
 
     def __init__(self, most: int = _MOST_REFUSED) -> None:
         self._most = most

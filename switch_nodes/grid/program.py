@@ -30,8 +30,8 @@ _COUNTERS = (
 
 class GridProgram(ForwardProgram, GridService):
     """Serves one job. Counters: data_in (packets for its aggregator), summed (complete sums that left), bypassed
-    (packets that went around), refused (blocks without tokens), added_R (packets of rank R that were added) and those
-    of the table's actions."""
+    (packets that went around), refused (blocks without tokens). Others are added_R (packets of rank R that were added)
+    and those of the table's actions."""
 
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *DROP_REASONS.values())
 

@@ -22,7 +22,7 @@ _FROM_SOURCE, _FROM_ANYWHERE = 160, 150
 """priorities: between hosts and steered data (`switch_nodes.steering.steer.Priority`)"""
 
 _ANY = -1
-"""in the place of a source"""
+"""number that means "any", in the place of a source"""
 
 
 class RouteTable:

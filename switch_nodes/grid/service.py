@@ -1,6 +1,6 @@
 """What a switch of a plan does with datagrams of GRID, on the compiled path.
 
-It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server; it forwards
+It adds the packets that are addressed to its own aggregator, and sends each sum to the parameter server. It forwards
 all other datagrams by the routes of the plan. What it adds is bounded by a token bucket; blocks for which there are no
 tokens go around, all of their packets. What becomes of a packet in its slot is decided by `tables`.
 """
@@ -44,7 +44,7 @@ _ADDRESSED, _HALF = 34, 1 << 31
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _RESEND, _COLLISION, _GRID = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION), int(Policy.GRID)
 _NUMBERS = "q"
-"""of an array: 64 bits"""
+"""type code of an array: 64 bits"""
 
 
 class GridService(SlotService):
@@ -61,7 +61,7 @@ class GridService(SlotService):
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
         self.refused = Refused()
         self._head, self._added = head_of(self.grid), [f"added_{member.rank}" for member in job.members]
-        """of sums; counters by rank"""
+        """header of sums; names of the counters by rank"""
         self._ports, self._slots, self._added_bytes = config.ports, config.memory, 0
         self._in: Any = array(_NUMBERS, [0]) * config.ports
         self._out: Any = array(_NUMBERS, [0]) * config.ports
@@ -115,13 +115,13 @@ class GridService(SlotService):
         self.tally.forget()
 
     def sample(self) -> None:
-        """Tell what passed so far."""
+        """Report what passed so far."""
         counters = self._counters
         passed = tuple(self._in), tuple(self._out), self._added_bytes
         self.events.append(LoadSampled(self._now, *passed, counters["data_in"], counters["bypassed"]))
 
     def _hear(self, port: int, frame: bytes) -> None:
-        """A datagram to all. After a sum that everybody gets, what late copies have left of its block is of no use."""
+        """A datagram to all. After a sum that all workers get, what late copies have left of its block is of no use."""
         if len(frame) < AT_PAYLOAD or get8(frame, AT_KIND) != _RESULT:
             return
         a = self._arrival
@@ -155,7 +155,7 @@ class GridService(SlotService):
         self._step(a, self.judge(a))
 
     def admit(self, a: Arrival) -> bool:
-        """Whether it is a contribution; who sent it, and where it belongs, is in it then."""
+        """Whether it is a contribution; its sender, and where it belongs, is in it then."""
         job = self.tally
         a.served, a.rank = job, job.ranks.get(a.source, -1)
         if (
@@ -226,8 +226,8 @@ class GridService(SlotService):
         self._send_slot(a, slot, "complete", 0)
 
     def flush(self, a: Arrival) -> None:
-        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought;
-        later packets of it go around."""
+        """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought.
+        Later packets of it go around."""
         slot = self._occupant(a.slot)
         if not slot.bitmap & a.bitmap:
             self.add(a)

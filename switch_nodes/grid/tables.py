@@ -1,9 +1,9 @@
 """The automaton of a slot of program `grid` as a table, for both ways to meet a taken slot.
 
-Source: the data plane of GRID (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; protocol text, section 1.4): empty, or
-some workers' parts of one block; the last part sends the sum and frees the slot. Decided here, since the paper tells
-nothing of losses: bitmaps instead of a count, RESEND (as ATP's), SUCCESSOR and RESULT, which free slots that late
-copies opened; and REFUSED, the capacity.
+Source: the data plane of GRID (Fang et al., IEEE/ACM ToN 31(5), 2023, section 5; protocol text, section 1.4). A slot is
+empty, or holds some workers' parts of one block. The last part sends the sum and frees the slot. Decided here, since
+the paper does not cover losses: bitmaps instead of a count, and RESEND (as ATP's). SUCCESSOR and RESULT free slots that
+late copies opened; REFUSED is the capacity.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).

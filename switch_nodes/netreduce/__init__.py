@@ -15,7 +15,7 @@ __all__ = ["FastNetReduceProgram", "NetReduceProgram", "create_netreduce"]
 
 
 def create_netreduce(config: SwitchConfig) -> NetReduceProgram:
-    """With the compiled fast path where it can be built, unless steps are to be told. Raises ScenarioError for a
+    """With the compiled fast path where it can be built, unless steps are traced. Raises ScenarioError for a
     configuration that cannot be installed."""
     from switch_nodes.forwarding.frame_queue import switch_library
     from switch_nodes.netreduce.fast import FastNetReduceProgram

@@ -1,12 +1,12 @@
-"""Answers under `irn-held` that pass a switch: it adds to the map what need not be sent again, and makes no answer of
-its own (`docs/irn.md`, "Maps").
+"""Answers under `irn-held` that pass a switch. The switch adds to the map what need not be sent again, and makes no
+answer of its own (`docs/irn.md`, "Maps").
 
-Rule 1: a bit is set when this switch has the packet and what that waits for is not complete; or sent it on, and the
-        node before, where the answer comes from, cannot yet be known to lack it: it left later than the newest that
-        came there. Lines keep the order, so that what left before that one and did not come is lost. Rule 2: the newest
-        PSN that came here takes the place of the other node's. Rule 3: a bit that is set stays. Rule 4: a map ends with
-        the message of its first packet. At a boundary's receiver it goes up to the spine that sums that message. Rule
-        5: a map with a wrong iCRC, or of no message that is known here, passes as it is.
+Rule 1: a bit is set in two cases. Either this switch has the packet, and what the packet waits for is not complete. Or
+this switch sent it on, and the node before, where the answer comes from, may have it. That node cannot yet be known to
+lack it, because the packet left later than the newest that came there. Lines keep the order, so that what left before
+that one and did not come is lost. Rule 2: the newest PSN that came here takes the place of the other node's. Rule 3: a
+bit that is set stays. Rule 4: a map ends with the message of its first packet. At a boundary's receiver it goes up to
+the spine that sums that message. Rule 5: a map with a wrong iCRC, or of no message that is known here, passes as it is.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from workloads.wire.held_map import HELD_MAP_BYTES, NO_PSN, HeldMap, decode_held
 __all__ = ["AnswerMaps", "MappedAnswer"]
 
 _SIZES = (70 + HELD_MAP_BYTES, 90 + HELD_MAP_BYTES)
-"""of a frame, IPv4 and IPv6"""
+"""sizes of a frame, IPv4 and IPv6"""
 
 
 class MappedAnswer(NamedTuple):
     frame: bytes
     port: int | None
-    """where it leaves; None: where a plain switch sends it"""
+    """port where it leaves; None: where a plain switch sends it"""
 
 
 class AnswerMaps:

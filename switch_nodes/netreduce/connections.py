@@ -1,6 +1,6 @@
-"""The connection table of one ring: which PSNs of which connection belong to which message.
+"""The connection table of one ring: it maps PSNs of connections to messages.
 
-Only the FIRST packet of a message has an INA header; the table finds message and offset of the others (a Connection
+Only the FIRST packet of a message has an INA header. The table finds message and offset of the others (a Connection
 Lookup Table that links by sequence number: ASPLOS'23, p. 6 and 13). It keeps the newest 2N+1 messages of each
 connection, matched by signed 24-bit distance; that, and rules B and I, are decided here (`docs/netreduce.md`).
 """
@@ -35,8 +35,8 @@ class ConnectionTable:
         ring.entry_message[rank] = _NONE
 
     def agrees(self, rank: int, qpn: int, message: int, psn: int, packets: int) -> bool:
-        """Whether a FIRST with this PSN and length fits what is known: the same message said the same before, messages
-        follow each other without a gap (rule I), and all ranks announce the same length."""
+        """Whether a FIRST with this PSN and length fits what is known. The same message had the same values before.
+        Messages follow each other without a gap (rule I), and all ranks announce the same length."""
         ring = self.ring
         if ring.packets_of(message) not in (0, packets):
             return False

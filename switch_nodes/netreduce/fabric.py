@@ -1,9 +1,9 @@
 """Rings over two tiers of switches: what a leaf and a spine keep (`docs/netreduce.md`, "Two levels").
 
-A leaf sums the packets of its rack and sends the sum up in the packet of the boundary connection, which runs from its
-rack's last host to the next rack's first. The root spine of a message sums the racks' packets and sends each on with
-the global value, towards the rack behind. A leaf takes the value from there, and sends it out on the connections of its
-rack.
+A leaf sums the packets of its rack and sends the sum up in the packet of the boundary connection. That connection runs
+from its rack's last host to the next rack's first. The root spine of a message sums the racks' packets and sends each
+on with the global value, towards the rack behind. A leaf takes the value from there, and sends it out on the
+connections of its rack.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def root_of(ring_id: int, message_id: int, spines: int) -> int:
 
 
 class LeafRing(Ring):
-    """Members 0 .. H-1 are the hosts of this rack. Connections 0 .. H-2 run between them; packets of connection H-1,
-    the boundary, come from the last host and go up; those of connection H, the rack before's boundary, come down and go
-    to host 0. Results leave on connections 0 .. H-2 and H, so that bit H-1 of `released` stands for connection H.
+    """Members 0 .. H-1 are the hosts of this rack. Connections 0 .. H-2 run between them. Packets of connection H-1,
+    the boundary, come from the last host and go up. Packets of connection H, the boundary of the rack before, come down
+    and go to host 0. Results leave on connections 0 .. H-2 and H, so that bit H-1 of `released` stands for connection
+    H.
 
     `partial` uint8 (S, mtu): the sum of the rack. `value` is the global one."""
 
@@ -56,9 +57,10 @@ class LeafRing(Ring):
         return port in self.uplinks if rank == self.inbound else super().accepts(rank, port)
 
     def early(self, number: int) -> int:
-        """Local connections whose packet is missing at the head. When the rack has all of its own there, the packet
-        that misses above is one of the rack before, or its result was lost on its way down: only host 0 can tell, who
-        is shown the gap. Unless another spine sends this message than the head's: it may just have been faster."""
+        """Local connections whose packet is missing at the head. When the rack has all of its own packets there, two
+        causes remain: the missing packet is one of the rack before, or its result was lost on its way down. Only host 0
+        can find out, so host 0 sees the gap. It sees none if another spine sends this message than the head's, since
+        that spine may just have been faster."""
         head, offset = self.head()
         missing = self.missing(head, offset)
         if missing:
@@ -112,11 +114,11 @@ class LeafRing(Ring):
 
 
 class SpineRing(Ring):
-    """Members are the boundary connections of the racks, in rack order. Messages are numbered anew: of all, a spine
-    gets only those whose root it is, and counts 0, 1, 2, ...
+    """Members are the boundary connections of the racks, in rack order. A spine numbers its messages itself: it gets
+    only those whose root it is, and counts 0, 1, 2, ...
 
-    Window and slots count in these numbers. That is safe: when the spine's message n completes, every host has received
-    what came N messages before it in the ring, so all the more what came N before it here."""
+    Window and slots count in these numbers. That is safe. When the spine's message n completes, every host has received
+    what came N messages before it in the ring. So every host also has what came N messages before it here."""
 
     def _shape(self, config: RingConfig) -> None:
         links = config.links
@@ -158,16 +160,16 @@ class SpineRing(Ring):
         self._looked_at += 1
 
     def early(self, number: int) -> int:
-        """A rack r whose packet misses at the head: its leaf must see the gap (connection r-1 leads there) to show it
-        to the host that it lacks, and so must the leaf behind (connection r), in case the boundary's own packet was
-        lost."""
+        """When the packet of a rack r is missing at the head, the rack's leaf must see the gap (connection r-1 leads
+        there). The leaf shows it to the host that lacks the packet. The leaf behind (connection r) must see it too, in
+        case the boundary's own packet was lost."""
         missing = super().early(number)
         return missing | missing >> 1 | (missing & 1) << (self.size - 1)
 
 
 class FabricTable(ConnectionTable):
     """Where messages of one connection come by several ways, the newest known one says little about what follows it.
-    All connections carry messages of the same lengths (rule I), so that one can be laid beside another."""
+    All connections carry messages of the same lengths (rule I), so that one connection can be compared with another."""
 
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         ring = self.ring

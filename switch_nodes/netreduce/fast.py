@@ -1,5 +1,5 @@
-"""The NetReduce program with `absorb.c` in front: what makes up nearly all traffic is handled there, on the same
-arrays; the Python reference takes, in order, every frame that the compiled loop hands back."""
+"""The NetReduce program with `absorb.c` in front. The compiled code handles nearly all traffic, on the same arrays. The
+Python reference takes, in order, every frame that the compiled loop hands back."""
 
 from __future__ import annotations
 

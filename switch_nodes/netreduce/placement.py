@@ -25,7 +25,7 @@ class Place(NamedTuple):
     """-1: unknown"""
     offset: int = -1
     packets: int = 0
-    """of the message"""
+    """packets of the message"""
 
 
 class Placement:

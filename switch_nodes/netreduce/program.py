@@ -2,10 +2,10 @@
 `docs/netreduce.md`).
 
 RC connections run from host to host and end there. The switch holds the packet of every ring connection for one
-(message, offset) until it has all of them, then sends each on with the sum as payload; over several switches, a leaf
-sums its rack and a spine the racks (`fabric`). It never makes an ACK, NAK or
-CNP, and never changes a PSN or a QPN: recovery is the business of the endpoints, the switch only keeps what they need
-for it. What it does with a packet is decided by `tables`; here are the events and the actions.
+(message, offset) until it has all of them. Then it sends each on with the sum as payload. Over several switches, a leaf
+sums its rack and a spine the racks (`fabric`). It never makes an ACK, NAK or CNP, and never changes a PSN or a QPN. The
+endpoints do the recovery, and the switch only keeps what they need for it. What it does with a packet is decided by
+`tables`; here are the events and the actions.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class NetReduceProgram(ForwardProgram):
         self._set_rings(self._make_rings(config.rings))
 
     def install(self, rings: Sequence[RingConfig]) -> None:
-        """From now on these rings are installed, and no others. One that is there with the very same configuration
-        keeps its state; one that differs in anything, be it its generation, starts anew. Frames that were released
+        """From now on these rings are installed, and no others. A ring that is there with the very same configuration
+        keeps its state. A ring that differs in anything, including its generation, restarts. Frames that were released
         leave. Raises ScenarioError, and changes nothing, for rings that cannot be installed."""
         fresh, before = self._make_rings(rings), dict(self.rings)
         removed = [ring for ring in before.values() if fresh.get(ring.id) is not ring]

@@ -1,12 +1,12 @@
 """When results leave: in PSN order on every connection, and past a hole only where the hole provokes a NAK (rule A).
 
 The head is the oldest position that is not complete. A slot that completes at the head leaves on all connections, and
-so do the complete ones right behind it. A slot that completes past the head leaves early on those connections alone
-whose own contribution is missing at the head: their receivers must see the gap, the others must not (measured on
+so do the complete ones right behind it. A slot that completes past the head leaves early on some connections: those
+whose own contribution is missing at the head. Their receivers must see the gap, and the others must not (measured on
 unmodified endpoints; `docs/netreduce.md`). When the head comes to a new hole, the same holds for what waits behind it.
 
-Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that one host alone
-can fill, and each of their senders repeats one packet for it, which costs less than lines that stand still for a round
+Under IRN results leave as they are complete: whatever comes is kept. All receivers then see a gap that only one host
+can fill, and each of their senders repeats one packet for it. That costs less than lines that stand still for a round
 trip.
 """
 
@@ -35,7 +35,7 @@ def _everywhere(ring: Ring, message: int) -> int:
 
 
 RELEASE_POLICIES: dict[str, Early] = {"order": _where_missing, "asap": _everywhere}
-"""by name in `SwitchConfig.release`"""
+"""policies by name in `SwitchConfig.release`"""
 
 
 def bits(bitmap: int) -> Iterator[int]:

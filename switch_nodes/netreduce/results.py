@@ -31,7 +31,7 @@ def mark_ce(header: bytearray) -> None:
 
 def build_result(header: Buffer, value: Buffer, congested: bool) -> bytes:
     """`header`: Ethernet .. last extension header, and the INA header in the first packet of a message. `value`: a
-    multiple of 4 bytes. All of the header stays, but for CE and a UDP checksum, which would no longer be right."""
+    multiple of 4 bytes. All of the header stays, except CE and a UDP checksum, which would no longer be right."""
     packet = bytearray(header)
     if congested:
         mark_ce(packet)

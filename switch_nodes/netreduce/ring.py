@@ -35,27 +35,27 @@ class Cursor:
 class Ring:
     """P = size, N = window, L = message_packets, S = slots = 2 N L. A slot is (message mod 2N) * L + offset.
 
-    Slots (state record): `tag` int64 (S,), the message that the slot serves; `bitmap` uint64 (S,), ranks that
-    contributed; `released` uint64 (S,), connections that got the result in turn or early; `done`, `ce` uint8 (S,);
+    Slots (state record): `tag` int64 (S,), the message that the slot serves. `bitmap` uint64 (S,), ranks that
+    contributed. `released` uint64 (S,), connections that got the result in turn or early. `done`, `ce` uint8 (S,).
     `length` int32 (S,), bytes of elements of each contribution. Header buffer: `header` uint8 (S, P, 128),
     `header_length` int32 (S, P). Payload buffer: `payload` uint8 (S, P, mtu). Aggregation value: `value` uint8 (S,
     mtu).
 
-    Messages, by message mod 2N: `message` int64, -1 for none; `announced` int32, packets of it; `completed` int32,
-    slots done; `entered` int32 (2N, P), payloads of each rank that entered its sums.
+    Messages, by message mod 2N: `message` int64, -1 for none. `announced` int32, packets of it. `completed` int32,
+    slots done. `entered` int32 (2N, P), payloads of each rank that entered its sums.
 
-    Connections (connection table), by rank: `qpn` int64, -1 for unknown; `newest` int64, newest message or -1; entries
-    by message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none; `entry_id` int64, its message id; `entry_psn`,
-    `entry_length` int32; `plain_from`, `plain_to` int64, the PSNs without INA header, -1 for none and for no end;
+    Connections (connection table), by rank: `qpn` int64, -1 for unknown. `newest` int64, newest message or -1. Entries
+    by message mod (2N+1): `entry_message` int64 (P, 2N+1), -1 for none. `entry_id` int64, its message id. `entry_psn`,
+    `entry_length` int32. `plain_from`, `plain_to` int64, the PSNs without INA header, -1 for none and for no end.
     `expected` int64, next new PSN or -1.
 
     Only with `tells_held`: `sent_order` int64 (S, P), when the slot last sent on each connection, counted by all that
-    left (`cursor`), -1 for never; `came` int64 (P, ports), the PSN that came last on a connection; column 0, or of one
-    that comes from above, by port. -1 for none.
+    left (`cursor`), -1 for never. `came` int64 (P, ports), the PSN that came last on a connection. It is column 0, or
+    the column of the port for a connection that comes from above.
 
     `cursor` int64: see `Cursor`; the head is the oldest position, in PSN order, that is not complete.
 
-    Here and in everything that works on a ring, a connection's "rank" is its index among the members; `ranks` has the
+    Here and in everything that works on a ring, a connection's "rank" is its index among the members. `ranks` has the
     numbers that packets and events name.
     """
 
@@ -89,7 +89,7 @@ class Ring:
         size, slots, connections = self.size, self.slots, self.connections
         vas = config.receive_vas
         self.receive_vas = [vas[(rank + 1) % self.group] for rank in self.ranks] if vas else []
-        """by connection: where its receiver's memory begins"""
+        """start of the receiver's memory, by connection"""
 
         self.tag = np.repeat(np.arange(self.banks, dtype=np.int64), self.message_packets)
         self.bitmap = np.zeros(slots, np.uint64)
@@ -144,8 +144,8 @@ class Ring:
         return True
 
     def early(self, number: int) -> int:
-        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A): those
-        whose own contribution is missing at the head."""
+        """Connections, as a bitmap, on which a slot of message `number` past the head leaves early (rule A). These are
+        the ones whose own contribution is missing at the head."""
         return self.missing(*self.head())
 
     def place_of(self, rank: int, va: int) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""Rows of bytes in one allocation. A sanitizer sees where an allocation ends, not where a row does: a process that runs
+"""Rows of bytes in one allocation. A sanitizer sees where an allocation ends, not where a row does. A process that runs
 under one asks for a redzone behind every row (`between`)."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _redzone: tuple[int, _Guard] | None = None
 
 
 def between(redzone: int, guard: _Guard) -> None:
-    """From now on `guard(rows, size)` is called with each new array of rows, of which only the first `size` bytes are
-    used; as many as `redzone` says lie behind them."""
+    """From now on `guard(rows, size)` is called with each new array of rows. Only the first `size` bytes of the array
+    are used, and `redzone` bytes lie behind them."""
     global _redzone
     _redzone = redzone, guard
 

@@ -158,15 +158,15 @@ class SlotActions:
             self.switch.emit(out, bytes(c.packet.frame))
 
     def drop(self, c: Contribution, slot: int) -> None:
-        """The slot stays as it is; the program tells the reason."""
+        """The slot stays as it is; the program reports the reason."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
         """(ranks, payloads in rank order): what enters the sum of a slot, shape (P,) and (P, mtu)."""
         return np.arange(ring.size), ring.payload[slot]
 
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
-        """(message, offset) completed, so every host opened `message`, so every host has the result of message - N and
-        the ACK of its own: nobody needs that one any more. The last slot also clears what lies behind it, which a
+        """(message, offset) completed, so every host opened `message`. So every host has the result of message - N and
+        the ACK of its own, and needs that message no longer. The last slot also clears what lies behind it, which a
         longer message - N used."""
         last = offset == ring.packets_of(message) - 1
         before = message - (ring.banks - ring.window)

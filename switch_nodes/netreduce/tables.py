@@ -235,5 +235,5 @@ DROP_REASONS: dict[FrameAction | SlotAction, str] = {
 CONNECTION_TABLE = Automaton("connection", _CONNECTION_STEPS, _A.UNFORESEEN, DROP_REASONS)
 SlotTable = Automaton[SlotState, SlotEvent, SlotAction]
 SLOT_TABLE: SlotTable = Automaton("slot", _SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
-"""of a rack's only switch, and of a spine"""
+"""table of a rack's only switch, and of a spine"""
 LEAF_SLOT_TABLE: SlotTable = Automaton("leaf_slot", _LEAF_SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)

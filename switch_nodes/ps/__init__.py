@@ -1,4 +1,4 @@
-"""The switch program beside a plain parameter server: sums on the way up, copies of results on the way down."""
+"""The switch program for a plain parameter server: sums on the way up, copies of results on the way down."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Slots and bitmaps are those of ATP's program; where ATP has two levels, packets here follow trees. Which optimisations a
 job wants its `JobConfig` says: `adds`, and results that the server addresses to the service are copied. A job that
-wants neither is not told to the switch, which then forwards.
+wants neither is not configured at the switch, which then forwards.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ class Place:
 
 
 class TreeJob(ServedJob):
-    """The sum of a child is its whole sum, whoever made it: the last switch below where ports meet, or a worker
-    alone."""
+    """The sum of a child is its whole sum. The last switch below where ports meet made it, or a worker alone."""
 
     def __init__(self, config: JobConfig) -> None:
         ServedJob.__init__(self, config)
@@ -56,8 +55,8 @@ class TreeJob(ServedJob):
         return child is not None and rank >= 0 and bool(child.ranks >> rank & 1)
 
     def may_hold(self, port: int, rank: int, sequence: int, bitmap: int, edge: bool) -> bool:
-        """Workers of one child; racks as a whole, if it says so: what a switch has added and another one could not may
-        be less than the child."""
+        """Workers of one child; racks as a whole, if it says so. What one switch added and another could not may be
+        less than the child."""
         child = self._child(port, sequence)
         if child is None or bitmap & ~child.ranks:
             return False

@@ -38,7 +38,7 @@ class Pool(Occupancy):
         self.inside = [0] * self.slots
         """bitmap"""
         self.entered = [[0] * self.size for _ in range(self.slots)]
-        """per rank, how often its contribution was added: what is told, and decides nothing"""
+        """per rank, how often its contribution was added; for reports only"""
         self.opened = [0] * self.slots
 
     @property

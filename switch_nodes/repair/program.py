@@ -1,5 +1,5 @@
-"""The switch program of repair jobs (docs/repair.md): it multiplies and adds the packets of the donors below it, sends
-the sum up once it has all of them, and spreads the newcomer's acknowledgements.
+"""The switch program of repair jobs (docs/repair.md). It multiplies and adds the packets of the donors below it, and
+sends the sum up once it has all of them. It spreads the newcomer's acknowledgements.
 
 Switches form a tree whose root is the newcomer. None has a timer: donors send again until they are acknowledged, and
 what they send again makes each switch do what is missing. What a packet leads to is decided by `tables`; here are the
@@ -56,7 +56,7 @@ class Arrived(NamedTuple):
 
     pool: Pool
     child: TreeChild | None
-    """from which it came; None: from above"""
+    """child from which it came; None: from above"""
     cell: int
     """index within the job's part of the memory"""
     datagram: Datagram
@@ -114,7 +114,7 @@ class RepairProgram(ServingProgram[Pool]):
             self._step(arrived)
 
     def _place(self, port: int, found: Datagram) -> Arrived | None:
-        """The slot of a packet; None, and told, when it has none."""
+        """The slot of a packet; None, and an event, when it has none."""
         header = found.header
         pool = self.served.get(header.job)
         if pool is None or not self._is_whole(pool, header):
@@ -242,7 +242,7 @@ class RepairProgram(ServingProgram[Pool]):
         self.count("sums_out")
 
     def ask(self, a: Arrived) -> None:
-        """Whether the newcomer has the block: what is missing here may be missing for ever."""
+        """Whether the newcomer has the block: what is missing here may then never come."""
         self._send_up(a.pool, reply(a.datagram.header, DatagramKind.REMINDER, a.pool.everyone), b"")
         self.count("questions_out")
 

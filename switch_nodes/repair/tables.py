@@ -1,7 +1,7 @@
 """What a repair switch does with a packet: a table of the slot's state and the event that the packet is to it.
 
-A slot serves one block at a time; a newer block takes it over. There is no shadow copy as in SwitchML: what donors wait
-for is an acknowledgement without contents, and that the slot serves a newer block proves it.
+A slot serves one block at a time; a newer block takes it over. There is no shadow copy as in SwitchML. Donors wait for
+an acknowledgement without contents, and a slot that serves a newer block proves it.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).

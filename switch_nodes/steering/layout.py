@@ -24,25 +24,25 @@ class SteeredEdge:
     """INA data from a ring member to its successor."""
 
     name: str
-    """for people: h1-h2"""
+    """name for people: h1-h2"""
     src_ip: bytes
     """4 bytes"""
     dst_ip: bytes
     in_ports: tuple[int, ...]
-    """where the sender's frames come in: its own port, or all that lead to it"""
+    """ports where the sender's frames come in: its own port, or all that lead to it"""
     port: int
     """the accelerator port that this edge goes through"""
 
 
 @dataclass(frozen=True, slots=True)
 class SteeringConfig:
-    """One commodity switch and the accelerator beside it. Without accelerator: no edges, no accelerator ports."""
+    """One commodity switch and the accelerator next to it. Without accelerator: no edges, no accelerator ports."""
 
     hosts: tuple[HostEntry, ...]
     edges: tuple[SteeredEdge, ...] = ()
     accelerator_ports: tuple[int, ...] = ()
     """ports of the commodity switch that lead to the accelerator; never part of the flooding tree"""
     dscp: int = 0
-    """of the job's INA data, 0 .. 63; ACK, NAK, CNP and other traffic have another one"""
+    """DSCP of the job's INA data, 0 .. 63; ACK, NAK, CNP and other traffic have another one"""
     routes: tuple[GridRoute, ...] = ()
-    """of a plan of gradient routes, for a switch that aggregates nothing"""
+    """routes of a plan of gradient routes, for a switch that aggregates nothing"""

@@ -1,5 +1,5 @@
-"""A commodity switch in software that obeys flow rules (program `steer`), and its controller in small: when a port
-loses its carrier, the rules are made anew, with the fallback when the port led to the accelerator."""
+"""A commodity switch in software that obeys flow rules (program `steer`), with a small controller of its own. When a
+port loses its carrier, the controller makes the rules again, with the fallback when the port led to the accelerator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADER_BYTES = 14
 
 class SteerProgram(ProgramBase):
     """Counters: steered (led to the accelerator), forwarded, flooded, withheld (data of a job that the fallback drops),
-    filtered (no rule, no port, or only the port it came from), runt."""
+    runt. Another one is filtered (no rule, no port, or only the port it came from)."""
 
     counter_names: tuple[str, ...] = ("steered", "forwarded", "flooded", "withheld", "filtered", "runt")
 

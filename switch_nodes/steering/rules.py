@@ -8,7 +8,7 @@ from dataclasses import dataclass
 __all__ = ["FLOOD", "FlowMatch", "FlowRule"]
 
 FLOOD = -1
-"""as the only output: along the spanning tree"""
+"""output that floods along the spanning tree; always the only output"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class FlowRule:
     """The matching rule with the highest priority decides; a frame that no rule matches is dropped."""
 
     name: str
-    """for people and statistics: host-h3, steer-h1-h2, flood"""
+    """name for people and statistics: host-h3, steer-h1-h2, flood"""
     priority: int
     match: FlowMatch
     outputs: tuple[int, ...]
-    """one port; several equal ones, of which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty:
+    """one port; several equal ports, from which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty:
     drop"""
     copies: bool = False
     """a copy leaves by each of the outputs"""

@@ -1,12 +1,12 @@
 """The rules of one commodity switch: a pure function, for the software switch `steer` and for an OpenFlow controller.
 
-What no rule can say, as OpenFlow matches no field of RoCE: "only data". So data of the job carries a DSCP of its own
-(senders' queue pairs set it, receivers' queue pairs, which make ACKs and NAKs, do not), and the match is UDP port,
-DSCP, addresses of the ring edge, and the port where the sender is. What comes back from the accelerator comes in
-elsewhere, so the same packet is never led there twice.
+What no rule can say, as OpenFlow matches no field of RoCE: "only data". So data of the job carries a DSCP of its own:
+senders' queue pairs set it. Receivers' queue pairs, which make ACKs and NAKs, do not. The match is UDP port, DSCP,
+addresses of the ring edge, and the port where the sender is. What comes back from the accelerator comes in elsewhere,
+so the same packet is never led there twice.
 
-The fallback drops the job's data rather than passing it on: a packet with that DSCP that no accelerator summed is one
-rank's contribution, and its receiver, which takes it for the sum, cannot tell. A job that goes on without the
+The fallback drops the job's data rather than passing it on. A packet with that DSCP that no accelerator summed is one
+rank's contribution. Its receiver would take it for the sum and could not notice. A job that goes on without the
 accelerator does so as plain ring, with the DSCP of other traffic, and passes.
 """
 
@@ -36,7 +36,7 @@ class Priority(IntEnum):
 
 
 def falls_back(config: SteeringConfig, down: Collection[int]) -> bool:
-    """Whether the accelerator is out of use: one dead port of it is enough, since the edges behind that port would be
+    """Whether the accelerator is out of use. One dead port of it is enough, since the edges behind that port would be
     missing in every sum."""
     return any(port in down for port in config.accelerator_ports)
 

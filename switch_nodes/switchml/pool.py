@@ -63,7 +63,7 @@ class Pool(Occupancy):
         self.inside = table(0)
         """contributions in the sum; `size`: complete"""
         self.block = table(_NONE)
-        """which block the slot serves"""
+        """block that the slot serves"""
         self.length = table(0)
         """elements"""
         self.exponent0, self.exponent1 = table(0), table(0)
@@ -72,7 +72,7 @@ class Pool(Occupancy):
         self.newest = table(_NONE, self.size * self.slots)
         """[rank * slots + index]: the newest block that it sent for this index, in either version"""
         self.opened = table(0)
-        """when the first contribution to the sum came"""
+        """time when the first contribution to the sum came"""
         header = AggregationHeader(Policy.SWITCHML, DatagramKind.RESULT, self.job, 1, 0, self.everyone, self.size)
         self.heads = [
             encode_datagram(envelope_to(config, member), AGGREGATION_PORT, header, b"") if member.uc is None else b""

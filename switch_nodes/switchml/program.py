@@ -2,8 +2,8 @@
 decided).
 
 Workers send blocks to slots of the switch's pool; it adds them, and when all are inside it sends the sum to all. Each
-index has two versions: a worker uses one only when it has the result of the other, so that a sum is kept until nobody
-can ask for it any more. `service` does that; here is what it shares with all programs.
+index has two versions. A worker uses one only when it has the result of the other, so the switch keeps a sum until no
+worker can ask for it any more. `service` does that; here is what it shares with all programs.
 """
 
 from __future__ import annotations

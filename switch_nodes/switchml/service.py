@@ -82,7 +82,7 @@ class SlotService(Quick):
                 self._aggregate(c)
 
     def _place(self, port: int, c: Contribution) -> bool:
-        """The slot of a packet; False, and told, when it has none."""
+        """The slot of a packet; False, and an event, when it has none."""
         pool: Pool | None = self._served.get(c.job)
         rank = -1 if pool is None else pool.rank_of(c.source)
         if pool is None or rank < 0 or (c.kind != _DATA and c.kind != _EXPONENTS):

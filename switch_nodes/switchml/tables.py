@@ -3,9 +3,9 @@ copy.
 
 Source: the loss-tolerant algorithm of the public implementation (`p4lang/p4app-switchML`; protocol text, section 2.1),
 which is written there as arithmetic on a counter and two bitmaps. The states are ours: FREE is an empty bitmap, FILLING
-a counter above 0, DONE a counter that came round. So are STALE, OVERRUN and MISMATCH, which the released program cannot
-tell from the others, because its packets carry no number: a network that delivers an old copy late makes it count
-twice.
+a counter above 0, DONE a counter that came round. So are STALE, OVERRUN and MISMATCH. The released program cannot
+distinguish them from the others, because its packets carry no number. A network that delivers an old copy late makes it
+count twice.
 
 Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).

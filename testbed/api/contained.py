@@ -1,5 +1,5 @@
-"""Work that runs code of the user's own, apart from the script that asks for it: code that ends its process, or never
-returns, is an error of that script and not its end."""
+"""Work that runs code of the user's own, apart from the script that asks for it. Code that ends its process, or never
+returns, is an error of that script and does not end it."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class Run:
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
-        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`, ...
-        Names end in their unit: `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be told."""
+        """By dotted name: `jct_s`, `goodput_bps`, `lost.data`, `retransmissions.packets`, ... Names end in their unit:
+        `_s` seconds, `_bps` bits per second, `_bytes` bytes. None: it could not be determined."""
         return flat_figures(self.document)
 
     @cached_property
@@ -140,9 +140,9 @@ def run(
 
     `scenario`: a built-in's name or a YAML file. `set`: keys of it to change, as `{"faults.loss.rate": "2%"}`. `world`,
     `seed`: instead of the scenario's. `out`: the run directory (default: `runs/TIME-NAME-SEED` below the current one).
-    `on_record` hears each event as it comes, from this thread. `real_limit_s`: the traffic of a simulated run ends
-    after so many seconds of real time, with verdict `unknown`; None: it has no such limit. The simulated world needs no
-    root and runs in any thread.
+    `on_record` is called with each event as it comes, from this thread. `real_limit_s`: the traffic of a simulated run
+    ends after so many seconds of real time, with verdict `unknown`; None: it has no such limit. The simulated world
+    needs no root and runs in any thread.
 
     Raises ScenarioError (what is wrong with the scenario or a change, and what is allowed), HostCapabilityError (what
     this machine lacks) and LabError. A verdict of `fail` raises nothing: it is in the result."""
@@ -168,7 +168,7 @@ def run(
 
 
 def _warn_of_slow_code(environment: Mapping[str, str]) -> None:
-    """Where the C core did not run although the user did not turn it off: who prints no summary sees it, too."""
+    """Where the C core did not run although the user did not turn it off. A user who prints no summary sees it, too."""
     code = slower_code(environment)
     if code and _NOT_WANTED not in code:
         warnings.warn(f"the C core of ina-testbed did not run: {code}", RuntimeWarning, stacklevel=3)
@@ -181,6 +181,7 @@ def load(run_dir: str | Path) -> Run:
 
 
 def compare(*runs: Run | str | Path) -> Comparison:
-    """Two or more finished runs, given as runs or as their directories (or as points of a sweep): `keys` that differ,
-    `figures` with `ratios` to the first, `checks`, `faults`. Raises ScenarioError for what is no finished run."""
+    """Two or more finished runs, given as runs or as their directories (or as points of a sweep). The result has `keys`
+    that differ, `figures` with `ratios` to the first, `checks` and `faults`. Raises ScenarioError for what is no
+    finished run."""
     return compare_runs([each.run_dir if isinstance(each, Run) else Path(each) for each in runs])

@@ -102,10 +102,10 @@ def sweep(
 ) -> SweepResult:
     """Run scenarios at each combination of the values of `axes` (key -> list or range), `protocols` or `variants`
     (label -> keys), `seeds` (so many, or these) and `worlds`. `scenarios`: names or files; or one sweep, by name or
-    file, of which the other arguments change a part.
+    file, with the other arguments as changes to it.
 
     Runs are made in `jobs` processes (default: one per processor) or by the workers of the Dask scheduler at the
-    address `scheduler`, and kept in `out` (default: `runs/sweeps/NAME`): what is there is not run again.
+    address `scheduler`. They are kept in `out` (default: `runs/sweeps/NAME`): what is there is not run again.
     `on_progress(done, all, reused)` is called from this thread.
 
     Raises ScenarioError and HostCapabilityError. A run that fails or cannot be made is a row of the result, and stops

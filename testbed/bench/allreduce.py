@@ -1,4 +1,5 @@
-"""`tb bench allreduce`: NetReduce beside ring all-reduce on the same endpoints and links, and the machine's limit.
+"""`tb bench allreduce`: NetReduce compared with ring all-reduce on the same endpoints and links, and the machine's
+limit.
 
 The framing bound is link rate x payload bytes / frame bytes. For scale: a gloo ring (PyTorch) takes 1.61 and 1.87 times
 M/B at 4 and 8 hosts; the ring's own bound is 2(N-1)/N times M/B.
@@ -28,8 +29,8 @@ Say = Callable[[str], None]
 def bench_allreduce(
     say: Say, *, repeats: int = _REPEATS, search: bool = True, dilation: int | None = None
 ) -> list[Row]:
-    """`dilation`: of the runs beside the ring; None leaves it to the machine. What this machine carries is searched
-    without."""
+    """`dilation`: of the runs that are compared with the ring; None leaves it to the machine. The search for what this
+    machine carries does not use it."""
     rows: list[Row] = []
     for hosts in (2, 4, 8):
         rows += _against_ring(say, hosts, repeats, dilation)

@@ -1,8 +1,8 @@
-"""`tb bench fabric`: two-level NetReduce and ring all-reduce over a 4:1 oversubscribed spine-leaf fabric, beside the
-cost model.
+"""`tb bench fabric`: two-level NetReduce and ring all-reduce over a 4:1 oversubscribed spine-leaf fabric, compared with
+the cost model.
 
-The ring's one connection between two racks takes one uplink, so that it runs at that one's rate; NetReduce's sums take
-all spines, by the hash of each message.
+The ring's one connection between two racks takes one uplink, so it runs at that one's rate. NetReduce's sums take all
+spines, by the hash of each message.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""`tb bench grid`: GRID's worked example on packets. Three plans for one network, each run with workers that send at
-its rates; what was carried by workers, links and switches stands beside the plan's load table, and the smallest rates
-beside each other (the published 1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets or find no
-capacity: else the rates would prove nothing. With losses the sums must be as exact, and the rates are told."""
+"""`tb bench grid`: GRID's worked example on packets. Each of three plans for one network runs with workers that send at
+its rates. The rows compare what workers, links and switches carried with the plan's load table. They also compare the
+smallest rates with each other (the published 1 : 2.4375 : 3). A control sends 5 % above the plan, and must lose packets
+or find no capacity: else the rates would prove nothing. With losses the sums must be as exact, and the rates are
+reported."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ _RTO_NS = 6_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """What the published example tells of a planner of gradient routes."""
+    """What the published example says about a planner of gradient routes."""
 
     name: str
     published: float
@@ -64,7 +65,7 @@ class _Settings:
     warm_ns: int
     measured_ns: int
     pace: float
-    """of the plan: in real time links and buckets need room for what clocks and schedulers are wrong by"""
+    """pace compared with the plan: in real time links and buckets need room for errors of clocks and schedulers"""
     bucket_ns: int
     repeats: int
     rate_within: float
@@ -83,15 +84,15 @@ class Run:
     """planned values as the workers were paced"""
     min_rate_bps: float
     bypassed: float
-    """of the packets that came to the aggregators, those that went around"""
+    """share of the packets that came to the aggregators but went around"""
     drops: int
     """frames that found a full queue"""
     strikes: int
-    """of faults"""
+    """hits of faults"""
     fidelity: str
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT from its twin's"""
+    """deviation of the JCT from that of the reference run in virtual time"""
 
 
 def grid_scenario(
@@ -165,7 +166,7 @@ def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidel
 
 
 def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]:
-    """`slower`: all rates divided by that, for machines that cannot keep up. Raises InternalError when a sum is
+    """`slower`: divisor of all rates, for machines with too little CPU time. Raises InternalError when a sum is
     wrong."""
     settings = _SETTINGS[world]
     rows: list[Row] = []

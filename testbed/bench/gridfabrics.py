@@ -2,8 +2,8 @@
 its rate.
 
 The bitmap of a packet has 32 bits, so a job has 32 workers at most; the fabrics are whole: 560 and 272 nodes. Plans
-know what goes up to the server, not the results that come back: where a plan sends gradients down a full link that
-results come along, too, less than the plan is possible, and `expected` says how much."""
+know what goes up to the server, not the results that come back. Where a plan fills a link with gradients and results
+use that link too, the rate is below the plan's. `expected` says by how much."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FabricRun:
     planned_bps: float
     expected_bps: float
     measured_bps: float
-    """at which sums came, from the first to the last"""
+    """rate at which sums came, from the first to the last"""
 
 
 def fabric_scenario(topology: Topology, workers: int, planner: str, blocks: int = _BLOCKS, seed: int = 1) -> Scenario:

@@ -1,5 +1,5 @@
 """`tb bench grid --plan-only`: gradient routes, planned. How rates depend on capacities, how good rounding is; and, at
-the sizes of GRID's paper, what `gridsizes` tells. Everything is drawn from fixed seeds; nothing is sent."""
+the sizes of GRID's paper, what `gridsizes` measures. Everything is drawn from fixed seeds; nothing is sent."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ TABLES: dict[str, Callable[[Say, int], Table]] = {
     "slots": lambda say, seeds: slots(say),
     "growth": lambda say, seeds: growth(say),
 }
-"""by name: (where progress goes, draws of each row where rows are drawn) -> table"""
+"""tables by name: (where progress goes, draws of each row where rows are drawn) -> table"""
 
 
 def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:
-    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them; 0 when all
-    that should hold does, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a use
-    for."""
+    """`names`: tables by name, with commas, or `all`; `seeds`: draws of each row of `scale`. Prints them. Returns 0
+    when all expectations hold, else 1. Raises ScenarioError for names of no table, and for seeds that no table has a
+    use for."""
     chosen = list(TABLES) if names == "all" else names.split(",")
     for name in chosen:
         if name not in TABLES:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["DRAWS", "FABRICS", "fabric_problem", "growth", "scale"]
 
 DRAWS = 10
-"""of switches, capacities and hosts, for each row of `scale`"""
+"""draws of switches, capacities and hosts, for each row of `scale`"""
 _G = 1_000_000_000
 _FABRIC_BPS = 100 * _G
 _PROGRAMMABLE = 0.2
 _LEAST_BPS, _MOST_BPS = 100 * _G, 3200 * _G
-"""of a programmable switch's capacity, uniform (GRID section 6: 20 % of the switches, 100 G to 3.2 T)"""
+"""bounds of a programmable switch's capacity, uniform (GRID section 6: 20 % of the switches, 100 G to 3.2 T)"""
 FABRICS: dict[str, Callable[[], Topology]] = {
     "fat tree 80/192": lambda: fat_tree(8, LinkShape(rate_bps=_FABRIC_BPS), hosts_per_edge=6),
     "leaf-spine 30+30/500": lambda: spine_leaf([17] * 20 + [16] * 10, 30, LinkShape(rate_bps=_FABRIC_BPS)),
@@ -101,7 +101,7 @@ def _ordered(falling: Sequence[float]) -> bool:
 _SIZES = ((32, 4), (125, 8), (250, 15), (375, 22), (500, 30))
 _MOST_S = 30.0
 _GROWTH = ("geryon", "atp", "grid-lp", "grid")
-"""planners; of the last one, the gap to its bound is told, too"""
+"""planners; the last one's gap to its bound is reported, too"""
 _SHARES = (_PROGRAMMABLE, 1.0)
 
 

@@ -20,7 +20,7 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     missed: tuple[str, ...] = ()
-    """what should hold and does not"""
+    """expectations that do not hold"""
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -1,8 +1,8 @@
 """`tb bench hierarchical`: FR, TA and PN over machines of several workers, measured and by their closed forms.
 
 - Times at one size, for ratios B_intra/B_inter on both sides of the threshold of the sufficient condition.
-- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold; with rings
-  that go step by step, as the closed forms count, and with pipelined ones, of which they know nothing.
+- The crossover: the size M* below which PN beats FR, found by running both, at ratios below the threshold. Rings go
+  step by step, as the closed forms count, or are pipelined, which the closed forms do not cover.
 - Above the threshold: PN beats FR at every size.
 
 "Ratio" stands for B_intra/B_inter in the rows.
@@ -41,9 +41,9 @@ class Setting:
     """above the threshold"""
     size_bytes: int
     sizes: tuple[int, ...]
-    """of the runs above the threshold"""
+    """sizes of the runs above the threshold"""
     first_size: int
-    """where the search for M* begins"""
+    """size where the search for M* begins"""
     pipelined_too: bool
     """seek M* of pipelined rings as well"""
     has_targets: bool
@@ -76,7 +76,7 @@ SETTINGS = {"simulated": _SIMULATED, "emulated": _EMULATED}
 _TIME_WITHIN, _CROSSOVER_WITHIN = 0.05, 0.10
 _MOST_DOUBLINGS = 12
 _FINE = 0.005
-"""of a size: the crossover is known well enough"""
+"""share of a size: the crossover is known well enough"""
 _MOST_STEPS = 6
 
 
@@ -87,9 +87,10 @@ def bench_hierarchical(say: Say, world: str = "simulated", setting: Setting | No
 
 
 def find_crossover(advantage: Callable[[int], float], first: int) -> float:
-    """The size in bytes at which `advantage` (seconds by which PN is faster, of a size that is a multiple of 4) changes
-    its sign from plus to minus: sizes are doubled until it has, then the line through both sides is followed (regula
-    falsi). Raises InternalError when `first` is behind it or no size that is tried is."""
+    """The size in bytes at which `advantage` changes its sign from plus to minus. `advantage` is the time in seconds by
+    which PN is faster, for a size that is a multiple of 4. Sizes are doubled until the sign changes, then the line
+    through both sides is followed (regula falsi). Raises InternalError when `first` is behind it or no size that is
+    tried is."""
     low, high = first, 2 * first
     gain, loss = advantage(low), advantage(high)
     if gain <= 0:

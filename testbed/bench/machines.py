@@ -1,5 +1,5 @@
-"""Machines of several workers as the closed forms see them: the scenario that is measured, and the same as a `Machines`
-of the cost models, with rates in bits of payload and latencies that follow from the links alone."""
+"""Machines of several workers as the closed forms see them: the scenario that is measured, and its `Machines` of the
+cost models. Rates there are in bits of payload, and latencies follow from the links alone."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Place:
     per_machine: int
     """n"""
     inter_bps: int
-    """of Ethernet frame, as all rates of links"""
+    """rate in bits of Ethernet frame, as all rates of links"""
     intra_bps: int
     inner_delay_ns: int
-    """of each link inside a machine"""
+    """delay of each link inside a machine"""
     uplink_delay_ns: int
     world: str = "simulated"
 
@@ -63,12 +63,12 @@ class Place:
         )
 
     def costs(self) -> Machines:
-        """What the cost models are told.
+        """The input of the cost models.
 
-        Rates: link rate x 1024 / 1082. alpha, of a hop between machines in a step of a ring: what a step lasts beside
-        its payload on the uplink, until the sender's next step may begin; the last frame on the three other links of
-        the way, the delays, and the way back of the ACK. alpha_i: the same inside a machine. alpha_NR: the last frame
-        on three more links and the delays; the next phase waits for no ACK."""
+        Rates: link rate x 1024 / 1082. alpha is of a hop between machines in a step of a ring. It is what a step lasts
+        in addition to its payload on the uplink, until the sender's next step may begin. That is the last frame on the
+        three other links of the way, the delays, and the way back of the ACK. alpha_i: the same inside a machine.
+        alpha_NR: the last frame on three more links and the delays; the next phase waits for no ACK."""
         frame, ack = 8 * (_PATH_MTU + FRAME_OVERHEAD_BYTES), 8 * _ACK_BYTES
         share = _PATH_MTU / (_PATH_MTU + FRAME_OVERHEAD_BYTES)
         inner, outer = 1 / self.intra_bps, 1 / self.inter_bps

@@ -19,17 +19,17 @@ from workloads.errors import InternalError
 __all__ = ["Measurement", "Told", "allreduce_scenario", "measure"]
 
 _RESULT_S = 0.04
-"""from the last byte of a message sent to its result received, with a scheduler in between that has little time to
+"""time from the last byte of a message sent to its result received, with a scheduler in between that has little time to
 give"""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """For whom the figures of a run hold."""
+    """The conditions under which the figures of a run hold."""
 
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT, from that of the same plan in virtual time; None: it was not held beside it"""
+    """deviation of the JCT from that of the same plan in virtual time; None: they were not compared"""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Told:
@@ -52,7 +52,7 @@ class Measurement:
     """node with the largest share of a core, and the share"""
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT, from that of the same plan in virtual time"""
+    """deviation of the JCT, from that of the same plan in virtual time"""
     struck: int = 0
     """packets that faults met"""
 
@@ -78,8 +78,8 @@ def allreduce_scenario(
 
 
 def _window_messages(rate_bps: int, path_mtu: int) -> int:
-    """N by the knee of the credit window: (N-1) x the time to send a message must cover the time until its result is
-    back, which on a busy machine is a matter of its scheduler, not of the links."""
+    """N by the knee of the credit window: sending N-1 messages must take at least as long as a result
+    takes to come back. On a busy machine that time depends on its scheduler, not on the links."""
     message_s = 170 * (path_mtu + 58) * 8 / rate_bps
     return 1 + max(1, math.ceil(_RESULT_S / message_s))
 

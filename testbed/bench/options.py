@@ -1,4 +1,4 @@
-"""What a user may ask of a bench beside its world."""
+"""What a user may ask of a bench in addition to its world."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class BenchOptions:
     processes: int | None = None
     """runs at the same time; None: one for each core"""
     seeds: int | None = None
-    """of each point; None: as many as the bench thinks right"""
+    """seeds of each point; None: as many as the bench thinks right"""
     csv: Path | None = None
-    """where all runs are written, too, each when it is done; runs that are there already are not done again"""
+    """file where all runs are written, too, each when it is done; runs that are there already are not done again"""
     slower: int = 1
-    """by which all rates are divided"""
+    """divisor of all rates"""
     repeats: int | None = None
-    """of each run in real time; None: as many as the bench thinks right"""
+    """repeats of each run in real time; None: as many as the bench thinks right"""
     dilation: int | str | None = None
     """real seconds of an emulated one, `auto`: as many as the machine needs; None: as the bench thinks right"""
     plot: Path | None = None
-    """where the plot is written; None: where the bench thinks right"""
+    """file for the plot; None: where the bench thinks right"""
 
 
 _FLAGS = {

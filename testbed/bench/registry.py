@@ -35,15 +35,15 @@ Say = Callable[[str], None]
 @dataclass(frozen=True, slots=True)
 class Bench:
     name: str
-    """as in `tb bench NAME`"""
+    """name, as in `tb bench NAME`"""
     run: Callable[[Say, str, BenchOptions], Report | list[Row]]
     """(where progress goes, world, options) -> rows"""
     worlds: tuple[str, ...]
-    """that it can measure in; the first one unless asked otherwise"""
+    """worlds that it can measure in; the first one is the default"""
     options: tuple[str, ...] = ()
-    """names of the fields of BenchOptions that it heeds"""
+    """names of the fields of BenchOptions that it uses"""
     plans: bool = False
-    """it can make plans alone, without a run (`--plan-only`)"""
+    """whether it can make plans alone, without a run (`--plan-only`)"""
 
 
 def _factor(options: BenchOptions) -> int | None:

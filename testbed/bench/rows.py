@@ -24,7 +24,7 @@ class ForWhom(TypedDict):
 
 
 class Run(Protocol):
-    """What a run of any bench tells."""
+    """What a run of any bench reports."""
 
     @property
     def dilation(self) -> int: ...
@@ -54,11 +54,11 @@ class Row:
     """(largest - smallest) / median"""
     unit: str
     ratio: float
-    """to the peer"""
+    """ratio to the peer"""
     target: float | None = None
     """the ratio that the project asks for; None: for information"""
     fidelity: str = "pass"
-    """whether the machine kept up; a goodput is measured against a bound, so that a machine that did not only
+    """whether the machine had enough CPU time; a goodput is measured against a bound, so a machine without it only
     understates"""
     needs_fidelity: bool = False
     note: str = ""
@@ -67,8 +67,8 @@ class Row:
     dilation: int = 1
     """largest of its runs: real seconds of an emulated one"""
     deviation: float | None = None
-    """of the JCT from that of the same plan in virtual time, the largest of its runs; None: it was not held beside
-    it"""
+    """deviation of the JCT from that of the same plan in virtual time, the largest of its runs; None: they were not
+    compared"""
     world: str = "emulated"
     """`simulated`: virtual time, the same on every machine; `emulated`: of this machine"""
 

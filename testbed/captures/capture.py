@@ -26,20 +26,20 @@ from workloads.machine import Buffer, FrameBatch
 __all__ = ["DROPPED", "EARLY", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
 
 DROPPED = "dropped: "
-"""how the comment of a frame starts that a fault took away; the fault's reason follows"""
+"""start of the comment of a frame that a fault took away; the fault's reason follows"""
 EARLY = DROPPED + "early"
 """the comment of a frame of the low class that a queue with room did not take"""
 TRIMMED = "trimmed: queue"
 """the comment of the headers that a full queue left of a frame"""
 _BLOCK_BYTES = 64
-"""of a block at most, beside its frame and without a comment"""
+"""bytes of a block at most, in addition to its frame and without a comment"""
 
 
 class PcapngTap:
     """Records what enters and leaves one switch, all ports in one file, in the order in which the machine saw it.
 
-    An existing file is continued with a new section, behind its last whole block: a switch that was killed and starts
-    anew keeps what its first life recorded.
+    An existing file is continued with a new section, behind its last whole block. A switch that was killed and restarts
+    keeps what its first life recorded.
     """
 
     def __init__(self, path: Path, interfaces: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """A Wireshark dissector in Lua for headers of ours, made of their layouts: what the codec reads is what Wireshark
 shows.
 
-* NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. The
-  elements behind it and in the further packets of the message are shown with the type that it names.
+* NetReduce's INA header, the first 16 bytes of a message: a heuristic on the payload of InfiniBand packets. Wireshark
+  shows the elements of the message with the type that the header names.
 * Under IRN also the later packets of a message, and IRN's answers (`docs/irn.md`), which are no packets that Wireshark
   knows.
 * Aggregation datagrams (SwitchML, ATP, ESA, GRID) on their UDP port.

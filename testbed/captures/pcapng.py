@@ -1,8 +1,8 @@
 """Captures as pcapng (IETF draft-ietf-opsawg-pcapng): one section, one interface per port, nanosecond times.
 
 Blocks that we write: SHB, one IDB per interface (if_name, if_tsresol 9), EPBs with epb_flags (direction) and, where a
-fault decided, opt_comment. The reader takes any section of either byte order and skips what it does not know; a last
-block that a killed process left unfinished is not there.
+fault decided, opt_comment. The reader takes any section of either byte order and skips what it does not know. A last
+block that a killed process left unfinished is ignored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CapturedFrame(NamedTuple):
     """left the machine; False: entered it, or unknown"""
     frame: bytes
     comment: str
-    """of the fault that decided about this frame; empty when none did"""
+    """comment of the fault that decided about this frame; empty when none did"""
 
 
 def _option(code: int, value: bytes) -> bytes:
@@ -144,8 +144,8 @@ def read_blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
 
 
 def read_capture(path: Path, interfaces: list[Interface] | None = None) -> Iterator[CapturedFrame]:
-    """Frames in file order. `interfaces` is filled as they are found; a second section that describes an interface anew
-    under the same number replaces it. Raises ValueError when the file is no pcapng."""
+    """Frames in file order. `interfaces` is filled as they are found. A second section that describes an interface
+    again under the same number replaces it. Raises ValueError when the file is no pcapng."""
     found = [] if interfaces is None else interfaces
     count = 0
     for kind, block, order in read_blocks(path):

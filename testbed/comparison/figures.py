@@ -8,15 +8,15 @@ from typing import Any
 __all__ = ["Figure", "flat_figures"]
 
 Figure = float | int | None
-"""None: it could not be told"""
+"""None: it could not be determined"""
 _NAMES = ("name", "job", "number")
-"""keys by which the entries of a list are told apart"""
+"""keys that distinguish the entries of a list"""
 
 
 def flat_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
-    """Of the document of result.json: `jct_s`, `lost.data`, `retransmissions.packets`, `faults.NAME.strikes`. Names
-    that end in `_s` are in seconds, in `_bps` in bits per second, in `_bytes` in bytes. Figures that the machine was
-    too slow for stand under `unreliable`."""
+    """Figures of the document of result.json: `jct_s`, `lost.data`, `retransmissions.packets`. Names that end in `_s`
+    are in seconds, in `_bps` in bits per second, in `_bytes` in bytes. Figures that the machine was too slow for stand
+    under `unreliable`."""
     found = dict(_walk("", document["metrics"]))
     found |= {f"faults.{fault['name']}.strikes": fault["strikes"] for fault in document["faults"]}
     return found

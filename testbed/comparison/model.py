@@ -30,7 +30,7 @@ class Side:
     path: str
     document: Mapping[str, Any]
     keys: Mapping[str, str]
-    """of the resolved scenario, by dotted name"""
+    """keys of the resolved scenario, by dotted name"""
     figures: Mapping[str, Figure]
 
     @property
@@ -45,7 +45,7 @@ class Row:
 
     name: str
     values: tuple[Any, ...]
-    """in the order of the sides; None: this side has no such thing"""
+    """values in the order of the sides; None: this side has no such thing"""
 
     @property
     def differs(self) -> bool:
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def ratios(self) -> tuple[float | None, ...]:
-        """Of each figure to that of the first side; None where there is none to tell."""
+        """Of each figure to that of the first side; None where there is none."""
         first = self.values[0]
         return tuple(None if value is None or not first else value / first for value in self.values)
 
@@ -68,7 +68,7 @@ class Comparison:
     checks: tuple[Row, ...]
     """verdicts; `skipped` where a check was not made"""
     faults: tuple[Row, ...]
-    """strikes"""
+    """rows of the hits of each fault"""
     code: tuple[Row, ...]
     """what ran: versions of the code, compiled or not, Python and its libraries; only what differs"""
 

@@ -36,7 +36,7 @@ _SCHED_CLS = 3
 _ETH_P_TEST = 0x88B5
 """IEEE 802 local experimental EtherType 1"""
 _TRIES = 100
-"""at 20 ms; the kernel drops what is sent before it has handled the carrier of a fresh interface"""
+"""tries at 20 ms; the kernel drops what is sent before it has handled the carrier of a fresh interface"""
 
 
 @contextmanager

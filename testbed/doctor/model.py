@@ -37,4 +37,4 @@ class ProbeSpec:
     instead: str
     remedy: str
     isolated: bool = False
-    """in a child process with a network namespace of its own, which goes with it"""
+    """whether it runs in a child process with a network namespace of its own, which goes with it"""

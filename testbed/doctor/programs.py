@@ -14,7 +14,7 @@ __all__ = ["LIBRARIES", "PROGRAMS", "Origin", "Program", "package_of", "packages
 
 
 class Origin(Enum):
-    """Who sees to it that a program is there."""
+    """The source that provides a program."""
 
     DEBIAN = "every Debian has it"
     SET_UP = "./tb installs it"
@@ -27,7 +27,7 @@ class Origin(Enum):
 class Program:
     name: str
     package: str
-    """of Debian 12"""
+    """package of Debian 12"""
     origin: Origin
     purpose: str
 

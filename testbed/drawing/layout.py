@@ -57,8 +57,8 @@ def _middle(picture: Picture, name: str, x: Mapping[str, float], row: Sequence[P
 
 
 def _spread(wished: Sequence[float], apart: float) -> list[float]:
-    """At least `apart` from each other, in order, and as near as that allows to what is wished (least squares: pools of
-    nodes that touch each other stand around their common middle)."""
+    """At least `apart` from each other, in order, and as near as that allows to what is wished. This is least squares:
+    pools of nodes that touch each other stand around their common middle."""
     pools: list[tuple[float, int]] = []
     for number, place in enumerate(wished):
         middle, count = place - number * apart, 1

@@ -1,4 +1,4 @@
-"""A plan as text: rates, who aggregates whose gradients, the load table."""
+"""A plan as text: rates, which nodes aggregate whose gradients, the load table."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Picture:
     title: str
     points: tuple[Point, ...]
     lines: tuple[Line, ...]
-    """in the order of the topology's links"""
+    """lines in the order of the topology's links"""
     bands: tuple[tuple[int, int, str], ...]
     """(lower tier, upper tier, label of most links between them), from the hosts upwards"""
 

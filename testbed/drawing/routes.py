@@ -1,4 +1,4 @@
-"""A plan as a picture: loads on the links, who aggregates how much in the nodes. Full links are red."""
+"""A plan as a picture: loads on the links, and how much each node aggregates in the nodes. Full links are red."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ COLOURS = {
 """fill and border by part"""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 210, 30, 80, 40
 _BOW = 46
-"""how high a link within a row passes over the nodes between its ends"""
+"""height at which a link within a row passes over the nodes between its ends"""
 _LEAST_SCALE = 0.65
-"""of what a window is too narrow for: smaller, nobody could read it"""
+"""scale of what a window is too narrow for; smaller text would be illegible"""
 _STYLE = (
     ".topo text{font-family:sans-serif;font-size:13px;text-anchor:middle;fill:#111827}"
     ".topo .title{font-size:16px;font-weight:bold;text-anchor:start}"
@@ -99,8 +99,8 @@ def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
 
 
 def _labels_above(lower: str, lines: list[Line], spots: Spots) -> dict[tuple[float, float], str]:
-    """What the unusual ones of the links from one node to one row above say: once at the node when all of them say the
-    same, else on each."""
+    """What the unusual ones of the links from one node to one row above say. It stands once at the node when all of
+    them say the same, else on each."""
     if len({line.label for line in lines}) == 1:
         x, y = _at(spots, lower)
         return {} if lines[0].usual else {(x, y - NODE_HEIGHT / 2 - 14): lines[0].label}

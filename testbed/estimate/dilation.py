@@ -1,10 +1,10 @@
-"""The smallest dilation at which this machine keeps up with a plan: pure, from a calibration of the machine and the
-load on it.
+"""The smallest dilation at which this machine has enough CPU time for a plan. Pure: it uses a calibration of the
+machine and the load on it.
 
 Every node costs CPU time per packet; the less often packets come, the less many are handled in one wake-up. The sum
 over all nodes must stay under a share of the processors. A run must also last long enough in real time for wake-ups not
-to count in its figures, and so must each of its iterations: the last packet of an iteration, the hash of its result and
-the next gradient wait for a processor one after the other. Other tasks of the machine make all of this slower.
+to count in its figures, and so must each iteration. The last packet of an iteration, the hash of its result and the
+next gradient wait for a processor one after the other. Other tasks of the machine make all of this slower.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from topologies import Direction, Role
 __all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "least_real_s", "node_loads"]
 
 SHARE = 0.5
-"""of the processors that all nodes together may take when nothing else runs"""
+"""share of the processors that all nodes together may take when nothing else runs"""
 _LEAST_REAL_S = 1.5
-"""that traffic lasts in real time: a thousand times what a wake-up may be late"""
+"""real time that traffic lasts: a thousand times what a wake-up may be late"""
 _ITERATION_REAL_S = 0.4
-"""that an iteration lasts in real time when nothing else runs: a hundred times what its waits for a processor take"""
+"""real time that an iteration lasts when nothing else runs: a hundred times what its waits for a processor take"""
 _MOST_PATIENCE_S = 30.0
-"""of real time, that traffic is slowed to at most for the sake of its iterations"""
+"""real time to which traffic is slowed at most for the sake of its iterations"""
 _PRECEDENCE = 9
 """times the processor time of another process, that the kernel gives a host (nice -10, `HOST_NICE`)"""
 _SHORTEST_S = 1e-3
-"""of a job that time is slowed for: one that needs no bytes to speak of would come to a standstill"""
+"""shortest time of a job that time is slowed for: one that needs no bytes to speak of would come to a standstill"""
 _WAKE_UPS = {"host": 1_000, "switch": 2_000}
-"""of a node in a real second, at most, while its traffic is dense and slowed"""
+"""wake-ups of a node in a real second, at most, while its traffic is dense and slowed"""
 _ANSWERS = 1.1
 """packets for each one with data: ACKs and what else there is"""
 
@@ -45,9 +45,9 @@ class Calibration:
     """CPU time of one packet, received or sent, by role (`host`, `switch`), in ns of a processor of this machine."""
 
     dense_ns: Mapping[str, Mapping[int, float]]
-    """by payload bytes, when many are handled at once"""
+    """CPU time of a packet by payload bytes, when many are handled at once"""
     alone_ns: Mapping[str, float]
-    """of a packet that wakes the node for itself"""
+    """CPU time of a packet that wakes the node for itself"""
 
     def packet_ns(self, role: str, payload_bytes: int, per_second: float) -> float:
         """`per_second`: packets in a real second."""
@@ -61,7 +61,7 @@ class NodeLoad:
     node: str
     role: str
     packets_per_s: float
-    """of emulated time, received and sent, while all links that it uses are full"""
+    """packets per second of emulated time, received and sent, while all links that it uses are full"""
     payload_bytes: int
 
 

@@ -1,9 +1,10 @@
 """How much memory a run takes, from what the code holds; measured on real runs (`tests/testbed/estimate`).
 
 While it runs, each worker holds its gradient and a result of the same size. The checkers then make the gradients of all
-workers anew, in the one process that judges: the source's and a copy of it for each worker, and three more of each job
-(the sum, a partial one, and the copy that sources are given). In the emulated world workers are processes of their own,
-and gone by then. The history is in memory, too: how many records a byte of gradient makes depends on the protocol.
+workers again, in the one process that judges. Each worker needs the source's and a copy of it. Each job needs
+three more: the sum, a partial one, and the copy that sources are given. In the emulated world workers are processes of
+their own, and gone by then. The history is in memory, too: how many records a byte of gradient makes depends on the
+protocol.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2
 _REFERENCE_MORE = 3
 _TOLD_OF_STEPS = 3.4
-"""bytes of records, in memory, for each byte of gradient that a worker reduces, where steps are traced, beside
+"""bytes of records, in memory, for each byte of gradient that a worker reduces, where steps are traced; added to
 `Traits.told_share`"""
 
 
@@ -41,11 +42,11 @@ class MemoryNeed:
     """Bytes of this machine, about."""
 
     running: int
-    """while the traffic is on"""
+    """bytes while the traffic is on"""
     judging: int
-    """when the sums are compared with the reference"""
+    """bytes when the sums are compared with the reference"""
     spared: int = 0
-    """of `running`, what is taken only where there is plenty"""
+    """part of `running` that is taken only where there is plenty"""
 
     @property
     def most(self) -> int:

@@ -1,7 +1,7 @@
 """What the faults of one link direction do to a packet, one after the other.
 
 An act (`testbed.faults.kind`) returns the copies that go on, or None when the dice spared this one. Faults are asked in
-the order of the scenario, and every copy that one lets through goes on to the next; a copy has dice of its own.
+the order of the scenario. Every copy that one lets through goes on to the next, and a copy has dice of its own.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ _BTH_UNPROTECTED = 4
 
 
 def flip_bit(frame: Buffer, identity: Identity, number: int, *, repair_icrc: bool) -> bytes:
-    """The frame of a RoCE packet with one bit flipped: bit `number` (modulo how many there are) of its payload, counted
-    from the least significant bit of its first byte; of a packet without payload: of BTH and extension headers, BTH
-    byte 4 skipped. The iCRC stays as it was unless `repair_icrc`."""
+    """The frame of a RoCE packet with one bit flipped. This is bit `number` (modulo how many there are) of its payload,
+    counted from the least significant bit of its first byte. In a packet without payload it is a bit of BTH and
+    extension headers, BTH byte 4 skipped. The iCRC stays as it was unless `repair_icrc`."""
     data = bytearray(frame)
     at = identity.transport_at
     payload_at = at + _BTH_BYTES + EXTENSION_BYTES[identity.opcode]

@@ -108,12 +108,12 @@ class LinkFault(Fault):
 
 @dataclass(frozen=True, slots=True)
 class PacketFault(LinkFault):
-    """Strikes packets on some links."""
+    """Hits packets on some links."""
 
     match: Annotated[Match, MatchType(), Key(shown="everything")] = Match()
     """which packets"""
     rate: ProbabilityKey = 1.0
-    """probability that a matching packet is struck"""
+    """probability that the fault applies to a matching packet"""
 
     def left_out(self) -> Collection[str]:
         return ("match",) if self.match == Match() else ()

@@ -1,4 +1,4 @@
-"""What faults must know of the connections, to tell a packet's message, position and rank from its PSN."""
+"""What faults must know of the connections, to find a packet's message, position and rank from its PSN."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Connection:
     """One RC connection that carries data one way; answers (ACK, NAK) come back on `answers`."""
 
     rank: int
-    """of the host that sends the requests"""
+    """rank of the host that sends the requests"""
     requests: Flow
     answers: Flow
     first_psn: int

@@ -1,4 +1,4 @@
-"""A packet on its way through the faults of a link: the copies of it, and whether the dice of a fault strike one."""
+"""A packet on its way through the faults of a link: the copies of it, and whether the dice of a fault hit one."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Seen:
 class Copy:
     frame: bytes
     number: int = 0
-    """0: the packet that came; else one bit for each Duplicate or Forge that it came from, so that the number of a copy
-    does not depend on what becomes of its siblings"""
+    """0: the packet that came; else one bit for each Duplicate or Forge that it came from. So the number of a copy does
+    not depend on the fate of other copies"""
     delay_ns: int = 0
-    """in order: later frames wait behind it"""
+    """delay in order: later frames wait behind it"""
     held_ns: int = 0
     """out of order: later frames overtake it"""
 
 
 Copies = tuple[Copy, ...] | None
-"""those that go on; None: the dice spared this one"""
+"""copies that go on; None: the dice spared this one"""
 
 
 def jittered(delay_ns: int, jitter_ns: int, number: int) -> int:

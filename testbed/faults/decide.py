@@ -6,9 +6,9 @@
     draw     = (stream, identity, occurrence, copy, purpose) -> 64 bits
 
 `decide.h` is the same in C for user space and for eBPF; a test holds them equal. Every word goes through `absorb`: the
-finaliser is Stafford's "variant 13" (D. Stafford, "Better Bit Mixing", 2011) and the increment is 2^64 / golden ratio,
-both as in SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014); the way words
-are chained is ours. No floating point takes part: a rate becomes a 53-bit threshold before the run.
+finaliser is Stafford's "variant 13" (D. Stafford, "Better Bit Mixing", 2011), and the increment is 2^64 / golden ratio.
+Both are as in SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). The way
+words are chained is ours. No floating point takes part: a rate becomes a 53-bit threshold before the run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MULTIPLY_2 = 0x94D049BB133111EB
 CHANCE_BITS = 53
 """A double in 0..1 has at most 53 significant bits, so a threshold of that width holds every rate from 2^-53 on."""
 LOOK_BACK = 1024
-"""PSNs that a burst chain is followed back at most; a chain that stays undecided for that long starts anew there."""
+"""PSNs that a burst chain is followed back at most; a chain that stays undecided for that long restarts there."""
 
 _PSN_MASK = (1 << 24) - 1
 _IPV4, _IPV6, _NOT_ROCE = 4, 6, 0
@@ -115,7 +115,7 @@ def frame_key(crc32: int, length: int) -> int:
 
 
 def packet_word(opcode: int, psn: int, syndrome: int) -> int:
-    """What an identity holds beside the flow; `syndrome` is 0 unless the opcode is ACKNOWLEDGE."""
+    """What an identity holds in addition to the flow; `syndrome` is 0 unless the opcode is ACKNOWLEDGE."""
     return psn | opcode << 24 | syndrome << 32
 
 
@@ -146,7 +146,7 @@ def burst_is_bad(stream: int, flow: int, psn: int, occurrence: int, copy: int, e
 
     The chain runs along the PSN line of (stream, flow, occurrence, copy); `enter` and `recover` are thresholds. Step u
     of a PSN means: good becomes bad if u < enter, bad stays bad if u < 1 - recover. So u below both numbers makes bad
-    whatever was before, u from both on makes good, and only between them does the step depend on its predecessor.
+    whatever was before, and u from both on makes good. Only between them does the step depend on its predecessor.
     Walking back to the nearest step that does not depend gives the state exactly (coupling from the past), after 1 /
     (enter + recover) steps on average. After LOOK_BACK undecided steps the state there is drawn from the stationary
     distribution.

@@ -1,4 +1,4 @@
-"""Facts that faults tell."""
+"""Facts that faults report."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ class FaultStruck(Event):
     occurrence: int
     """1: first transmission of this identity on this link and direction"""
     packet: str = unless_default("")
-    """of a datagram of an aggregation protocol, which has no PSN: what it is, whose, and the identity by which it was
-    struck; as `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`, `data again ...` where its sender says
-    that it is a repetition"""
+    """description of a datagram of an aggregation protocol, which has no PSN. It says what the datagram is, whose, and
+    by which identity the fault chose it: `data 10.77.0.2>10.77.0.9 job 1 packet 17 #0123456789abcdef`. It says `data
+    again ...` where the sender marks a repetition"""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultHealed(Event):
-    """Told by the first frame that finds it healed, so it may be told late."""
+    """Reported by the first frame after the fault healed, so it may come late."""
 
     fault: str
     target: str
     windows: tuple[tuple[int, int], ...] = unless_default(())
-    """when it acted: (from, until), ns since the start of the traffic; empty: until this is told"""
+    """times when it acted: (from, until), ns since the start of the traffic; empty: until this event"""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultMissed(Event):
-    """Strikes that were told and changed nothing after all: they count as none. Told when that is known, at the end at
-    the latest."""
+    """Reported hits that changed nothing in the end: they count as none. Reported when that is known, at the end at the
+    latest."""
 
     fault: str
     kind: str
@@ -61,4 +61,4 @@ class FaultMissed(Event):
     """empty for nodes"""
     strikes: int
     why: str
-    """for a person"""
+    """reason, for a person"""

@@ -1,8 +1,8 @@
 """What a forger makes of a packet: frames that no host of a rack sends, each with a right iCRC.
 
-A forged frame comes beside the packet that it was made from, which goes on unharmed. What is `DEADLY` may end a queue
-pair; nothing else may do harm, but for `changed` and `shortened` that a switch takes before the packet they were made
-of: they are first contributions as good as any.
+A forged frame comes in addition to the packet that it was made from, which goes on unharmed. A forgery in `DEADLY` may
+end a queue pair, and nothing else may do harm. The exception is a `changed` or `shortened` that a switch takes before
+the packet it was made of. Such a forgery is as good a first contribution as any.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["DEADLY", "FORGERIES", "PLAIN", "Forgery", "forge"]
 
 _STRANGER = {4: bytes([10, 255, 255, 254]), 16: bytes([0xFD]) + bytes(14) + b"\xfe"}
 _STRAY_QPN = 0x80_0000
-"""set in the QPN of a connection that nobody has: QPNs of a plan are below 2^16"""
+"""bit set in the QPN of an unused connection: QPNs of a plan are below 2^16"""
 _FAR = 1 << 20
 """PSNs"""
 _NEXT = {
@@ -56,8 +56,8 @@ class Forgery:
 
 
 def forge(what: str, frame: Buffer) -> bytes | None:
-    """The forged frame; None when nothing of that kind can be made of this one, or its iCRC is wrong (a forgery of a
-    damaged packet would make the damage look genuine). Raises KeyError for an unknown kind."""
+    """The forged frame. None when nothing of that kind can be made of this one, or its iCRC is wrong. A forgery of a
+    damaged packet would make the damage look genuine. Raises KeyError for an unknown kind."""
     make = FORGERIES[what].make
     try:
         packet = decode_packet(frame)
@@ -104,7 +104,7 @@ def _reflected(packet: Packet) -> Packet | None:
 
 
 def _truncated(packet: Packet) -> bytes | None:
-    """BTH, then the iCRC, though the BTH tells of pad."""
+    """BTH, then the iCRC, though the BTH announces pad."""
     if not _data(packet):
         return None
     bth = replace(packet.bth, pad=3).encode()
@@ -248,7 +248,7 @@ FORGERIES: Mapping[str, Forgery] = {
     "rnr_again": Forgery("an RNR NAK instead of an ACK", _answer(0x20 | 1)),
     "nak_fatal": Forgery("a remote access error instead of an ACK", _answer(int(Nak.REMOTE_ACCESS))),
 }
-"""by the word in `faults[].what`"""
+"""forgeries by the word in `faults[].what`"""
 
 _UP, _DOWN = frozenset({Direction.UP}), frozenset({Direction.DOWN})
 DEADLY: Mapping[str, frozenset[Direction]] = {
@@ -261,8 +261,8 @@ DEADLY: Mapping[str, frozenset[Direction]] = {
     "unserved": _UP | _DOWN,
     "nak_fatal": _UP | _DOWN,
 }
-"""where a forgery may end a queue pair: on the way to a host it is taken for the peer's own words. On the way to a
-switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
+"""directions in which a forgery may end a queue pair. On the way to a host it is taken for the peer's own words. On the
+way to a switch `stray` takes its connection's place, and the result travels under the memory key of `denied`"""
 
 PLAIN = frozenset({"old_plain", "stray_plain"})
-"""behind these a switch takes what it does not know for plain traffic"""
+"""forgeries after which a switch takes what it does not know for plain traffic"""

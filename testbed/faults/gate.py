@@ -1,5 +1,5 @@
-"""The filter of a port for a loop that holds one frame at a time: frames that no fault can touch pass in compiled code
-(`link.h`), and all others are for the filter itself, in their turn."""
+"""The filter of a port for a loop that holds one frame at a time. Frames that no fault can touch pass in compiled code
+(`link.h`). All others go to the filter itself, in their turn."""
 
 from __future__ import annotations
 

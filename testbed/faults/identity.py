@@ -1,5 +1,5 @@
-"""Who a frame is: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else; and whether it is a
-datagram of an aggregation protocol, which `attempt` of a Match knows too.
+"""The identity of a frame: flow, opcode, PSN and syndrome of a RoCE v2 packet, the CRC of anything else. It includes
+whether the frame is a datagram of an aggregation protocol, which `attempt` of a Match uses too.
 
 `rules.h` reads frames by the same rules. The reading is lenient (the IPv4 checksum is not verified): a fault must know
 a packet again that another link has damaged.
@@ -33,14 +33,14 @@ _FRAGMENT = 0x3FFF
 """more-fragments flag and fragment offset"""
 _UDP = 17
 _FRAGMENT_AT, _PROTOCOL_AT, _PORT_AT, _KIND_AT = 20, 23, 36, 43
-"""of IPv4 without options"""
+"""byte positions of IPv4 without options"""
 _HEADER_AT, _HEADER = 42, struct.Struct("!xBHHHI")
-"""of an aggregation datagram: kind, flags, job, node, sequence"""
+"""position and layout of the header of an aggregation datagram: kind, flags, job, node, sequence"""
 
 
 _KINDS = {int(kind): kind.name.lower() for kind in DatagramKind}
 _RESEND = int(DatagramFlag.RESEND)
-"""as numbers: an Enum is slow for what is asked of each packet that a fault strikes"""
+"""values as numbers: an Enum is slow for what is asked of each packet that a fault hits"""
 
 
 class Identity(NamedTuple):
@@ -51,14 +51,14 @@ class Identity(NamedTuple):
     opcode: int
     psn: int
     syndrome: int
-    """of an ACKNOWLEDGE; else 0"""
+    """syndrome of an ACKNOWLEDGE; else 0"""
     addresses: Flow | None
     transport_at: int
     """offset of the BTH"""
     end: int
     """offset behind the iCRC"""
     datagram: bool = False
-    """not RoCE, but UDP over IPv4 to the port of aggregation protocols"""
+    """whether it is not RoCE, but UDP over IPv4 to the port of aggregation protocols"""
 
 
 class IdentityReader:

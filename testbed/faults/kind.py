@@ -14,7 +14,7 @@ from topologies import Direction
 __all__ = ["Act", "Dice", "Drawn", "FaultKind"]
 
 Act = Callable[[Any, int, Seen, Copy, int], Copies]
-"""(fault, stream, packet, copy, bit of the copies that this fault makes) -> what goes on, None: not struck"""
+"""(fault, stream, packet, copy, bit of the copies that this fault makes) -> what goes on, None: no hit"""
 
 
 class Dice(Protocol):
@@ -58,7 +58,7 @@ class Drawn:
     fault: Callable[[Dice, str], Fault] | None = None
     """(dice, name) -> a fault; None: the dice of each protocol know best, as they may for any kind"""
     roce: int = 0
-    """how often, beside the weights of the others, around jobs over RoCE connections"""
+    """weight around jobs over RoCE connections, compared with the weights of the others"""
     datagrams: int = 0
     grid: int = 0
     once: bool = False
@@ -68,10 +68,10 @@ class Drawn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultKind:
     """A kind of fault. Its keys are the fields of `value`, a `PacketFault`, `LinkFault` or `NodeFault`, which says
-    where it strikes."""
+    where it acts."""
 
     word: str
-    """of `faults[].kind`"""
+    """word of `faults[].kind`"""
     value: type[Fault]
     meaning: str
     """one line, for `tb list faults`"""
@@ -80,17 +80,17 @@ class FaultKind:
     healing: str
     """what happens when its window ends"""
     act: Act | None = None
-    """of packet faults: what it does to one copy of a packet. This is the reference; a copy has dice of its own"""
+    """action of packet faults on one copy of a packet. This is the reference; a copy has dice of its own"""
     native: int = 0
-    """`enum ina_kind` of rules.h; 0: the C core tells by `rate` alone which packets it may strike"""
+    """`enum ina_kind` of rules.h; 0: the C core uses `rate` alone to find which packets it may hit"""
     rule: Callable[[Any], Mapping[str, int]] = lambda fault: {}
     """fields of `struct ina_rule` that only this kind fills, by name"""
     why_not_in_kernel: Callable[[Any], str | None] = lambda fault: "eBPF does not know the kind"
     """why the eBPF program cannot serve this fault; None: it can"""
     makes_copies: bool = False
-    """packets come beside the one that came: each such fault of a link has a bit of its own in their numbers"""
+    """packets come in addition to the one that came: each such fault of a link has a bit of its own in their numbers"""
     is_overtaken: bool = False
-    """it holds packets back, so that others overtake them"""
+    """whether it holds packets back, so that others overtake them"""
     delays: bool = False
     """later packets wait behind those that it makes late"""
     one_figure: bool = False
@@ -100,6 +100,6 @@ class FaultKind:
     takes_away: bool = False
     """packets are lost by it, so that something must be sent again"""
     is_silent: Callable[[Any], bool] = lambda fault: isinstance(fault, PacketFault) and fault.rate == 0
-    """its rates are 0: it is expected not to strike"""
+    """its rates are 0: it is expected to hit nothing"""
     drawn: Drawn | None = None
     """None: no hunt draws it"""

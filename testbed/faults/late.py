@@ -17,21 +17,21 @@ _SECOND = 1_000_000_000
 
 
 class LateFrames:
-    """Of one link direction. Frames in order leave one after the other, so that the first one behind a frame that was
-    held back says whether that one is overtaken."""
+    """Of one link direction. Frames in order leave one after the other. So the first one behind a frame that was held
+    back shows whether that one is overtaken."""
 
     def __init__(self, link: str, direction: str) -> None:
         self._link, self._direction = link, direction
         self._copies: deque[tuple[int, PacketFault]] = deque()
         """(due, fault) of copies and forged frames that come later than their packet"""
         self._reordered: list[tuple[int, PacketFault]] = []
-        """those behind which no frame left yet"""
+        """packets behind which no frame left yet"""
         self._in_order: Counter[PacketFault] = Counter()
         """frames that were held back, and that nothing overtook"""
 
     @property
     def waiting(self) -> bool:
-        """Whether the next frame in order is to be told (`passed`)."""
+        """Whether the next frame in order is to be reported (`passed`)."""
         return bool(self._reordered)
 
     def copy(self, fault: PacketFault, due: int, now: int) -> None:

@@ -1,7 +1,7 @@
 """All packet faults of one direction of one link, and the link's own delay: the FrameFilter of a switch port.
 
-`admit` is the reference and the only place where a strike is decided. `screen` asks the C core which frames no fault
-can touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
+`admit` is the reference and the only place where a hit is decided. `screen` asks the C core which frames no fault can
+touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class LinkFilter:
         return deliveries
 
     def finish(self, now: int) -> None:
-        """The run is over: tells of strikes that changed nothing."""
+        """The run is over: reports hits that changed nothing."""
         if self._shared is not None:
             self._look_for_overtakers(self._shared)
         self._events += self._late.finish(now)

@@ -43,9 +43,9 @@ class ConnectionTable:
 
 
 def matches(match: Match, identity: Identity, occurrence: int, table: ConnectionTable) -> bool:
-    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions, a
-    datagram of an aggregation protocol also one that asks for the attempt alone; one of a connection that is not
-    planned matches none that asks for offset, message, packet or rank."""
+    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions. A
+    datagram of an aggregation protocol also matches one that asks for the attempt alone. A frame of a connection that
+    is not planned matches none that asks for offset, message, packet or rank."""
     if identity.opcode == NOT_ROCE:
         return match == (Match(attempt=occurrence) if identity.datagram and match.attempt is not None else _ANY)
     if match.opcodes is not None and identity.opcode not in match.opcodes:
@@ -79,7 +79,7 @@ def _is_placed(match: Match, identity: Identity, place: tuple[int, int, int] | N
 
 
 def _ends_show(match: Match, identity: Identity) -> bool:
-    """Beyond the plan the opcode of a request still tells the first and the last packet of a message."""
+    """Beyond the plan the opcode of a request still shows the first and the last packet of a message."""
     info = OPCODES.get(identity.opcode)
     if info is None or not info.is_request:
         return False

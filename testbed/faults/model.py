@@ -43,5 +43,5 @@ __all__ = [
 
 
 def is_silent(fault: Fault) -> bool:
-    """Whether its rates are 0: it is expected not to strike."""
+    """Whether its rates are 0: it is expected to hit nothing."""
     return record_of(fault).is_silent(fault)

@@ -1,7 +1,8 @@
-"""netem, where the kernel has it and chance is enough: it rolls dice of its own, so it replays nothing and tells no
-strike.
+"""netem, where the kernel has it and chance is enough: it rolls dice of its own, so it replays nothing and reports no
+hit.
 
-tc-netem(8) is the source of the arguments. pyroute2's encoder knows no Gilbert-Elliott loss, hence the command line.
+tc-netem(8) is the source of the arguments. pyroute2's encoder knows no Gilbert-Elliott loss, so this uses the command
+line.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ UC_OPCODES = frozenset(int(op) for op in Opcode if Opcode.UC_SEND_FIRST <= op <=
 DATA_OPCODES = frozenset(int(op) for op in Opcode if OPCODES[op].is_request and op < Opcode.UC_SEND_FIRST) | UC_OPCODES
 ACK_OPCODES = frozenset({int(Opcode.ACKNOWLEDGE)})
 IRN_OPCODES = frozenset(map(int, (Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)))
-"""of requests"""
+"""opcodes of requests"""
 OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
     "data": (DATA_OPCODES, None),
     "ack": (ACK_OPCODES, ACK_UNLIMITED),
@@ -30,7 +30,7 @@ _WORDS = [*OPCODE_GROUPS, *_NAMES]
 
 @dataclass(frozen=True, slots=True)
 class OpcodesType(KeyType):
-    """A word, the name of an opcode, or a list of names. What a word says of the syndrome is read beside it."""
+    """A word, the name of an opcode, or a list of names. What a word says of the syndrome is read as well."""
 
     def read(self, value: Any, at: At) -> frozenset[int]:
         if isinstance(value, str) and value in OPCODE_GROUPS:

@@ -69,7 +69,7 @@ def _entry(flow: PlannedFlow, offered: float | None, received: int, goodput: flo
 
 
 def _one(context: CheckContext, kind: type[_Flow], flow: PlannedFlow) -> _Flow | None:
-    """The last one: a host that started anew tells of its last life."""
+    """The last one: a host that restarted reports its last life."""
     events = [record.event for record in context.events(kind) if record.event.flow == flow.config.name]
     return events[-1] if events else None
 

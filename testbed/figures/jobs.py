@@ -2,8 +2,9 @@
 used for.
 
 Definitions (docs/jobs.md). JCT: from a job's arrival until its slowest worker holds the last result. Busy: occupied
-values, summed over time, over all values of all switches and the time until the last job was done; useful: the same, of
-each value only from the first to the last contribution to a sum that the switch completed. What nobody told is None.
+values, summed over time, over all values of all switches and the time until the last job was done. Useful: the same,
+but of each value only the time from the first to the last contribution to a sum that the switch completed. A figure
+that no node reported is None.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from workloads.events import CollectiveCompleted, DatagramResent, RcStatistics
 __all__ = ["JOB_PERFORMANCE", "job_metrics", "without_performance"]
 
 JOB_PERFORMANCE = ("average_jct_s", "p95_jct_s", "makespan_s", "busy", "useful")
-"""figures that mean nothing when the machine did not keep up; of each job those of `_PERFORMANCE`"""
+"""figures that mean nothing when the machine had too little CPU time; of each job those of `_PERFORMANCE`"""
 _OfJob = TypeVar("_OfJob", Collided, DatagramResent, PartialSent, ServerStatistics)
 _PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "busy", "useful")
 
@@ -79,7 +80,7 @@ def _heads(context: CheckContext, collective: str) -> Iterable[dict[str, Any]]:
 
 
 def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:
-    """The same, without the figures that a machine which did not keep up makes worthless."""
+    """The same, without the figures that are worthless when the machine had too little CPU time."""
     each = [{**job, **dict.fromkeys(_PERFORMANCE)} for job in jobs["each"]]
     return {**jobs, **dict.fromkeys(JOB_PERFORMANCE), "each": each}
 
@@ -149,8 +150,8 @@ def _differences(times: Sequence[int | None]) -> list[float | None]:
 
 
 def _completed_share(context: CheckContext, group: int) -> float | None:
-    """Of all blocks of the job, those of which one switch had all contributions; None where no blocks are known, or no
-    switch serves the job."""
+    """The share of the job's blocks with all contributions in one switch; None where no blocks are known, or no switch
+    serves the job."""
     if not any(job.job == group for switch in context.plan.switches for job in switch.jobs):
         return None
     switches = {switch.name for switch in context.plan.switches}
@@ -173,7 +174,7 @@ def _share(parts: Iterable[int | None], capacity: int | None) -> float | None:
 
 
 def _known(time_ns: int) -> int | None:
-    """-1: nobody told."""
+    """-1: not reported."""
     return None if time_ns < 0 else time_ns
 
 

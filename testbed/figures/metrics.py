@@ -1,4 +1,4 @@
-"""Figures of a run, from its history alone. What cannot be told is None."""
+"""Figures of a run, from its history alone. A figure that cannot be determined is None."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from workloads.wire import OPCODES, Opcode
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
 PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
-"""metrics that mean nothing when the machine did not keep up"""
+"""metrics that mean nothing when the machine had too little CPU time"""
 _BOUND = Allowed("a finite number above 0", lambda found: type(found) in (int, float) and 0 < found < math.inf)
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
@@ -57,7 +57,7 @@ _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 
 def bound_bps(context: CheckContext) -> float:
     """What framing leaves of the slowest link, in bits of gradient per second and worker: rate x payload bytes / frame
-    bytes; the rate of a link that several connections share is divided among them. What the protocol makes of it
+    bytes. The rate of a link that several connections share is divided among them. What the protocol makes of it
     otherwise (`Protocol.bound`)."""
     worker = context.plan.workers[0]
     share = worker.framing.payload_bytes / worker.framing.frame_bytes
@@ -152,9 +152,9 @@ def figures_of(found: dict[str, Any]) -> Figures:
 
 
 def fault_table(context: CheckContext) -> list[dict[str, Any]]:
-    """The `faults` of result.json: every fault of the scenario, those that never struck too. `rate`: of packets that
-    match, None for what has none; `silent`: it is expected not to strike; `active_s`: its windows, empty where it stays
-    until the end; `struck_s`: first and last strike."""
+    """The `faults` of result.json: every fault of the scenario, including those without hits. `rate`: of packets that
+    match, None for what has none. `silent`: it is expected to hit nothing. `active_s`: its windows, empty where it
+    stays until the end. `struck_s`: times of the first and last hit."""
     faults = {fault.name: fault for fault in context.plan.scenario.faults}
     struck: dict[str, list[Record[FaultStruck]]] = {fault.name: [] for fault in context.plan.scenario.faults}
     for record in context.events(FaultStruck):
@@ -222,8 +222,8 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
 
 
 def _retransmissions(context: CheckContext) -> dict[str, Any]:
-    """`packets` is None when no queue pair told its statistics (a killed run). `spurious`: those that came, at a host
-    or a switch, where they had come before; a packet that the network doubled is one too. None where datagrams
+    """`packets` is None when no queue pair reported its statistics (a killed run). `spurious`: those that came, at a
+    host or a switch, where they had come before; a packet that the network doubled is one too. None where datagrams
     travel."""
     endpoints = context.events(RcStatistics)
     twice = sum(record.event.reason == "duplicate" for record in context.events(PacketIgnored))
@@ -245,7 +245,7 @@ def _counts(words: Iterable[str]) -> dict[str, int]:
 
 def _lost(context: CheckContext) -> dict[str, int]:
     """Packets that faults took away, by what they carried. Over RoCE a result is data of a host whose payload a switch
-    replaced; a packet that no host of the job sent is a result as well."""
+    replaced. A packet that no host of the job sent is a result as well."""
     counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
     hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
     for record in _losses(context):
@@ -263,8 +263,8 @@ _DATAGRAMS = {
 
 
 def _losses(context: CheckContext) -> list[Record[FaultStruck]]:
-    """Strikes that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not:
-    it goes through."""
+    """Hits that took a packet away: not those on a link or a node as a whole. Damage with a repaired iCRC does not: it
+    goes through."""
     repaired = {f.name for f in context.plan.scenario.faults if isinstance(f, Corrupt) and f.repair_icrc}
     struck = context.events(FaultStruck)
     return [

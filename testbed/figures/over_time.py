@@ -1,5 +1,5 @@
-"""What happened in each interval of a run, from its history alone: most is counted from events that are told anyway;
-queues, slots and marks come from the looks that a world takes (`testbed.worlds.sampling`)."""
+"""What happened in each interval of a run, from its history alone. Most is counted from events that nodes report
+anyway. Queues, slots and marks come from the looks that a world takes (`testbed.worlds.sampling`)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class OverTime:
     interval_ns: int
     intervals: int
     end_ns: int
-    """of the job; the last interval ends then, and holds what came later"""
+    """end of the job; the last interval ends then, and holds what came later"""
     series: tuple[Series, ...]
-    """those of which something happened"""
+    """series in which something happened"""
     sampled_ns: tuple[int, ...] = ()
     """the intervals at which queues, slots and marks were looked at, one after the other; empty: they were not"""
 
@@ -62,8 +62,8 @@ def over_time(
     history: Sequence[Record], *, hello: bool = True, packet_ns: Mapping[str, float] = MappingProxyType({})
 ) -> OverTime | None:
     """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `packet_ns`: as `packet_times`. None
-    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds; 150 of them at most, and the
-    last one ends with the job."""
+    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds. There are 150 of them at most,
+    and the last one ends with the job."""
     end = end_of_job(history)
     if end <= 0:
         return None
@@ -122,7 +122,7 @@ def _answered(record: Record) -> tuple[str, int] | None:
 
 
 def _began(record: Record) -> str:
-    """The worker that begins its job, be it in another life or as another collective."""
+    """The worker that begins its job, in another life or as another collective too."""
     return record.node if isinstance(record.event, CollectiveStarted) and record.event.iteration == 0 else ""
 
 
@@ -217,7 +217,7 @@ class _Counted:
         return Series(title, unit, _sorted(lines.items()))
 
     def strikes(self) -> Series:
-        """Without those that changed nothing after all."""
+        """Without those that changed nothing in the end."""
         missed = Counter[tuple[str, str]]()
         for record in self.history:
             if isinstance(record.event, FaultMissed):

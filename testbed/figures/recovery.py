@@ -15,7 +15,7 @@ __all__ = ["routing_metrics"]
 
 _WINDOW_NS = 50_000_000
 _BACK = 0.9
-"""of the new plan's rate"""
+"""share of the new plan's rate"""
 
 
 def routing_metrics(context: CheckContext) -> dict[str, Any] | None:

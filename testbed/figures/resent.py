@@ -28,8 +28,8 @@ def packet_times(scenario: Scenario) -> dict[str, float]:
 
 
 def resent(history: Sequence[Record], packet_ns: Mapping[str, float]) -> Iterator[Resent]:
-    """All packets that left again, as the statistics of the queue pairs count them; a process that was killed left no
-    statistics, and what left after it went back the last time is not known. `packet_ns`: as `packet_times`."""
+    """All packets that left again, as the statistics of the queue pairs count them. A killed process left no
+    statistics, and what it sent after it last went back is not known. `packet_ns`: as `packet_times`."""
     went_back: dict[tuple[str, int], tuple[int, int]] = {}
     """(when, how many had left again until then)"""
 

@@ -1,4 +1,4 @@
-"""What a run carried, beside what its plan of gradient routes says: per worker, link and switch, between two moments.
+"""What a run carried compared with its plan of gradient routes: per worker, link and switch, between two moments.
 
 Bytes are those of whole frames as switches counted them: what came in at a port, or, towards a host, what was sent out.
 """

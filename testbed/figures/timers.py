@@ -21,11 +21,11 @@ _OF_TIMERS = ("timeout", "nack")
 
 
 def timer_metrics(context: CheckContext, jct_s: float | None) -> dict[str, float | None]:
-    """The `jct` of the metrics: `timers_s`, the time in which at least one host of a job made no progress before a
-    retransmission timer ran out although all workers of the job had their gradients, and `timers`, its part of the job
-    completion time; of several jobs, the means of both times. A wait for a worker that computes or starts late does not
-    count: it would last as long with any timer. None: a job did not end, or a host does not report how long it
-    waited."""
+    """The `jct` of the metrics. `timers_s` is the time in which at least one host of a job made no progress before a
+    retransmission timer ran out. Only time in which all workers of the job had their gradients counts. `timers` is its
+    part of the job completion time. With several jobs, they use the means of both times. A wait for a worker that
+    computes or starts late does not count: it would last as long with any timer. None: a job did not end, or a host
+    does not report how long it waited."""
     waits = _waits(context)
     if waits is None or jct_s is None:
         return {"timers": None, "timers_s": None}

@@ -1,4 +1,4 @@
-"""The history of a run: events as typed values in order, their JSON, the facts that worlds tell, verdicts."""
+"""The history of a run: events as typed values in order, their JSON, the facts that worlds report, verdicts."""
 
 from __future__ import annotations
 

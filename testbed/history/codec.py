@@ -92,8 +92,8 @@ _to_json = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
 
 
 def read_record(data: Any) -> Record:
-    """The inverse of `record_fields`. Raises NoRecord. What fields an event has that is none of ours (of a user's
-    program) nobody knows."""
+    """The inverse of `record_fields`. Raises NoRecord. The fields of an event of a user's program are not known
+    here."""
     if not isinstance(data, dict) or not {"t", "node", "event"} <= data.keys():
         raise NoRecord("no t, node and event")
     t, node, name = data["t"], data["node"], data["event"]
@@ -127,7 +127,7 @@ def read_event(data: Mapping[str, Any]) -> Event:
 
 @cache
 def _readers(kind: Any) -> tuple[tuple[str, Any, bool, Reader], ...]:
-    """Of each field: name, annotation, whether it is always told, how it is read."""
+    """Of each field: name, annotation, whether it is always written, how it is read."""
     return tuple((name, hint, always, PLAIN.reader(hint)) for name, hint, always, _ in fields_of(kind))
 
 

@@ -32,7 +32,7 @@ _MODULES = (
 
 
 def _modules_of_hosts() -> Iterator[ModuleType]:
-    """What all hosts tell, and what those of single protocols do: `workloads/*/events.py`."""
+    """What all hosts report, and what those of single protocols do: `workloads/*/events.py`."""
     yield workloads.events
     yield workloads.datagrams.blocks
     for path in sorted(Path(workloads.events.__file__).parent.glob("*/events.py")):
@@ -46,7 +46,7 @@ def _kinds_in(modules: Iterable[ModuleType]) -> frozenset[type[Event]]:
 
 @cache
 def host_kinds() -> frozenset[type[Event]]:
-    """Those that a host's Machine may tell."""
+    """Those that a host's Machine may report."""
     return _kinds_in(_modules_of_hosts())
 
 

@@ -1,4 +1,4 @@
-"""Facts that a world tells about nodes and about the run itself (node "world")."""
+"""Facts that a world reports about nodes and about the run itself (node "world")."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TrafficStarted(Event):
 class NodeExited(Event):
     node: str
     status: int
-    """as waitpid: exit code, or minus the signal"""
+    """status as waitpid: exit code, or minus the signal"""
     expected: bool
     """stopped by the world, or killed by a fault of the scenario"""
     output: str
@@ -90,7 +90,7 @@ class RealLimitReached(Event):
     events: int
     """Events that this node reported in the last part."""
     wakeups: int
-    """How often the timer of this node expired in the last part."""
+    """Number of times that the timer of this node expired in the last part."""
     last_s: float
     """Real time of the last part."""
     last_ns: int
@@ -106,7 +106,7 @@ class ShapingMeasured(Event):
     rate_bps: int
     bytes: int
     busy_ns: int
-    """from the first to the last packet as far as known, else the whole run"""
+    """time from the first to the last packet as far as known, else the whole run"""
     drops: int
     marks: int = 0
     """frames that got CE because the queue was longer than its ECN threshold"""
@@ -123,9 +123,9 @@ class QueueDropped(Event):
     link: str
     direction: str
     early: bool
-    """it was of the low class, and the queue had room; else the queue was full"""
+    """whether it was of the low class and the queue had room; else the queue was full"""
     dscp: int
-    """of the frame; -1: it holds no IP packet"""
+    """DSCP of the frame; -1: it holds no IP packet"""
     waiting: int
     """frames in the queue that it was for, when it came: that of its layer class, where they are served"""
     flow: str
@@ -134,7 +134,7 @@ class QueueDropped(Event):
     """-1 when the packet is not RoCE"""
     psn: int
     packet: str = unless_default("")
-    """of a datagram of an aggregation protocol, as `FaultStruck.packet`"""
+    """description of a datagram of an aggregation protocol, as `FaultStruck.packet`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,41 +144,41 @@ class QueuesSampled(Event):
     every_ns: int
     """about as far apart as the looks are by now"""
     waiting: dict[str, int]
-    """by `LINK DIRECTION`, those where some wait"""
+    """waiting frames by `LINK DIRECTION`, where some wait"""
     arrived_bits: dict[str, int] = field(default_factory=dict)
-    """by host: what its links brought since the start, the part of a frame that is arriving included; empty: this world
-    does not count it"""
+    """bits that the links of each host brought since the start, including the part of a frame that is arriving; empty:
+    this world does not count them"""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineMeasured(Event):
-    """How busy this machine was while the traffic ran, whoever kept it so; feeds the fidelity check. Spans are of real
+    """How busy this machine was while the traffic ran, for any reason; feeds the fidelity check. Spans are of real
     time."""
 
     processors: int
-    """that the run may use"""
+    """processors that the run may use"""
     wall_ns: int
     busy_ns: int
     """over all processors of the machine"""
     stolen_ns: int
     """over all processors: the hypervisor gave them to others"""
     pressure_ns: int | None
-    """some task was ready to run and had no processor; None: the kernel does not tell"""
+    """time in which some task was ready to run and had no processor; None: the kernel does not report it"""
 
 
 @dataclass(frozen=True, slots=True)
 class TcpFlowMeasured(Event):
-    """What a background TCP flow did, told at the end."""
+    """What a background TCP flow did, reported at the end."""
 
     flow: str
     bytes: int
-    """of payload that arrived"""
+    """bytes of payload that arrived"""
     bytes_sent: int
     retransmits: int
     """segments"""
     started_ns: int
     duration_ns: int
-    """from its first byte to its last, by the sender"""
+    """time from its first byte to its last, by the sender"""
     trouble: str
     """what its ends complained about; empty: nothing"""
 
@@ -200,17 +200,17 @@ class CaptureCut(Event):
 
 @dataclass(frozen=True, slots=True)
 class CardCounted(Event):
-    """What the registers of a card say that tells no trace, read when it was stopped."""
+    """Registers of a card that no trace covers, read when the card was stopped."""
 
     counters: dict[str, int]
-    """of one moment, since the reset before the run"""
+    """counters of one moment, since the reset before the run"""
     rings: tuple[tuple[int, int, int, int], ...]
     """what is active: (ring id, members, L, N) of each ring"""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultByChance(Event):
-    """netem carries out this fault here, by dice of its own: it tells no strike."""
+    """netem carries out this fault here, by dice of its own: it reports no hit."""
 
     fault: str
     link: str
@@ -226,7 +226,7 @@ class KernelFaultsUnseen(Event):
     uncounted: int
     """frames that passed without a decision, since the table of identities was full"""
     undescribed: int
-    """strikes that no FaultStruck tells, since the log was full"""
+    """hits without a FaultStruck, since the log was full"""
 
 
 @dataclass(frozen=True, slots=True)

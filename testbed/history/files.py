@@ -25,10 +25,10 @@ def write_history(path: Path, records: Iterable[Record]) -> None:
 
 class HistoryLog:
     """The history of a run while it goes on: in the file, in the order in which the records come, and sorted at the
-    end. A run that is killed leaves what it told until then.
+    end. A run that is killed leaves what was reported until then.
 
-    `hold_s`: records stay in memory for that long at most while others follow; 0: each is in the file at once (for
-    worlds in real time, where nothing may follow for long). Raises OSError when the file cannot be written."""
+    `hold_s`: records stay in memory for that long at most while others follow. 0: each is in the file at once, for
+    worlds in real time, where nothing may follow for long. Raises OSError when the file cannot be written."""
 
     def __init__(self, path: Path, *, hold_s: float = 0.0) -> None:
         self.records: list[Record] = []
@@ -64,7 +64,8 @@ class HistoryLog:
             self._written = len(self.records)
 
     def _sort(self) -> None:
-        """In one step: who reads meanwhile, or after a kill right here, finds all records in one order or the other."""
+        """In one step: a program that reads meanwhile, or after a kill right here, finds all records in one order or
+        the other."""
         order = sorted(range(len(self.records)), key=lambda index: place_of(self.records[index]))
         if order == list(range(len(order))):
             return

@@ -20,4 +20,4 @@ class LabStep(Event):
     verdict: str
     """done, unchanged, failed"""
     detail: str
-    """for people: what was found, or what went wrong"""
+    """text for people: what was found, or what went wrong"""

@@ -1,4 +1,4 @@
-"""Records: who told which event when. Everything that people and checkers see of a run comes from them.
+"""Records: which node reported which event when. Everything that people and checkers see of a run comes from them.
 
 As JSON (`testbed.history.codec`): `{"t": ns since the start, "node": name, "event": class name, ...fields of the
 event}`.
@@ -26,7 +26,7 @@ _TELLS_OF_OTHERS = ("world", CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class OwnEvent(Event):
-    """What a switch program of a user's own told: only that program knows the class."""
+    """An event of a user's own switch program: only that program knows the class."""
 
     name: str
     fields: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Record(Generic[_E_co]):
     t: int
     """ns since the start of the traffic"""
     node: str
-    """who told it, or what it is told of"""
+    """node that reported the event, or that the event is about"""
     event: _E_co
 
     @property
@@ -52,7 +52,7 @@ def event_name(event: Event) -> str:
 
 
 def make_record(t: int, node: str, event: Event) -> Record:
-    """An event that names a node itself is told of that node by the world and by a controller, and by nobody else."""
+    """The world and a controller may report an event about a node that the event names itself. No other node may."""
     if type(event) not in KNOWN_KINDS:
         event = OwnEvent(type(event).__name__, field_values(event))
     if node in _TELLS_OF_OTHERS:

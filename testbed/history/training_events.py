@@ -1,4 +1,4 @@
-"""Facts that are told of the training processes beside the workers (node "world")."""
+"""Facts about the training processes, in addition to those of the workers (node "world")."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RankStepped(Event):
     """The optimizer of the slowest rank stepped."""
 
     step: int
-    """from 1"""
+    """number of the step, from 1"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RankLeft(Event):
     error: str
     """what ended its program; empty: it left in order"""
     collectives: int
-    """that it had posted"""
+    """collectives that it had posted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class AllReducePosted(Event):
     """among all collectives of the training, from 0"""
     elements: int
     first_iteration: int
-    """of the job, which sums piece by piece"""
+    """first iteration of the job, which sums piece by piece"""
     pieces: int
 
 
@@ -62,19 +62,19 @@ class PieceExpected(Event):
 
     iteration: int
     sha256: tuple[str, ...]
-    """of the result's bytes, by rank"""
+    """hash of the result's bytes, by rank"""
 
 
 @dataclass(frozen=True, slots=True)
 class PieceBounded(Event):
-    """Of a piece of which a bounded share may be missing: what was left out, and what its judge found wrong. What is
-    told of it after that is told in another one."""
+    """A piece that may lack a bounded share: what was left out, and what its judge found wrong. Later facts about it
+    come in another event."""
 
     iteration: int
     results: int
-    """of hosts, that were compared"""
+    """results of hosts that were compared"""
     different: int
-    """results among those that the hosts told"""
+    """results among those that the hosts reported"""
     left_out: int
     """packets of gradients that did not count, of all their `packets`"""
     packets: int
@@ -100,7 +100,7 @@ class StoreCollectives(Event):
     """Collectives that were not aggregated in the network."""
 
     counts: dict[str, int]
-    """by what they were"""
+    """numbers of collectives, by kind"""
 
 
 @dataclass(frozen=True, slots=True)

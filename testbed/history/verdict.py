@@ -15,7 +15,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
     """found a violation, and says which"""
     UNKNOWN = "unknown"
-    """could not tell: the evidence is missing, or the thing to be tested did not happen"""
+    """unknown result: the evidence is missing, or the thing to be tested did not happen"""
 
     @property
     def exit_code(self) -> int:

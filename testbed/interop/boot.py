@@ -35,7 +35,7 @@ class BootedGuest:
     facts: GuestFacts
     ledger: Ledger
     booted_s: float
-    """from QEMU's start to the runner's first word"""
+    """time from QEMU's start to the runner's first word"""
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
 """Timeouts for a machine that is busy with other things.
 
 A starved guest does not get its packets out within the usual timeout, sends them again, is slower for it, and so on.
-How long it took to boot tells how starved it is: so much more time its endpoints get. Cases whose queue pairs have
-to die keep theirs.
+The time that it took to boot shows how starved it is: its endpoints get that much more time. Cases whose queue pairs
+have to die keep theirs.
 """
 
 from __future__ import annotations

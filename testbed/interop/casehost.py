@@ -34,7 +34,7 @@ __all__ = ["CaseRun", "open_case", "run_case", "true_plan"]
 
 _OPEN_S = 60.0
 _GRACE_S = 10.0
-"""from a cancellation to the guest's result"""
+"""time from a cancellation to the guest's result"""
 _LOOK_NS = 5_000_000
 _SWITCH = "s1"
 
@@ -45,7 +45,7 @@ class CaseRun:
 
     case: Case
     plan: Plan | None
-    """as it ran; None for programs of the guest"""
+    """plan as it ran; None for programs of the guest"""
     history: list[Record]
     captures: tuple[Path, ...]
     error: str

@@ -1,9 +1,9 @@
 """The cases as data: each is a scenario on a rack whose hosts are rxe devices, and what must come out.
 
 Groups: shapes without loss, loss by identity, loss by chance, the same without rule A (asap), patience of queue pairs,
-a plain switch, rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN starts
-just below 2^24, so it wraps in every case. Timeout code 17 (RTO 0.54 s): below 16 an emulated guest retransmits without
-a loss.
+a plain switch. Further: rings with ranks on our own endpoint (mixed), peers, negative controls. Every connection's PSN
+starts just below 2^24, so it wraps in every case. Timeout code 17 (RTO 0.54 s): below 16 an emulated guest retransmits
+without a loss.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Case:
     faults: tuple[Mapping[str, Any], ...] = ()
     collective: str = "netreduce"
     release: str = "order"
-    """of the switch's results: order (rule A of the protocol), or asap, to compare with"""
+    """release policy of the switch's results: order (rule A of the protocol), or asap, to compare with"""
     must_fail: str = ""
     """a negative control: this checker must say fail (and the case passes then)"""
     control: str = ""
@@ -46,7 +46,7 @@ class Case:
     soft: tuple[int, ...] = ()
     """ranks that run on our own endpoint, on the host"""
     commands: tuple[tuple[str, ...], ...] = ()
-    """of kind `command`; the last one's end is the case's end, all must exit 0"""
+    """commands of kind `command`; the last one's end is the case's end, all must exit 0"""
     limit: str = "40s"
     """time limit, for a busy machine; a case takes one or two seconds"""
 

@@ -1,5 +1,5 @@
-"""Switches that are wrong on purpose. A case with one of them must fail, or the suite could not tell right
-from wrong."""
+"""Switches that are wrong on purpose. A case with one of them must fail, or the suite could not distinguish right from
+wrong."""
 
 from __future__ import annotations
 

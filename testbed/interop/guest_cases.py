@@ -27,7 +27,7 @@ Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
 @dataclass(frozen=True, slots=True)
 class Task:
     number: int
-    """in the suite, from 1"""
+    """number in the suite, from 1"""
     case: Case | PeerCase
     seed: int
 
@@ -36,7 +36,7 @@ class Task:
 class GuestFacts:
     booted_s: float
     versions: dict[str, str]
-    """as the guest told them"""
+    """versions as the guest reported them"""
 
 
 def serve_guest(
@@ -49,9 +49,9 @@ def serve_guest(
     say: Callable[[str], None],
     keep: bool,
 ) -> GuestFacts:
-    """Boot guest `number` (from 1) in `run_dir`/guest-NUMBER and run what `take` gives until that is None; a case's
-    history and captures lie in `run_dir`, and go when it is judged unless `keep`. Raises as `boot` and `run_case`
-    do."""
+    """Boot guest `number` (from 1) in `run_dir`/guest-NUMBER and run what `take` gives until that is None. A case's
+    history and captures lie in `run_dir`, and are removed when it is judged unless `keep`. Raises as `boot` and
+    `run_case` do."""
     with boot(run_dir / f"guest-{number}", f"{run_dir.name}-{number}") as guest:
         more = doublings(guest.booted_s)
         slow = f": a busy machine, so timeouts are {2**more} times as long" if more else ""

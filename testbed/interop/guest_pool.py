@@ -95,7 +95,7 @@ def run_guests(
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """A child that is told to end before it hears by itself would run what its parent does then."""
+    """A child that gets the signal to end before it has its own handler would run what its parent does then."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     try:
         yield

@@ -24,14 +24,14 @@ class Traffic:
 
     data_packets: int
     retransmissions: int
-    """of them, those whose PSN had been sent on that connection before"""
+    """packets of these whose PSN had been sent on that connection before"""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
     case: str
     verdict: Verdict
-    """of the case: a control that failed as it must is a pass"""
+    """verdict of the case: a control that failed as it must is a pass"""
     detail: str
     checks: tuple[CheckResult, ...]
     strikes: int
@@ -95,7 +95,7 @@ def _judge_commands(run: CaseRun) -> CaseOutcome:
 
 
 def traffic_of(run: CaseRun) -> Traffic | None:
-    """Counted in the capture, since a device does not tell what it sent again. None without a capture."""
+    """Counted in the capture, since a device does not report what it sent again. None without a capture."""
     if run.plan is None or not run.captures:
         return None
     ours = {connection.requests for connection in run.plan.connections}

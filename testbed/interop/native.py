@@ -1,5 +1,5 @@
-"""The same cases on this host's own kernel, where it has rdma_rxe: the programme that runs in a guest runs here, as a
-process, and its devices' wires lead to our switch as a guest's do."""
+"""The same cases on this host's own kernel, where it has rdma_rxe. The programme that runs in a guest runs here as a
+process. Its devices' wires lead to our switch as a guest's do."""
 
 from __future__ import annotations
 

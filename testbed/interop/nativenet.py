@@ -2,7 +2,7 @@
 
 Each device sits on one end of a veth pair; our switch has the other end, always in a private network namespace. The
 devices' ends are in the same namespace, or in the initial one where the kernel's rxe knows no other. Either way they go
-with this process: a namespace without processes and sockets takes its ends of pairs with it, and a pair goes as a
+with this process. A namespace without processes and sockets takes its ends of pairs with it, and a pair goes as a
 whole.
 """
 
@@ -59,7 +59,7 @@ def refuse_taken(devices: int, names: tuple[str, ...], addresses: list[str]) -> 
 
 @contextlib.contextmanager
 def rp_filter_off(root: Path = _SYSCTL) -> Iterator[None]:
-    """The setting for all interfaces counts beside that of each; it comes back afterwards."""
+    """The setting for all interfaces counts in addition to that of each; it comes back afterwards."""
     path = root / "ipv4" / "conf" / "all" / "rp_filter"
     before = path.read_text(encoding="ascii")
     path.write_text("0\n", encoding="ascii")

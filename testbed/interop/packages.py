@@ -22,7 +22,7 @@ HOST_PACKAGES = (
 Python."""
 
 NATIVE_PACKAGES = tuple(package for package in HOST_PACKAGES if package != "qemu-system-x86")
-"""without a guest"""
+"""packages for runs without a guest"""
 _LOCK_WAIT = ("-o", "DPkg::Lock::Timeout=300")
 
 
@@ -65,7 +65,7 @@ def missing_packages(packages: Sequence[str] = HOST_PACKAGES) -> tuple[str, ...]
 
 
 def ensure_packages(say: Callable[[str], None], *, packages: Sequence[str] = HOST_PACKAGES) -> None:
-    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is told before anything is
+    """Install what is missing by apt-get, as root and unless TB_NO_APT is set; `say` is called before anything is
     changed. Raises HostCapabilityError with the command to give when it cannot."""
     missing = missing_packages(packages)
     if not missing:

@@ -15,7 +15,7 @@ __all__ = ["LINK", "PEER_CASES", "RXE", "SOFT", "PeerCase"]
 
 RXE, SOFT = "rxe", "soft"
 LINK = "h1-soft"
-"""from the device (UP) to our endpoint (DOWN is the way back)"""
+"""link from the device (UP) to our endpoint (DOWN is the way back)"""
 _SIZES = (1, 2, 3, 4, 63, 255, 256, 257, 1023, 1024, 1025, 4096, 65_535, 262_144, 1_000_000, 1_048_576)
 _DATA = frozenset(range(0x0C))
 """SEND and WRITE of RC"""
@@ -33,15 +33,15 @@ class PeerCase:
     retry_count: int = 7
     rnr_retry: int = 7
     receive_late_ns: dict[str, int] = field(default_factory=dict)
-    """by end: its receives are posted that late; negative: never"""
+    """delay until the receives of each end are posted; negative: never"""
     receive_short: int = 0
     """receives of both ends are that many bytes too short"""
     wrong_rkey: bool = False
     """both ends write by a key that the other did not give"""
     status: str = "SUCCESS"
-    """how the sends end; of a failure: the first that does not succeed"""
+    """status with which the sends end; of a failure: the first that does not succeed"""
     soft_status: str = ""
-    """how those of our endpoint end, where the device answers something else than we do"""
+    """status with which the sends of our endpoint end, where the device answers something else than we do"""
     delivered: int | None = None
     """messages that land before the failure; None: all"""
     must_see: tuple[tuple[str, str], ...] = ()

@@ -48,7 +48,7 @@ class PeerRun:
     error: str
     """why the case could not run to its end; empty: it did"""
     reports: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """by end: `PeerSide.report()`"""
+    """reports of each end: `PeerSide.report()`"""
     records: list[Record] = field(default_factory=list)
     capture: Path | None = None
     seconds: float = 0.0
@@ -181,7 +181,7 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
 
 
 class _End:
-    """Asked after every wake-up: opens the gate once the device is connected, and ends the case when both ends are
+    """Asked after every wake-up. Opens the gate once the device is connected, and ends the case when both ends are
     done, or a little after one has failed."""
 
     def __init__(self, guest: BootedGuest, number: int, machine: PeerMachine, limit_ns: int) -> None:

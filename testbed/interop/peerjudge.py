@@ -22,8 +22,8 @@ _OTHER = {RXE: SOFT, SOFT: RXE}
 
 
 def judge_peer(run: PeerRun) -> CaseOutcome:
-    """Pass: every message ended as it must, the receivers' memory holds what it must and nothing else, each fault
-    struck, and the recovery that the case is about was seen on the wire."""
+    """Pass: every message ended as it must, and the receivers' memory holds what it must and nothing else. Each fault
+    had a hit, and the recovery that the case is about was seen on the wire."""
     seen = seen_frames(run)
     checks = []
     if run.error:
@@ -115,7 +115,7 @@ def _recovery(case: PeerCase, seen: Counter[tuple[str, str]]) -> CheckResult:
 
 
 def _icrc(seen: Counter[tuple[str, str]]) -> CheckResult:
-    """Corruption strikes between the capture and the device, or before the capture: our own frames are never wrong."""
+    """Corruption happens between the capture and the device, or before the capture: our own frames are never wrong."""
     wrong = seen[SOFT, "wrong_icrc"] + seen[SOFT, "malformed"]
     return CheckResult("icrc", Verdict.FAIL if wrong else Verdict.PASS, f"{wrong} frames of {SOFT}")
 

@@ -30,9 +30,9 @@ def choose_platform(
     rxe: Callable[[], bool] = has_rxe,
     check: Callable[[str, Path], str] | None = None,
 ) -> str:
-    """qemu, host or initial; `say` hears which and why. `where`: one of these, or auto: host where that works, else
-    qemu. On `host` devices are in a network namespace of ours, on `initial` in the initial one. `folder`: a new one,
-    for what the self-check leaves. Raises HostCapabilityError when it was asked for and does not work."""
+    """qemu, host or initial; `say` is called with which and why. `where`: one of these, or auto: host where that works,
+    else qemu. On `host` devices are in a network namespace of ours, on `initial` in the initial one. `folder`: a new
+    one, for what the self-check leaves. Raises HostCapabilityError when it was asked for and does not work."""
     check = check or self_check
     kernel = f"this host's kernel {platform.release()}"
     if where == "qemu" or (where == "auto" and not rxe()):

@@ -18,9 +18,9 @@ Files in the folder, NNNN being the case's number in this boot:
 | `status` | guest | exit status of the set-up script; absent: the guest died before | |
 | `setup.log`, `runner.log` | guest | for people | |
 
-The host alone knows faults and verdicts. A worker may also be missing in the request: that rank lives on the host (our
-soft endpoint), and the guest's workers have it as a neighbour. Workers of the same case share one interpreter and one
-loop; none may block.
+The host alone knows faults and verdicts. A worker may also be missing in the request. That rank lives on the host
+(our soft endpoint), and the guest's workers have it as a neighbour. Workers of the same case share one interpreter and
+one loop; none may block.
 
 Times in records are ns since the guest read `start`. The host adds what its own clock showed when it wrote that file.
 
@@ -34,13 +34,13 @@ What the guest's runner asks of `workloads.verbs` for the kind `allreduce` (one 
     worker.handle_timer(now) -> None    # start when due, poll both completion queues, post what credit allows; never blocks
     worker.next_event() -> Event | None # as of `workloads.worker.WorkerMachine`: the same classes of workloads.events
     worker.finished, worker.failed
-    worker.finish(now)             # queue last events (RcStatistics, as far as the device tells them)
+    worker.finish(now)             # queue last events (RcStatistics, as far as the device reports them)
     worker.close()                 # destroys all; idempotent; safe in every state
 
-`to_successor.first_psn` is the worker's own PSN, `from_predecessor.peer_first_psn` its predecessor's;
+`to_successor.first_psn` is the worker's own PSN, `from_predecessor.peer_first_psn` its predecessor's.
 `to_successor.envelope` and `from_predecessor.envelope` hold addresses of both ends (the device's GID index follows from
 `src_ip`). The first call of `handle_timer` starts the traffic. Errors when opening are raised as `HostCapabilityError`
-or `ScenarioError`; what happens later is told by `WorkerFailed` and `QpFailed`.
+or `ScenarioError`; later errors come as `WorkerFailed` and `QpFailed`.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class DeviceFacts:
     """One RDMA device of the guest."""
 
     device: str
-    """as rxe0"""
+    """name of the device, for example rxe0"""
     interface: str
     mac: bytes
     ip: bytes
     gid_index: int
-    """of the IPv4 address"""
+    """index of the IPv4 address"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class QpNames:
     """What a device chose for one worker, and peers and switch must know."""
 
     send_qpn: int
-    """of the queue pair to the successor"""
+    """number of the queue pair to the successor"""
     recv_qpn: int
-    """of the queue pair from the predecessor"""
+    """number of the queue pair from the predecessor"""
     base_va: int = 0
-    """where the receive ring begins (write)"""
+    """address where the receive ring begins (write)"""
     rkey: int = 0
 
 
@@ -119,9 +119,9 @@ class CaseRequest:
     limit_s: float
     """the guest gives up then, and says so"""
     workers: tuple[WorkerRequest, ...] = ()
-    """of the ranks that live in the guest, ascending"""
+    """requests of the ranks that live in the guest, ascending"""
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """of the kind: `peer` and `command` say theirs"""
+    """options of the kind: `peer` and `command` say theirs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Opened:
     error: str
     """empty: all is open; else the case is over"""
     names: tuple[QpNames, ...] = ()
-    """in the order of the request's workers"""
+    """names in the order of the request's workers"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class CaseResult:
     records: tuple[dict[str, Any], ...] = ()
     """`{"t", "node", "event", ...}`"""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """of the kind"""
+    """facts of the kind"""
 
 
 class Mailbox:

@@ -1,7 +1,7 @@
-"""A third opinion on captures beside our codec and that of the device: scapy's dissector and its iCRC.
+"""A third opinion on captures, in addition to our codec and that of the device: scapy's dissector and its iCRC.
 
-scapy takes a millisecond per frame, so it sees the first frames of a capture, and of the rest those that repeat
-a PSN (retransmissions and a fault's duplicates), up to a bound.
+scapy takes a millisecond per frame, so it sees only the first frames of a capture. Of the rest it sees those that
+repeat a PSN (retransmissions and a fault's duplicates), up to a bound.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Opinion:
 def choose_frames(
     captured: Iterable[CapturedFrame], first: int = FIRST_FRAMES, again: int = AGAIN_FRAMES
 ) -> Iterator[tuple[int, bytes, RoceFrame]]:
-    """(number in the capture from 1, bytes, our reading) of well-formed RoCE frames: the first `first`, then up to
-    `again` of those whose opcode and PSN went by on that connection, port and direction before."""
+    """(number in the capture from 1, bytes, our reading) of well-formed RoCE frames. These are the first `first`, then
+    up to `again` frames whose opcode and PSN went by on that connection, port and direction before."""
     seen: set[tuple[object, ...]] = set()
     for number, one in enumerate(captured, start=1):
         if first <= 0 and again <= 0:

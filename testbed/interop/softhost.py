@@ -66,7 +66,7 @@ class SoftHosts:
         self._ledger, self._folder = ledger, folder
         self._configs = {rank: plan.ring_workers[rank] for rank in ranks} if plan is not None else {}
         self.ports: dict[int, PortSocket] = {}
-        """by rank: the switch's end of the link"""
+        """the switch's end of the link, by rank"""
         self._far: dict[int, socket.socket] = {}
         self._stop: dict[int, socket.socket] = {}
         self._processes: dict[int, ProcessId | None] = {}
@@ -110,7 +110,7 @@ class SoftHosts:
         return all(self._done(rank).exists() for rank in self._configs)
 
     def records(self) -> list[Record]:
-        """What they told; ends them first."""
+        """What they reported; ends them first."""
         self._stop_all(timeout_s=3.0)
         return [
             record for rank in self._configs if self._path(rank).exists() for record in read_history(self._path(rank))

@@ -70,10 +70,10 @@ def run_suite(
     tell: Callable[[CaseOutcome], None] = lambda outcome: None,
     keep: Path | None = None,
 ) -> SuiteResult:
-    """Run `cases`, `repeat` times (round by round, seeds counting up), in `guests` guests side by side (None: as many
-    as this machine has processors for), or `where` else than in guests (`testbed.interop.platforms`). `say` hears
-    what is going on, `tell` each outcome as it comes; the result has them in the order given. `keep`: a folder, not
-    there yet, for histories, captures and the guests' logs; without it they go when all is over. Raises
+    """Run `cases`, `repeat` times, round by round with seeds counting up. They run in `guests` guests side by side
+    (None: as many as this machine has processors for), or `where` else than in guests (`testbed.interop.platforms`).
+    `say` is called with progress, `tell` with each outcome as it comes; the result has them in the order given. `keep`:
+    a folder, not there yet, for histories, captures and the guests' logs; without it they go when all is over. Raises
     HostCapabilityError when QEMU, packages or kernel cannot be had, InternalError when a guest dies."""
     began = time.monotonic()
     devices = devices_of(tuple(cases))

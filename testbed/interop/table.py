@@ -52,7 +52,7 @@ def _by_case(outcomes: Iterable[CaseOutcome]) -> dict[str, list[CaseOutcome]]:
 
 
 def _per_strike(rounds: Sequence[CaseOutcome]) -> float | None:
-    """Over all rounds, since chance strikes unequally often; None when no fault struck before a capture."""
+    """Over all rounds, since chance hits unequally often; None when no fault hit a packet before a capture."""
     judged = [one for one in rounds if one.traffic is not None]
     strikes = sum(one.strikes for one in judged)
     return sum(one.traffic.retransmissions for one in judged if one.traffic) / strikes if strikes else None

@@ -14,15 +14,15 @@ from switch_nodes.dataplane.sockets import PortSocket
 __all__ = ["MTU", "WireIo", "Wires"]
 
 MTU = 4200
-"""of the guest's interfaces; holds RDMA MTU 4096"""
+"""MTU of the guest's interfaces; holds RDMA MTU 4096"""
 _BUFFER_BYTES = 8 << 20
 
 
 class Wires:
-    """The sockets of all ports. They outlive cases, each of which has a data plane of its own on them."""
+    """The sockets of all ports. They outlive cases. Each case has a data plane of its own on them."""
 
     def __init__(self, switch_ends: Sequence[Path]) -> None:
-        """Binds them, so that QEMU finds somebody to send to."""
+        """Binds them, so that QEMU finds a receiver."""
         self.ports: list[PortSocket] = []
         for path in switch_ends:
             end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
@@ -40,8 +40,8 @@ class Wires:
         return wires
 
     def connect(self, guest_ends: Sequence[Path]) -> None:
-        """Once QEMU has bound its ends. From then on only frames of that end come in, and we are told when it has
-        room."""
+        """Once QEMU has bound its ends. From then on only frames of that end come in, and the kernel reports when it
+        has room."""
         for port, path in zip(self.ports, guest_ends, strict=True):
             port.socket.connect(str(path))
 
@@ -60,7 +60,7 @@ class Wires:
 
 
 class WireIo(PythonIo):
-    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen), so a
+    """PacketIo on wires. With backpressure always: a unix socket holds few datagrams (net.unix.max_dgram_qlen). A
     switch that drops where its receiver is busy would lose frames that no fault asked for."""
 
     def __init__(self, ports: Sequence[PortSocket], *, control: socket.socket | None = None) -> None:

@@ -24,7 +24,7 @@ from workloads.errors import InternalError, TestbedError
 __all__ = ["Ended", "PassedOn", "run_apart"]
 
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _TOLD, _RETURNED, _RAISED, _CRASHED = range(4)
 _LOOK_S = 0.5
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ class PassedOn:
     def __init__(self, numbers: Sequence[signal.Signals]) -> None:
         self.numbers = tuple(numbers)
         self._is_ready = mmap.mmap(-1, 1)
-        """shared with the child: a word through the pipe would be heard later than it was said"""
+        """shared with the child: a message through the pipe would be read later than it was sent"""
         self._sent: set[int] = set()
         self._child: int | None = None
         self._too_early: list[int] = []
@@ -61,8 +61,8 @@ class PassedOn:
 
     @contextlib.contextmanager
     def caught(self) -> Iterator[None]:
-        """From before the fork on: a mask alone would leave them to other threads of ours, and their handlers, which
-        run here, would raise amid the fork."""
+        """From before the fork on. A mask alone would leave them to other threads of ours, and their handlers, which
+        run here, would raise during the fork."""
         self._before = {number: signal.getsignal(number) for number in self.numbers}
         for number in self.numbers:
             signal.signal(number, self._handle)
@@ -111,12 +111,12 @@ def run_apart(
     signals: PassedOn | None = None,
     limit_s: float | None = None,
 ) -> _T:
-    """`work(tell)` in a child process; what it tells is heard here, in order, and what it returns is returned. Ctrl-C
-    is ours: the child never gets it, nor any other signal that is not among `signals`. Raises what `work` raises of our
-    errors, MemoryError and BrokenPipeError; InternalError, with its traceback, for others; Ended when the child ended
-    before `work` did, or after `limit_s`, or where a call (`must_answer`) takes too long that no process above limits.
-    The child ends with us; a copy of it that `work` makes (fork) answers nothing. Values that cross must be
-    picklable."""
+    """`work(tell)` in a child process. Values passed to `tell` are received here, in order, and the return value of
+    `work` is returned. Ctrl-C is ours: the child never gets it, nor any other signal that is not among `signals`.
+    Raises what `work` raises of our errors, MemoryError and BrokenPipeError, and InternalError, with its traceback, for
+    others. Raises Ended when the child ended before `work` did, or after `limit_s`. The same goes for a call
+    (`must_answer`) that takes too long and that no process above limits. The child ends with us; a copy of it that
+    `work` makes (fork) answers nothing. Values that cross must be picklable."""
     if not hasattr(os, "fork"):  # other systems have no such thing
         return work(hear)
     sys.stdout.flush()

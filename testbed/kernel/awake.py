@@ -1,5 +1,5 @@
-"""Reads that a signal ends: Python runs a handler only between two steps of its own, so that one whose signal comes
-right before a read that blocks would wait for the end of that read."""
+"""Reads that a signal ends. Python runs a handler only between two steps of its own. A handler whose signal comes right
+before a read that blocks would wait for the end of that read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AwakePipe(io.RawIOBase):
     def __init__(self, source: int, woken: int | None) -> None:
         self._source = source
         self._woken = woken
-        """readable as soon as a signal came; None: we hear of none"""
+        """readable as soon as a signal came; None: no signal is reported"""
         self._either = select.poll()
         for handle in (source, woken):
             if handle is not None:

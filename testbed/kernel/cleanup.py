@@ -2,8 +2,8 @@
 times.
 
 Processes end with their run (PR_SET_PDEATHSIG), namespaces with their last process, interfaces and qdiscs with their
-namespace. So mostly only files are left; the rest is here for the cases in which the kernel could not help, for
-instance a process of somebody else that entered one of our namespaces and keeps it.
+namespace. So mostly only files are left. The rest is here for cases in which the kernel could not help. For instance,
+another user's process entered one of our namespaces and keeps it.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from workloads.errors import ScenarioError
 __all__ = ["clean", "find_leftovers", "remove_run"]
 
 _RUN_FILE = "scenario.yaml"
-"""in every run directory"""
+"""file in every run directory"""
 _TYPES = {"socket": stat.S_ISSOCK, "file": stat.S_ISREG}
 
 
 def clean(run_id: str | None = None, *, force: bool = False) -> tuple[str, ...]:
-    """Remove what is left of one run (the name of its folder here, or of its run directory), or of all; says what was
-    removed, for people. A run whose owner lives is left alone,
-    unless forced: then its owner is ended first. Raises ScenarioError when `run_id` names a run that lives, or
-    none: neither one that left something nor a run directory here."""
+    """Remove what is left of one run (the name of its folder here, or of its run directory), or of all. Returns what
+    was removed, for people. A run whose owner lives is left alone, unless forced: then its owner is ended first. Raises
+    ScenarioError when `run_id` names a run that lives, or none: neither one that left something nor a run directory
+    here."""
     done, found = list[str](), run_id is None
     for folder in sorted(known_runs()):
         owner, entries = read_ledger(folder)
@@ -89,7 +89,7 @@ def _living_owner(owner: Owner | None, folder: Path) -> ProcessId | None:
 
 
 def remove_run(folder: Path, owner: Owner | None, entries: Iterable[Entry]) -> list[str]:
-    """The caller made sure that nobody uses it. The ledger goes last, so that an interrupted removal can be
+    """The caller made sure that it is not in use. The ledger goes last, so that an interrupted removal can be
     repeated."""
     entries, done = list(entries), []
     # Pids and namespace numbers mean something only in this boot and in this pid namespace.

@@ -67,7 +67,7 @@ class Interruption:
 
 def interrupt_when_told_to_end() -> None:
     """From now on SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that what was started is ended too.
-    Nothing changes for one that somebody handles or ignores, nor outside the main thread."""
+    Nothing changes for one that is handled or ignored already, nor outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in _SIGNALS:

@@ -127,8 +127,8 @@ class Ledger:
 
     @classmethod
     def create(cls, run: str, run_dir: Path) -> Ledger:
-        """Raises FileExistsError when there is a run of this name, OSError when the state folder cannot be written,
-        HostCapabilityError when somebody else could change it."""
+        """Raises FileExistsError when there is a run of this name, and OSError when the state folder cannot be written.
+        Raises HostCapabilityError when another user could change it."""
         own = identify(os.getpid())
         assert own is not None, "we are alive"
         owner = Owner(run, own.pid, own.start, boot_id(), pid_namespace(), str(run_dir.absolute()))
@@ -179,7 +179,7 @@ def _make_folder(folder: Path) -> None:
 
 def read_ledger(folder: Path) -> tuple[Owner | None, list[Entry]]:
     """Owner None: the folder was left before its first line was written. Lines that we cannot read are no entries.
-    Raises HostCapabilityError for a folder that somebody else could change."""
+    Raises HostCapabilityError for a folder that another user could change."""
     require_trusted_state(folder)
     owner, entries = None, []
     try:
@@ -208,8 +208,8 @@ def _parse(line: str) -> Owner | Entry | None:
 
 
 def require_trusted_state(folder: Path | None = None) -> None:
-    """Raises HostCapabilityError for a state folder, or a run's folder in it, that somebody else could change: what
-    stands in its ledgers is ended and removed, by root."""
+    """Raises HostCapabilityError for a state folder, or a run's folder in it, that another user could change. The
+    reason: root ends and removes what stands in its ledgers."""
     problem = distrust(folder or state_dir())
     if problem is not None:
         raise HostCapabilityError(
@@ -232,7 +232,7 @@ def known_runs() -> Iterator[Path]:
 
 
 def nascent_owner(folder: Path) -> ProcessId | None:
-    """Who was about to make a run in this folder; None when the folder is not a half-made one."""
+    """The owner that was about to make a run in this folder; None when the folder is not a half-made one."""
     if not folder.name.startswith(_NASCENT):
         return None
     pid, _, rest = folder.name.removeprefix(_NASCENT).partition("-")

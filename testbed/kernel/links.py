@@ -49,12 +49,12 @@ class LinkReading:
     mac: str
     carrier: bool
     operational: bool
-    """it handled its carrier: it sends"""
+    """whether it handled its carrier and sends"""
 
 
 def add_veth_pair(netlink: Any, name: str, mac: bytes, peer: str, peer_mac: bytes, peer_pid: int, mtu: int) -> None:
-    """`name` comes to where the request is made, `peer` into the network namespace of process `peer_pid`; both down,
-    since the kernel refuses a peer that is up before its pair is."""
+    """`name` goes to the namespace of the request, `peer` into the network namespace of process `peer_pid`. Both are
+    down, since the kernel refuses a peer that is up before its pair is."""
     far = {"ifname": peer, "address": format_mac(peer_mac), "mtu": mtu, "net_ns_pid": peer_pid}
     netlink.link("add", kind="veth", ifname=name, address=format_mac(mac), mtu=mtu, peer=far)
 
@@ -75,8 +75,8 @@ def add_address(netlink: Any, index: int, ip: bytes, prefix_length: int) -> None
 
 
 def add_neighbours(netlink: Any, index: int, neighbours: Iterable[tuple[bytes, bytes]]) -> None:
-    """(ip, mac) each, for ever: nobody asks for them by ARP. A host knows all others, so that these are by far the most
-    requests of a network; many go in one system call."""
+    """(ip, mac) each, permanent: no host asks for them by ARP. A host knows all others, so that these are by far the
+    most requests of a network; many go in one system call."""
     requests = [_neighbour(index, ip, mac) for ip, mac in neighbours]
     for start in range(0, len(requests), _BATCH):
         netlink.nlm_request_batch(requests[start : start + _BATCH])

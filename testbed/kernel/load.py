@@ -1,5 +1,5 @@
-"""How busy the machine is, whoever keeps it so: proc(5) /proc/stat, and the kernel's account of pressure (PSI) where
-there is one."""
+"""How busy the machine is, for any reason: proc(5) /proc/stat, and the kernel's account of pressure (PSI) where there
+is one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _pressure_ns(file: Path) -> int | None:
 
 
 def crowd(stat: Path = _STAT, sleep: Callable[[float], None] = time.sleep) -> float:
-    """How many tasks of other processes run or wait to run per processor, on average over half a second; 0 where the
+    """How many tasks of other processes run or wait to run per processor, on average over half a second. 0 where the
     kernel does not count them."""
     found = []
     for _ in range(_LOOKS):

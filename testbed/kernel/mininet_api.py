@@ -1,4 +1,4 @@
-"""Mininet's classes, imported without what its import does beside. Import this module only where Mininet is
+"""Mininet's classes, imported without the side effects of its import. Import this module only where Mininet is
 installed."""
 
 from __future__ import annotations

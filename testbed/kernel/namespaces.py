@@ -107,7 +107,7 @@ class PrivateNetwork:
     def __init__(self) -> None:
         """Raises OSError (PermissionError without CAP_SYS_ADMIN)."""
         self.home = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
-        """where we came from, as a handle"""
+        """handle of the namespace where we came from"""
         try:
             unshare_network()
             self._handle = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)

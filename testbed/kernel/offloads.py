@@ -1,7 +1,7 @@
 """Offloads of an interface, by the SIOCETHTOOL ioctl (include/uapi/linux/ethtool.h).
 
-With an AF_PACKET program in the path they must be off: a sender's stack would hand us frames without checksum or larger
-than the MTU, as if a card finished them.
+With an AF_PACKET program in the path they must be off. Otherwise a sender's stack would hand us frames without checksum
+or larger than the MTU, as if a card finished them.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 LIMIT_S = 300.0
-"""for one call, and for one virtual instant of a simulation"""
+"""time limit for one call, and for one virtual instant of a simulation"""
 _LOOK_S = 1.0
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _NAMED = re.compile(r"[^:\s=,\"'\[\]{}]+\.py:[A-Za-z_]\w*")
 _FORM = struct.Struct("dq")
 
@@ -75,12 +75,12 @@ def share() -> Overdue:
 
 
 def is_shared() -> bool:
-    """Somebody above us looks at the time."""
+    """A process above us watches the time."""
     return _shared is not None
 
 
 def unshare() -> None:
-    """For a process whose calls somebody else limits."""
+    """For a process whose calls another process limits."""
     global _shared
     _shared = None
 

@@ -1,5 +1,5 @@
 """Pages that a process shares with the one that it was forked from. The first write to one copies it, some
-microseconds; a node that does not have copies yet spends a millisecond on that when the traffic starts."""
+microseconds. A node that does not have copies yet spends a millisecond on that when the traffic starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes by identity: a pid alone may belong to somebody else by now, a pid with its start time does not."""
+"""Processes by identity: a pid alone may belong to another process by now, a pid with its start time does not."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def descendants(pid: int) -> list[ProcessId]:
 
 
 def is_alive(process: ProcessId) -> bool:
-    """False also for a zombie: it holds nothing any more, and nobody but its parent can remove it."""
+    """False also for a zombie: it holds nothing any more, and only its parent can remove it."""
     fields = _stat(process.pid)
     return fields is not None and int(fields[19]) == process.start and fields[0] not in "ZX"
 
@@ -143,7 +143,7 @@ HOST_NICE = -10
 
 
 def take_precedence(nice: int = SWITCH_NICE) -> None:
-    """A switch has hardware of its own: on a busy machine it must not wait for its turn among the hosts, nor hosts
+    """A switch has hardware of its own. On a busy machine it must not wait for its turn among the hosts, nor hosts
     among other processes. Where sessions share the processor by groups (sched(7), autogroup), a nice value counts
     inside the session only, so the group gets it too. For a process that leads a session of its own. Raises
     PermissionError without CAP_SYS_NICE."""
@@ -153,7 +153,7 @@ def take_precedence(nice: int = SWITCH_NICE) -> None:
 
 
 def take_turns_first(priority: int) -> None:
-    """Real-time scheduling (sched(7)) for a process that sleeps most of the time: it gets a processor as soon as it is
+    """Real-time scheduling (sched(7)) for a process that sleeps most of the time. It gets a processor as soon as it is
     ready, however many other processes want one. A process that computes for longer than _RT_MOST_US without a sleep
     loses it for good. Where this machine does not allow it, the process keeps its nice value."""
 

@@ -1,5 +1,6 @@
-"""How many frames wait below each shaped interface of a namespace: one netlink dump, read without building objects of
-it, since a run asks this many times a second. Layouts: include/uapi/linux/{netlink,rtnetlink,gen_stats}.h."""
+"""How many frames wait below each shaped interface of a namespace. It is one netlink dump, read without building
+objects of it, since a run asks this many times a second. Layouts: include/uapi/linux/{netlink,rtnetlink,gen_stats}.h.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Which processor handles what an interface receives: one alone, so that frames stay in order.
 
-A veth hands a frame to the backlog of the processor that its sender happens to run on (net/core/dev.c: netif_rx), and
-backlogs of two processors know nothing of each other. A sender that moves, or whose qdisc another processor serves,
-may so be overtaken by its own later frames, which no link does. Receive packet steering (Documentation/networking/
-scaling.rst) with a mask of one processor puts all frames of an interface into the backlog of that one.
+A veth hands a frame to the backlog of the processor that its sender happens to run on (net/core/dev.c: netif_rx). The
+backlogs of two processors are independent. A sender that moves, or whose qdisc another processor serves, may so be
+overtaken by its own later frames, which no link does. Receive packet steering (Documentation/networking/ scaling.rst)
+with a mask of one processor puts all frames of an interface into the backlog of that one.
 """
 
 from __future__ import annotations

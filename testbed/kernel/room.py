@@ -1,4 +1,4 @@
-"""Disks that are full and memory that is spent: this machine's lack, told with the folder or the figure."""
+"""Disks that are full and memory that is spent: reported as a lack of this machine, with the folder or the figure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
 
 
 def lack_of(error: BaseException, folder: Path, what: str = "this run") -> HostCapabilityError | None:
-    """What this machine lacks where that is why a write below `folder`, or `what`, failed: room on the disk (or in a
-    quota, or in a limit of sizes), memory, or files to open. None: the error says nothing of the kind."""
+    """What this machine lacks where that is why a write below `folder`, or `what`, failed. This is room on the disk (or
+    in a quota, or in a limit of sizes), memory, or files to open. None: the error says nothing of the kind."""
     if _is_of_memory(error):
         return _no_memory(error, what)
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
@@ -63,7 +63,7 @@ def _no_files(what: str) -> HostCapabilityError:
 
 
 def _is_of_memory(error: BaseException | None) -> bool:
-    """That there was too little; a library that cannot be mapped tells it in words only."""
+    """Whether there was too little memory; a library that cannot be mapped reports it in words only."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     return isinstance(error, ImportError | OSError) and (
@@ -108,7 +108,7 @@ def _no_room(folder: Path, error: OSError) -> HostCapabilityError:
 
 def _refusing(folder: Path, error: OSError) -> tuple[Path, str]:
     """The folder whose file system refused, and what is free there, in words. A write to an open file names none: then
-    it is the one without room, of those that we write to; where all have some, nothing is said of it."""
+    it is the one without room, of those that we write to. Where all have some, the message names none."""
     if isinstance(error.filename, str | bytes):
         named = Path(os.fsdecode(error.filename)).absolute()
         return folder, _free(next(place for place in (named, *named.parents) if place.exists()))

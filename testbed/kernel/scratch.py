@@ -71,7 +71,8 @@ def _own_prefix() -> str:
 
 
 def _is_dead(pid: str, start: str, namespace: str, boot: str) -> bool:
-    """Also after a boot. Of another pid namespace we cannot tell."""
+    """True also after a boot of the machine. False for another pid namespace, where it is
+    unknown."""
     from testbed.kernel.processes import ProcessId, boot_id, is_alive, pid_namespace
 
     if boot != boot_id()[:8]:

@@ -1,11 +1,10 @@
 """The rate and the queue of one interface: HTB with one class and a pfifo below it, through netlink. Where layer
-classes are served by priority, the class has one child for each, with a pfifo of its own, and u32 filters choose by
-DSCP.
+classes are served by priority, the class has one child for each, with a pfifo of its own. u32 filters choose by DSCP.
 
 HTB counts the Ethernet frame with its 14-byte header, as `LinkShape.rate_bps` does. The quantum is explicit, else the
-kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates; at slow rates it would let
-much of a run pass unshaped, so it is limited to a span of the rate, and is not below two frames unless the caller says
-so: HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
+kernel derives one from the rate and complains. A burst of 64 KiB lets HTB hold fast rates. At slow rates it would let
+much of a run pass unshaped, so it is limited to a span of the rate. It is not below two frames unless the caller says
+so. HTB lets a frame go that its burst does not cover, and the next ones wait for it. Rates and spans are the kernel's,
 in real time.
 
 What a child may send of its own leaves before what others may only borrow from the class, whatever their priorities.
@@ -35,14 +34,14 @@ _ROOT = 0x1_0000
 CLASS = 0x1_0010
 _LEAF = 0x10_0000
 _CHILD, _CHILD_LEAF = 0x1_0020, 0x20_0000
-"""of layer class 0; the others follow"""
+"""handles of layer class 0; the others follow"""
 _LEAVES = {_LEAF: CLASS}
 _CHILD_LEAVES = {_CHILD_LEAF + (number << 16): _CHILD + number for number in range(LAYER_CLASSES)}
 LEAVES = _LEAVES | _CHILD_LEAVES
 """handles of queues, with the class that each is below"""
 _OWN_RATE = 8
 _CEIL = 4_000_000_000
-"""of a child, bytes/s: the class above it is the limit"""
+"""ceiling of a child, bytes/s: the class above it is the limit"""
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _QUANTUM = 60_000
 _BURST = 65_536
@@ -58,12 +57,12 @@ class QdiscReading:
 
     rate_bps: int
     queue_packets: int
-    """of each layer class, where they are served"""
+    """packets of each layer class, where they are served"""
     bytes: int
-    """that passed the class since it was made"""
+    """bytes that passed the class since it was made"""
     packets: int
     drops: int
-    """that the full queue refused"""
+    """frames that the full queue refused"""
     serves_classes: bool
     """strictly by layer class"""
 
@@ -126,7 +125,7 @@ def read_qdisc(netlink: Any, index: int) -> QdiscReading | None:
 
 
 def read_qdiscs(netlink: Any, indices: Iterable[int]) -> dict[int, QdiscReading]:
-    """By index, without those that do not carry our HTB class with its queue. The kernel tells the qdiscs of all
+    """By index, without those that do not carry our HTB class with its queue. The kernel reports the qdiscs of all
     interfaces whichever is asked for, so ask once for many."""
     queues: dict[int, list[Any]] = {}
     for message in netlink.get_qdiscs():

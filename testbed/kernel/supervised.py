@@ -1,6 +1,6 @@
 """A command that runs code of the user's own, in a child. The process that decides the exit code runs none of that
-code: whatever it does to the child (end it, kill it, loop for ever), the exit code is 0 only where a result was
-written."""
+code. Whatever that code does to the child (end it, kill it, loop without end), the exit code is 0 only where a result
+was written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _BY_KERNEL = 128
 """si_code of a signal that no process sent: a terminal's, which the child gets, too"""
 _leave = os._exit
-"""as it is before anybody's code can replace it"""
+"""the original `os._exit`, kept before other code can replace it"""
 _ASLEEP_S = 5.0
 """a poll that took so long: we were stopped ourselves"""
 _LATE_S = 0.2

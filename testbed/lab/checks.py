@@ -1,4 +1,4 @@
-"""What a host must be, and whether it is: facts that it told -> what is wrong with it. Pure."""
+"""What a host must be, and whether it is: facts that it reported -> what is wrong with it. Pure."""
 
 from __future__ import annotations
 

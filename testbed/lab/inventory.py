@@ -1,4 +1,5 @@
-"""Inventory file -> `Inventory`. Every problem is told at once, with file, line, key, what was found, what is allowed.
+"""Inventory file -> `Inventory`. All problems are reported at once, with file, line, key, what was found, what is
+allowed.
 
 Secrets stand in an inventory by reference only. What looks like one is refused without being shown.
 """

@@ -1,4 +1,4 @@
-"""A lab in use: connections to its hosts, and steps on many of them at once, each told with its duration."""
+"""A lab in use: connections to its hosts, and steps on many of them at once, each reported with its duration."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Lab:
             shell.close()
 
     def attempt(self, step: str, act: Callable[[Host], Done], hosts: Iterable[Host]) -> list[Outcome[Host, Done]]:
-        """On all hosts at once; told as they come; no failure raises."""
+        """On all hosts at once; results are reported as they come; no failure raises."""
         outcomes = []
         for outcome in everywhere(act, hosts, name=lambda host: host.name):
             if outcome.error is not None:

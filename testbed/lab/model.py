@@ -28,15 +28,15 @@ class KeyReference:
 @dataclass(frozen=True, slots=True)
 class Interface:
     label: str
-    """as this file calls it: `data`"""
+    """name as this file calls it: `data`"""
     device: str
-    """as the host's kernel calls it: `ens1f0`"""
+    """name as the host's kernel calls it: `ens1f0`"""
     mtu: int = 1500
-    """at least; checked, never set"""
+    """least MTU; checked, never set"""
     rdma: str | None = None
     """RDMA device on it"""
     switch_port: str | None = None
-    """where its cable ends, as `tor1/12`; documentation for people and reports"""
+    """port where its cable ends, as `tor1/12`; documentation for people and reports"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ class Tunnel:
 class Card:
     name: str
     host: str
-    """whose agent owns it"""
+    """host whose agent owns it"""
     transport: str
-    """how that agent reaches its registers: `unix:PATH`, `bar:FILE`, `udp:ADDRESS:PORT`"""
+    """way in which that agent reaches its registers: `unix:PATH`, `bar:FILE`, `udp:ADDRESS:PORT`"""
     ports: tuple[tuple[str, str], ...] = ()
     """(host, interface label) behind each data port, in port order"""
     program_timeout_s: float = 60.0
@@ -117,7 +117,7 @@ class Card:
     tunnel: Tunnel | None = None
     """None: its data ports have cables only"""
     trace: str | None = None
-    """prefix of files on its host where it tells what it did since its START: events in TRACE.jsonl, frames in
+    """prefix of files on its host where it records what it did since its START. Events are in TRACE.jsonl, frames in
     TRACE.pcapng; cards of silicon have none"""
 
 
@@ -125,7 +125,7 @@ class Card:
 class Inventory:
     name: str
     file: str
-    """as messages show it"""
+    """name of the file as messages show it"""
     known_hosts: Path
     hosts: Mapping[str, Host]
     cards: Mapping[str, Card] = field(default_factory=dict)

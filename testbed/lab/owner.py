@@ -1,4 +1,4 @@
-"""Who we are to the agents: a name for people, and tokens that prove our leases.
+"""Our identity for the agents: a name for people, and tokens that prove our leases.
 
 Tokens come from one secret of this user on this machine and the name of what is leased. So there is nothing to lose:
 after kill -9 at any moment the next command proves the same leases. A lock keeps two commands of one user out of one

@@ -22,7 +22,7 @@ _PINS = "requirements.txt"
 _PINNED = ("numpy", "pydantic", "PyYAML")
 """what hosts need of it (`agent/install.py`)"""
 _MTIME = 946_684_800
-"""of every file: 2000-01-01, so that the same content is the same archive"""
+"""time of every file: 2000-01-01, so that the same content is the same archive"""
 _building = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""One step on many hosts at once. Each host's result is told when it is there; one that hangs delays no other."""
+"""One step on many hosts at once. Each host's result is reported when it is there; one that hangs delays no other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def everywhere(
 
 
 def require_all(outcomes: Iterable[Outcome[_K, _T]]) -> dict[_K, _T]:
-    """Values by target. Raises the failure that came first, as it is; of several it tells how many more there were."""
+    """Values by target. Raises the failure that came first, as it is; of several it reports how many more there
+    were."""
     values: dict[_K, _T] = {}
     failed: list[Exception] = []
     for outcome in outcomes:

@@ -81,7 +81,7 @@ class InventoryKeys(Section):
 
 
 class HostKeys(Section):
-    """`hosts.NAME`; `defaults` holds the same keys, but for the address."""
+    """`hosts.NAME`; `defaults` holds the same keys, except the address."""
 
     address: Address
     port: Annotated[int, whole(1, 65_535)] = 22

@@ -26,7 +26,7 @@ __all__ = ["Command", "Shell", "host_key_of", "open_shell", "quote", "tail"]
 MAX_OUTPUT = 4 << 20
 """bytes of stdout and of stderr that a command may say"""
 _GRACE_S = 3.0
-"""between the limit on the host, which ends the command, and ours, which gives the host up"""
+"""time between the limit on the host, which ends the command, and ours, which gives the host up"""
 _TAIL = 2000
 _logger = logging.getLogger("paramiko")
 _logger.addHandler(logging.NullHandler())
@@ -168,7 +168,7 @@ def open_shell(inventory: Inventory, host: Host) -> Shell:
 
 
 def host_key_of(inventory: Inventory, host: Host) -> Any:
-    """The key that the host shows now (a paramiko PKey), trusted or not; nobody logs in. Raises LabError."""
+    """The key that the host shows now (a paramiko PKey), trusted or not, without a login. Raises LabError."""
     from paramiko import SSHException, Transport
 
     sock, gateway = _socket(inventory, host)

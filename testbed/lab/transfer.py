@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z", re.ASCII)
 
 
 def local_name(host: str, name: object) -> str:
-    """A file name that a host told, when it is one that leads nowhere else. Raises LabError."""
+    """A file name that a host reported, when it is one that leads nowhere else. Raises LabError."""
     if not isinstance(name, str) or not _NAME.match(name) or ".." in name:
         raise LabError(host, f"it names a file {str(name)[:100]!r}; allowed: letters, digits and . _ - (no folders)")
     return name

@@ -17,7 +17,7 @@ from workloads.errors import LabError, ScenarioError
 __all__ = ["TRUST_PORT", "fingerprint", "known_keys", "record", "trusted"]
 
 TRUST_PORT = 22
-"""what the SSH library is told, so that a name stands in the file without a port"""
+"""port for the SSH library, so that a name stands in the file without a port"""
 
 
 def fingerprint(key: Any) -> str:

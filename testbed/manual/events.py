@@ -17,7 +17,7 @@ _PLACES = {
     "switch_nodes": "Events of switches and cards",
     "testbed": "Events of worlds, faults, trainings and labs",
 }
-"""By the package that an event is defined in."""
+"""Places by the package that an event is defined in."""
 
 
 def all_events() -> str:

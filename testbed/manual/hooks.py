@@ -30,7 +30,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
-    """Search puts pages that are made from the code first: who looks for a key wants its row."""
+    """Search puts pages that are made from the code first: a user who looks for a key wants its row."""
     if _IS_REFERENCE.search(markdown):
         page.meta.setdefault("search", {})["boost"] = _BOOST
     source = "README.md" if page.file.src_uri == HOME else f"docs/{page.file.src_uri}"

@@ -160,4 +160,4 @@ TABLES: dict[str, Callable[[], str]] = {
     "forgeries": _forgeries,
     "topologies": _topologies,
 }
-"""By the name in the marker of a page."""
+"""Tables by the name in the marker of a page."""

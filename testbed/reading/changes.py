@@ -13,8 +13,8 @@ _S = TypeVar("_S")
 
 
 def changes_of(section: type, name: str) -> type:
-    """A section of the same keys, of which a file holds those that differ from something: what it does not hold is
-    NOT_GIVEN."""
+    """A section of the same keys, for a file that holds only the keys that differ from something. A key that it does
+    not hold is NOT_GIVEN."""
     made = make_dataclass(
         name, [(item.name, Any, field(default=NOT_GIVEN)) for item in fields(section)], bases=(Section,), frozen=True
     )

@@ -244,7 +244,7 @@ def _word(value: object) -> object:
 
 _NODE_NAME = re.compile(r"[a-z][a-z0-9]{0,9}\Z", re.ASCII)
 _RESERVED = ("world",)
-"""who tells facts about the whole run"""
+"""nodes that report facts about the whole run"""
 
 
 def _node_name(value: object) -> object:
@@ -328,7 +328,7 @@ ServersKey: TypeAlias = Annotated[tuple[str, ...], Plain(_servers, list, {"anyOf
 
 
 def _some_names(value: object) -> tuple[str, ...]:
-    """Of a job beside others: it may have one worker alone, and never all hosts."""
+    """Of a job next to others: it may have one worker alone, and never all hosts."""
     if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
         raise refuse("not a list of hosts", "a list of one name or more, as [h1, h2]; or workers, as 2, without hosts")
     if len(set(value)) != len(value):

@@ -60,7 +60,8 @@ class KeyType(ABC):
 
     @abstractmethod
     def read(self, value: Any, at: At) -> Any:
-        """What a file holds -> the value. Raises Refused, or Told where the problems are told already."""
+        """What a file holds -> the value. Raises Refused for a bad value, and the other exception of
+        this module where the problems are reported already."""
 
     def write(self, value: Any) -> Any:
         """The value -> what a file holds."""

@@ -11,7 +11,7 @@ __all__ = ["NotKnown", "Section", "as_far_as_known"]
 
 
 class NotKnown(AttributeError):
-    """A key that was asked for had a problem in the file; it is told."""
+    """A key that was asked for had a problem in the file, which is already reported."""
 
 
 class as_far_as_known:
@@ -30,7 +30,7 @@ class Section:
     __slots__ = ()
 
     def check(self, at: At) -> None:
-        """Tell what is wrong between the keys of this section. It may end with NotKnown."""
+        """Report what is wrong between the keys of this section. It may end with NotKnown."""
 
     def left_out(self) -> Collection[str]:
         """Fields that are not written, because this section means nothing by them."""

@@ -80,7 +80,7 @@ def _short(name: str) -> tuple[str, ...]:
 
 
 _LONGEST_WORD = 80
-"""that is compared with known ones: `difflib` takes more than linear time"""
+"""longest word that is compared with known ones: `difflib` takes more than linear time"""
 
 
 def closest(value: object, known: Iterable[str]) -> str | None:
@@ -143,9 +143,9 @@ class Problems:
     def inside(
         self, path: KeyPath, outside: Collection[str] = (), instead: Mapping[str, KeyPath] | None = None
     ) -> Problems:
-        """For whoever reads what stands at `path` as if it were a file: its problems are told here, each at its place.
-        `outside`: first keys that stand in the whole file alone; `instead`: by first keys that stand in neither, the
-        place inside where what is wrong with them is told."""
+        """For code that reads what stands at `path` as if it were a file: its problems are reported here, each at its
+        place. `outside`: first keys that stand in the whole file alone. `instead`: for first keys that stand in
+        neither, the place inside where their problems are reported."""
         return _Inside(self, path, outside, instead or {})
 
     def place(self, path: KeyPath) -> Place:
@@ -177,7 +177,7 @@ class Problems:
 
 
 class _Inside(Problems):
-    """As `Problems.inside`. What is told here is told there."""
+    """As `Problems.inside`. What is reported here is reported there."""
 
     def __init__(
         self, outer: Problems, path: KeyPath, outside: Collection[str], instead: Mapping[str, KeyPath]

@@ -11,12 +11,12 @@ section:
         \"\"\"each node's offset lies in -offset .. +offset\"\"\"
 
 A field is a key when its type holds a `KeyType` (`Duration`, `Annotated[int, whole(1, 9)]`), is a section, or a tuple
-of sections; other fields are for the program. The name of the key is that of the field, without the unit (`offset_ns`
-is `offset`). `Key(...)` beside the type says what differs: another name, a default that only the program has, the keys
-of a section that stand among the others.
+of sections. Other fields are for the program. The name of the key is that of the field, without the unit (`offset_ns`
+is `offset`). `Key(...)` in the annotation says what differs. That is another name, a default that only the program has,
+or the keys of a section that stand among the others.
 
-A section whose file had problems is not whole: it holds the keys that were good. Whoever reads one of the others gets
-`NotKnown`, so that a check tells what it can and ends there (`as_far_as_known`).
+A section whose file had problems is not whole: it holds the keys that were good. Code that reads one of the others gets
+`NotKnown`, so a check reports what it can and ends there (`as_far_as_known`).
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ _S = TypeVar("_S")
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Beside the type of a field: what differs from the rule. `name`: of the key. `required`: a file must hold it,
-    whatever the default of the program is. `flat`: the keys of this section stand among those around it, `needs` are
-    those of them that a file must hold. `allowed`: what is told where it is missing. `filled`: the loader fills it in
-    where a file does not say it. `first`: it stands before the others in lists. `shown`: the default in the words of
-    the tables. `doc`: the line of documentation, of a type that several sections have. `what`: how messages call the
+    """Annotation of a field: what differs from the rule. `name`: of the key. `required`: a file must hold it, whatever
+    the default of the program is. `flat`: the keys of this section stand among those around it, `needs` are those of
+    them that a file must hold. `allowed`: the message where it is missing. `filled`: the loader fills it in where a
+    file does not say it. `first`: it stands before the others in lists. `shown`: the default in the words of the
+    tables. `doc`: the line of documentation, of a type that several sections have. `what`: how messages call the
     section."""
 
     name: str = ""
@@ -81,8 +81,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Beside the type of a field: another key that gives the same value in another way. Each type writes the values
-    that are its own, and None for the others."""
+    """Annotation of a field: another key that gives the same value in another way. Each type writes the values that are
+    its own, and None for the others."""
 
     name: str
     type: KeyType
@@ -91,9 +91,9 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Beside the type of a field: a key that some files alone may hold, as another section of theirs says.
+    """Annotation of a field: a key that some files alone may hold, as another section of theirs says.
 
-    `names`: of the choices there that have the key. `lacks`: what is told of any other one, `{}` being its name.
+    `names`: of the choices there that have the key. `lacks`: the message for any other one, `{}` being its name.
     `holds`: whether a choice has it, by what is known of the choice. `shown`: how the documentation calls those that
     have it."""
 
@@ -106,7 +106,7 @@ class Only:
 ABSENT: Any = object()
 """the default of such a key: without it, the other one counts"""
 NO_KEY = object()
-"""beside the type of a field that would be a key, and is none"""
+"""annotation of a field that would be a key, and is none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class KeyOf:
     flat: bool = False
     needs: tuple[str, ...] = ()
     told: str | None = None
-    """what a file is told that lacks the key; None: what its type allows"""
+    """message for a file that lacks the key; None: what its type allows"""
     shown: str | None = None
     doc: str | None = None
     """None: it stands below the field"""
@@ -204,7 +204,7 @@ def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
 
 
 def _type_of(hint: Any) -> tuple[KeyType | None, tuple[Any, ...]]:
-    """(what reads the key, what stands beside the type)"""
+    """(what reads the key, the rest of the annotation)"""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *beside = get_args(hint)
@@ -266,9 +266,9 @@ def read_mapping(at: At, value: object, what: str) -> dict[str, Any] | None:
 def read_section(
     at: At, value: object, section: type[_S], what: str, defaults: Mapping[str, Any] | None = None, tag: str = ""
 ) -> _S | None:
-    """The section that a file holds at this place, or None where that is no mapping. Where keys have problems, they are
-    told, and the section is not whole. `defaults`: values of keys, by their names, in place of the declared ones;
-    `tag`: a key that stands beside them and is read elsewhere."""
+    """The section that a file holds at this place, or None where that is no mapping. Problems of keys are reported, and
+    then the section is not whole. `defaults`: values of keys, by their names, instead of the declared ones; `tag`: a
+    key that stands next to them and is read elsewhere."""
     found = read_keys(at, value, section, what, defaults, tag)
     if found is None:
         return None
@@ -301,7 +301,7 @@ def read_keys(
 def _read_keys(
     at: At, data: dict[str, Any], section: type, defaults: Mapping[str, Any], needs: Collection[str]
 ) -> dict[str, Any]:
-    """Fields whose values are known, but for sections inside: first what is wrong, then what is missing."""
+    """Fields whose values are known, except for sections inside: first what is wrong, then what is missing."""
     found: dict[str, Any] = {}
     missing = []
     for key in keys_of(section):

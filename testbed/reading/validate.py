@@ -1,4 +1,5 @@
-"""One section of a file -> its keys, every problem told with file, line, key, what was found and what is allowed."""
+"""One section of a file -> its keys. Every problem is reported with file, line, key, what was found and what is
+allowed."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def validate_mapping(problems: Problems, path: KeyPath, value: object, what: str
 
 
 def validate_section(problems: Problems, path: KeyPath, value: object, model: type[_S], what: str) -> _S | None:
-    """The section, or None when it has problems (they are told)."""
+    """The section, or None when it has problems (they are reported)."""
     data = validate_mapping(problems, path, value, what)
     if data is None:
         return None

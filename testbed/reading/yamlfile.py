@@ -1,8 +1,8 @@
 """YAML text -> plain data with the line of every key. A small, safe part of YAML: nothing in a file is ever executed.
 
-Refused, each with its line: tabs, anchors and aliases, merge keys, tags, duplicate keys, several documents, deep
-nesting, and the plain scalars that YAML 1.1 reads differently from what most people mean (`on`, `1:30`, `0o17`,
-`1_000`).
+Refused, each with its line: tabs, anchors and aliases, merge keys, tags, duplicate keys, several documents and deep
+nesting. Also refused are plain scalars that YAML 1.1 reads differently from what most people mean (`on`, `1:30`,
+`0o17`, `1_000`).
 """
 
 from __future__ import annotations

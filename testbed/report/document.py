@@ -1,4 +1,4 @@
-"""result.json: what a run says to programs. `result.schema.json` beside this file is its schema."""
+"""result.json: what a run says to programs. `result.schema.json` in the same folder is its schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["SCHEMA_VERSION", "document", "judge", "misfit_of_result", "result_sc
 
 SCHEMA_VERSION = 1
 _BY_TIMERS = "timers"
-"""how jobs over datagrams repair losses"""
+"""way in which jobs over datagrams repair losses"""
 
 
 def judge(
@@ -37,9 +37,9 @@ def judge(
     more: Sequence[Checker] = (),
 ) -> dict[str, Any]:
     """All checks, the fidelity and the metrics of a finished run as one document. `replay` is the command that repeats
-    the run; `facts.skipped` holds `check: reason` for what the world could not supply, `facts.partial` likewise what of
-    a check that was made it could not see. `twin`: of a run in the emulated world; `tried`: dilations at which an
-    earlier attempt did not keep up; `more`: checkers of the user's own."""
+    the run. `facts.skipped` holds `check: reason` for what the world could not supply. `facts.partial` does so for what
+    a check that was made could not see. A run in the emulated world also has its reference run. `tried`: dilations at
+    which an earlier attempt had too little CPU time. `more`: checkers of the user's own."""
     values = metrics(context)
     own = figures_of(values)
     fidelity = judge_fidelity(context, own, twin)

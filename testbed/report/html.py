@@ -34,15 +34,15 @@ table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
 """  # noqa: E501
 _MOST_BYTES = 2_000_000
-"""of the timeline: a larger one is not opened in good time"""
+"""most bytes of the timeline: a larger one is not opened in good time"""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a page tells of its run beside what the run found."""
+    """What a page shows of its run in addition to what the run found."""
 
     when: str
-    """it began"""
+    """time when the run began"""
     captures: tuple[str, ...] = ()
     """files, as the page links to them"""
 
@@ -88,7 +88,7 @@ def _captures(about: About | None) -> str:
 
 
 def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str, about: About | None = None) -> str:
-    """Of a run that was killed, or still goes on: what it told until then. It has no verdict."""
+    """Of a run that was killed, or still goes on: what it reported until then. It has no verdict."""
     title = f"{scenario.name}, {scenario.world}, seed {scenario.seed}: did not end"
     last = max((record.t for record in history), default=0) / 1e9
     extent = f"{len(history):,} events are there, the last one of {seconds(last)}. Nothing was judged."

@@ -20,7 +20,7 @@ def _clean(text: str) -> str:
 
 def junit_xml(result: dict[str, Any], took_s: float = 0.0, *, expect: bool = False) -> str:
     """`result`: the document of result.json. An unknown is an error, so that no CI takes it for a success. `took_s`: by
-    the clock on the wall, how long the run took; it stands beside the case `run`, since checks are judged afterwards.
+    the clock on the wall, how long the run took; it stands next to the case `run`, since checks are judged afterwards.
     `expect`: what counts is whether the scenario's expected verdict came; when it did, no case fails."""
     checks, skipped = result["checks"], result["skipped"]
     came = expect and result["verdict"] == result["expect"]

@@ -1,5 +1,5 @@
-"""The network of a run in its page: the topology as a picture, links that lost packets in red, and what each link
-carried and lost."""
+"""The network of a run in its page: the topology as a picture, with links that lost packets in red. It shows what each
+link carried and lost."""
 
 from __future__ import annotations
 

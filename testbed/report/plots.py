@@ -1,6 +1,6 @@
 """Figures over time as pictures of a page: lines by node or link, with the windows of faults behind them. Lines are
-drawn in a picture that takes whatever width there is; words stand beside it, so that they keep their size. Colours hold
-on light and on dark."""
+drawn in a picture that takes whatever width there is; words stand next to it, so that they keep their size. Colours
+hold on light and on dark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLOT_STYLE = """
 """  # noqa: E501
 _COLOURS = ("#2f7fd0", "#d9622b", "#1f9d72", "#b04fb0", "#8a8f1d", "#d43d6a", "#4c6ef0", "#7c7f86")
 _WIDTH, _HEIGHT, _TOP = 1000, 100, 5
-"""of the drawing, in its own units"""
+"""size of the drawing, in its own units"""
 _MOST_LINES = len(_COLOURS)
 
 

@@ -46,7 +46,7 @@ _TOLD = (
 _LONG_NS = 100_000_000
 _DIGITS = 4
 _NEARLY = 0.9
-"""of the time that a job needs; beyond it, time says nothing of what is left"""
+"""share of the time that a job needs; beyond it, time says nothing of what is left"""
 
 
 def _happened_ns(record: Record) -> int:
@@ -67,13 +67,13 @@ class Progress:
         self._iterations = max(worker.workload.iterations for worker in plan.workers)
         self._in_rings = bool(plan.ring_workers) and not plan.beside
         self._results = message_layout(CheckContext(plan, ())).total if self._in_rings else 0
-        """per worker"""
+        """results per worker"""
         self._workers = len(plan.workers)
         self._counts_messages = not plan.beside and ring_kind(plan.workers[0].collective.kind).in_messages
         self._received = self._struck = self._went_back = 0
         self._completed: dict[int, int] = {}
         self._complete_ns: dict[int, int] = {}
-        """by iteration: when its last result so far was there"""
+        """time when the last result so far was there, by iteration"""
         self._announced: set[str] = set()
         self._failed: set[tuple[str, str]] = set()
         """(node, why) of queue pairs: their workers give up for the same reason"""

@@ -110,7 +110,7 @@ def _share(rate: float) -> str:
 
 
 def _times(fault: dict[str, Any]) -> str:
-    """When it acted, and when it struck, where it has an end: a link that is down strikes what comes by in that
+    """When it acted, and when it had hits, where it has an end: a link that is down drops what comes by in that
     time."""
     windows, struck = fault.get("active_s"), fault.get("struck_s")
     if not windows or struck is None:

@@ -1,5 +1,5 @@
-"""What code the figures and a PASS rest on: what says which sums are right, what reports the sums of the hosts, and
-what ran in place of the C core."""
+"""The code that the figures and a PASS rest on: what says which sums are right, and what reports the sums of the hosts.
+Also what ran instead of the C core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flow level: a collective is a list of phases, a phase a set of transfers that start together and share links
+"""The flow level: a collective is a list of phases. A phase is a set of transfers that start together and share links
 max-min fairly until the last is done. A phase begins when the one before it has ended on every rank."""
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Link = Hashable
 class Flow:
     links: tuple[Link, ...]
     size_bytes: float
-    """on the wire"""
+    """bytes on the wire"""
     latency_s: float = 0.0
-    """after its last byte left"""
+    """time after its last byte left"""
     limit_bps: float = math.inf
     """what it never exceeds, however free its links are: a window"""
 
@@ -29,7 +29,7 @@ class Flow:
 class Phase:
     flows: tuple[Flow, ...]
     repeat: int = 1
-    """how often in a row; solved once, since the same flows on the same links take the same time"""
+    """number of times in a row; solved once, since the same flows on the same links take the same time"""
 
 
 def max_min_rates(flows: Sequence[Flow], rates_bps: Mapping[Link, float]) -> list[float]:
@@ -59,7 +59,7 @@ def max_min_rates(flows: Sequence[Flow], rates_bps: Mapping[Link, float]) -> lis
 
 
 def phase_seconds(phase: Phase, rates_bps: Mapping[Link, float]) -> tuple[float, int]:
-    """(how long it takes once, how often rates were worked out): whenever a flow is done, the others share anew."""
+    """(how long it takes once, how often rates were worked out): whenever a flow is done, the others share again."""
     left = {index: 8 * flow.size_bytes for index, flow in enumerate(phase.flows) if flow.size_bytes > 0}
     end = max((flow.latency_s for flow in phase.flows if not flow.size_bytes), default=0.0)
     now, solved = 0.0, 0

@@ -1,7 +1,7 @@
 """FR, TA and PN over machines of GPUs at the flow level: phases of fair transfers over each machine's NIC and inner
 links.
 
-`representatives` machines stand for all: every machine does the same at the same time, and its links carry the same, so
+`representatives` machines stand for all. Every machine does the same at the same time, and its links carry the same, so
 one solves the fair shares of all. None simulates every machine; a test holds both to the same times. Equal phases in a
 row are solved once. Payload bytes only, as the cost models count.
 """

@@ -1,10 +1,10 @@
 """FR, TA and PN over machines of GPUs at the message level: every message of every step, no barrier between steps.
 
-- Rings go step by step over vectors of ranks: a rank sends when the message it passes on has come and its link is free.
-  That is what events would do, in another order; without contention there is nothing else to decide.
+- Rings go step by step over vectors of ranks. A rank sends when the message it passes on has come and its link is
+  free. Events would do the same in another order; without contention there is nothing else to decide.
 - Parallel NetReduce runs message by message through a shared NIC, with a window of N messages for each of the n rings.
 
-`representatives` machines stand for all: all machines start together, do the same and have the same links, so what the
+`representatives` machines stand for all: all machines start together, do the same and have the same links. So what the
 machine in front sends is what the own one sends. None simulates all of them; a test holds both to the same times. A
 link between machines is one link from NIC to NIC of latency alpha, as the cost models count; payload bytes only.
 """
@@ -51,9 +51,9 @@ def machine_message_level(
 def ring_steps(
     ready: Seconds, size_bytes: float, steps: int, seconds_per_byte: Seconds, latency: Seconds, segment: int
 ) -> Seconds:
-    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side; from the
-    second on each waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when the last
-    message came, per rank. All arrays: shape (ranks,), float64, seconds."""
+    """Every rank sends `steps` messages of `size_bytes` round rings of `segment` ranks that lie side by side. From the
+    second on, each message waits for the one that the rank before it sent. `ready` holds when ranks may begin -> when
+    the last message came, per rank. All arrays: shape (ranks,), float64, seconds."""
     rings = ready.reshape(-1, segment)
     work = (size_bytes * seconds_per_byte).reshape(-1, segment)
     late = latency.reshape(-1, segment)

@@ -1,5 +1,5 @@
-"""Point-to-point messages over links, as events: who may send what after which arrivals, in whose order, with how many
-unacknowledged; packets in closed form (testbed.scale.trains)."""
+"""Point-to-point messages over links, as events: which rank may send what after which arrivals, in which order, with
+how many unacknowledged. Packets are in closed form (testbed.scale.trains)."""
 
 from __future__ import annotations
 

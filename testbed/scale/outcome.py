@@ -1,4 +1,4 @@
-"""What a fast path tells of one collective."""
+"""What a fast path reports of one collective."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["Outcome"]
 @dataclass(frozen=True, slots=True)
 class Outcome:
     seconds: float
-    """from the start until the last rank has its whole result"""
+    """time from the start until the last rank has its whole result"""
     packet_hops: int = 0
     """packets times links that were stood for; the flow level and formulas have no packets: 0"""
     events: int = 0
-    """that were handled to get there"""
+    """events that were handled to get there"""
     sent_bytes: float = 0.0
     """payload that the busiest rank gave to its links"""

@@ -21,7 +21,7 @@ class RackPoint:
     size_bytes: int
     rate_bps: float
     delay_ns: float = 0.0
-    """of one link; a message crosses two"""
+    """delay of one link; a message crosses two"""
     message_packets: int = 170
     window_messages: int = 2
     path_mtu: int = 1024

@@ -1,8 +1,8 @@
 """Collectives on a rack of equal links at the flow level: phases over each host's link up and link down.
 
-Bytes are those on the wire, with the headers and ACKs of the message level. What a phase cannot show, pieces of one
-step that overtake the barrier, is told it as less latency: a ring passes pieces on while the rest of a chunk still
-comes in.
+Bytes are those on the wire, with the headers and ACKs of the message level. A phase cannot show pieces of one step that
+overtake the barrier. The phase gets less latency instead: a ring passes pieces on while the rest of a
+chunk still comes in.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _INA_HEADER_BYTES = 16
 def netreduce_flows(
     ranks: int, size_bytes: int, link: RackLink, framing: Framing, message_packets: int, window_messages: int
 ) -> Outcome:
-    """The hello, then one phase in which every host sends all and gets all; or, where the window is shut before the
-    first credit comes back (N T_msg < T_msg + R, protocol text, section 8), a phase for each window."""
+    """The hello, then one phase in which every host sends all and gets all. Where the window is shut before the first
+    credit comes back (N T_msg < T_msg + R, protocol text, section 8), there is a phase for each window."""
     check_ranks(ranks)
     room = message_packets * framing.path_mtu - _INA_HEADER_BYTES
     full, rest = divmod(size_bytes, room)

@@ -3,8 +3,8 @@ form.
 
 A train enters a link over a span of time: its first packet is there at `first`, its last at `last`. It leaves as fast
 as the link and its own arrival allow. That is exact while packets come at an even pace, or at the later of several even
-paces (which is convex, so that the ends decide). Where trains of several senders meet on one link they are served in
-the order of their first packets: the sum of the work is exact, the share that each gets meanwhile is not.
+paces (which is convex, so that the ends decide). Where trains of several senders meet on one link, they are served in
+the order of their first packets. The sum of the work is exact, but the share that each gets meanwhile is not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NS = 1e9
 class Train:
     packets: int
     wire_bytes: int
-    """of all frames"""
+    """bytes of all frames"""
     first_bytes: int
     last_bytes: int
     acks: int
-    """that the receiver sends for it, the one for its end included"""
+    """ACKs that the receiver sends for it, including the one for its end"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Pipe:
         self.ns_per_byte = 8 * _NS / rate_bps
         self.delay_ns = delay_ns
         self.free = 0.0
-        """when all work given so far is done"""
+        """time when all work given so far is done"""
         self._start = self._first = self._before = 0.0  # of the newest train; the end of the one before it
         self._frame_ns = self._gap = 1.0
 

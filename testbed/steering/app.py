@@ -21,7 +21,7 @@ _MAIN, _DEAD = _parts.handler.MAIN_DISPATCHER, _parts.handler.DEAD_DISPATCHER
 
 
 class _Inventory:
-    """Answers of a switch that has just connected; the controller hears of it when all are there."""
+    """Answers of a switch that has just connected; the controller gets the event when all are there."""
 
     def __init__(self) -> None:
         self.ports: dict[int, bool] = {}
@@ -132,7 +132,7 @@ class SteeringApp(_Base):  # type: ignore[misc]
             self.session.tell(RulesRefused(switch.name, int(event.msg.type), int(event.msg.code)))
 
     def _settle(self) -> None:
-        """Send what the controller wants to say, tell what it knows. The library would swallow an exception."""
+        """Send the commands of the controller, and report its facts. The library would swallow an exception."""
         try:
             self._carry()
         except Exception as error:

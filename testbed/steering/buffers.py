@@ -1,5 +1,5 @@
-"""Socket buffers of an Open vSwitch: it never sets them, and the default of the kernel holds some ninety frames for all
-its ports together, far less than the queues of its links. What waits in a queue counts against the socket that sent it.
+"""Socket buffers of an Open vSwitch. It never sets them. The default of the kernel holds some ninety frames for all its
+ports together, far less than the queues of its links. What waits in a queue counts against the socket that sent it.
 """
 
 from __future__ import annotations

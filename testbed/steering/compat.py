@@ -1,5 +1,5 @@
-"""The one place that imports an OpenFlow library: os-ken, or ryu, of which os-ken is the continuation with the same
-application interface. Import it only where a controller runs; `has_library` tells whether there is one.
+"""The one place that imports an OpenFlow library: os-ken, or ryu. os-ken continues ryu with the same application
+interface. Import it only where a controller runs; `has_library` reports whether there is one.
 
 Ryu 4.34 asks eventlet for a name that newer ones do not have any more, so it gets one before it looks.
 """

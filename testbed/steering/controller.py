@@ -1,10 +1,10 @@
 """The controller without its wires: what switches say goes in, commands and facts come out. No clock, no library.
 
 Rule 1: a switch that (re)connects says what it holds; only the difference is sent. What is right is never touched, so a
-        controller that dies and comes back changes nothing. Rule 2: make before break: groups, then flows that use
-        them, then what is not wanted any more. Rule 3: every change ends with a barrier; a fact is told when the switch
-        has answered it. Rule 4: a port that changed at one switch may change the rules of all: everything is computed
-        anew, and the difference sent.
+controller that dies and comes back changes nothing. Rule 2: make before break: groups, then flows that use them, then
+what is not wanted any more. Rule 3: every change ends with a barrier; a fact is reported when the switch has answered
+it. Rule 4: a port that changed at one switch may change the rules of all: everything is computed again, and the
+difference sent.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ Command = AddGroup | AddFlow | RemoveFlows | RemoveGroup | Barrier
 
 @dataclass(slots=True)
 class _Connected:
-    """What a switch holds once it has done all that it was told."""
+    """What a switch holds once it has carried out all commands."""
 
     switch: CommoditySwitch
     flows: set[int]
     groups: set[int]
     pending: dict[int, RulesInstalled] = field(default_factory=dict)
-    """by number of the barrier"""
+    """rules that wait for an answer, by number of the barrier"""
 
 
 class Controller:
@@ -125,7 +125,7 @@ class Controller:
         return tuple(sorted(port for name, port in self._dead if name == switch.name))
 
     def next_command(self) -> tuple[int, Command] | None:
-        """(datapath, what it is told)"""
+        """(datapath, command for it)"""
         return self._commands.popleft() if self._commands else None
 
     def next_event(self) -> Event | None:
@@ -138,7 +138,7 @@ class Controller:
         return known != up
 
     def _update(self, reason: str, about: int, *, everywhere: bool = True) -> None:
-        """The switch that the news are about tells a fact in any case, others where something changes."""
+        """The switch that the news are about reports a fact in any case, others where something changes."""
         tables = self.fabric.tables(self._dead)
         for datapath, found in self._connected.items():
             if everywhere or datapath == about:

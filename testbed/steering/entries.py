@@ -1,7 +1,7 @@
 """Flow rules of ours as entries of OpenFlow tables: values, no messages. Port p of a switch is OpenFlow port p + 1.
 
-The cookie of an entry and the number of a group follow from their content. So what a switch already holds can be told
-by its cookies alone, whoever installed it, and the same rules give the same entries in every life of a controller.
+The cookie of an entry and the number of a group follow from their content. So the cookies alone show what a switch
+already holds, regardless of who installed it. The same rules give the same entries in every life of a controller.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GroupEntry:
 @dataclass(frozen=True, slots=True)
 class FlowEntry:
     name: str
-    """of the rule that it comes from; a rule may need several entries"""
+    """name of the rule that it comes from; a rule may need several entries"""
     priority: int
     match: tuple[tuple[str, MatchValue], ...]
     """OXM fields by their names, prerequisites included; a pair of texts is (value, mask)"""

@@ -1,4 +1,4 @@
-"""Facts that the controller tells; each names the switch that it is about, and is told of that node."""
+"""Facts that the controller reports; each names the switch that it is about, and is recorded for that node."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ class Fabric:
         return falls_back(switch.steering, _of(switch, dead))
 
     def tables(self, dead: Collection[Port]) -> dict[str, Table]:
-        """By switch. A link with a dead port at either end carries nothing: routes and the flooding tree avoid it, at
-        every switch, and where equal ports remain, flows share those. To a host that nothing leads to, frames are
-        dropped."""
+        """By switch. A link with a dead port at either end carries nothing. Routes and the flooding tree avoid it, at
+        every switch. Where equal ports remain, flows share those. To a host that nothing leads to, frames are dropped.
+        """
         alive = tuple(
             link
             for link in self.topology.links

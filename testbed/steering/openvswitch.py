@@ -1,9 +1,9 @@
 """One Open vSwitch of a run's own: database, sockets and logs in the run's folder, in the namespace of its switch.
 
-It forwards in user space (datapath type netdev), so that it needs no kernel module, and it owns nothing of the machine:
-no service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons
-are children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken
-it forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
+It forwards in user space (datapath type netdev), so it needs no kernel module. It owns nothing of the machine: no
+service, nothing under /var/lib or /run/openvswitch. Each thing stands in the ledger before it is made. The daemons are
+children that die with us; interfaces that they make (two taps) go with the namespace. Until a controller has spoken it
+forwards nothing (fail_mode secure), and without one it goes on by the rules that it has.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMAND_S = 15
 _INSTEAD = "use switch.commodity: soft"
 _LARGEST_BUFFER = 1 << 29
 _FIRST_FRAME = "ff" * 6 + "02494e530000" + "88b5" + "00" * 46
-"""for nobody: a local experimental EtherType (IEEE 802)"""
+"""frame without a receiver: a local experimental EtherType (IEEE 802)"""
 _FAST_RETRY_MS = 1000
 """longest wait between two attempts to reach a controller"""
 
@@ -53,7 +53,7 @@ def _footprint(mtu: int) -> int:
 
 
 def _listens(path: Path) -> bool:
-    """Whether somebody takes connections there; a socket has a name before it does."""
+    """Whether a process takes connections there; a socket has a name before it does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         return trial.connect_ex(str(path)) == 0
 
@@ -147,7 +147,7 @@ class OpenVSwitch:
         return bool(self._processes) and all(daemon.poll() is None for daemon, _ in self._processes)
 
     def check(self) -> None:
-        """Raises InternalError when a daemon ended that nobody ended."""
+        """Raises InternalError when a daemon ended by itself."""
         for daemon, _ in self._processes:
             if daemon.poll() is not None:
                 raise InternalError(

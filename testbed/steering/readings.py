@@ -12,7 +12,7 @@ from testbed.steering.fabric import CommoditySwitch
 __all__ = ["READINGS_NAME", "TableReading", "TableRow", "make_rows", "read_table"]
 
 READINGS_NAME = "steering.json"
-"""in a run directory: what the controller read last"""
+"""name of the file in a run directory: what the controller read last"""
 
 
 @dataclass(frozen=True, slots=True)

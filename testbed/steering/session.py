@@ -1,4 +1,4 @@
-"""What the application and the one who runs it share."""
+"""What the application shares with the code that runs it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Session:
     ) -> None:
         self.controller, self.tell, self._on_reading = controller, tell, on_reading
         self.listeners = listeners
-        """where switches connect, besides the library's own address"""
+        """addresses where switches connect, besides the library's own address"""
         self.failure: Exception | None = None
         self.ask_counters: Callable[[], None] = lambda: None
         """readings of all connected switches follow; set by the application"""
 
     def fail(self, error: Exception) -> None:
-        """What should not have happened happened."""
+        """Records an error that should not happen."""
         self.failure = self.failure or error
 
     def on_counters(self, datapath: int, counters: Mapping[int, tuple[int, int]]) -> None:

@@ -1,5 +1,5 @@
-"""What `tb strategies` does: the frontier of a chain's strategies, each point of it measured over a fabric, shown as a
-table, a plot, JSON and CSV."""
+"""What `tb strategies` does: the frontier of a chain's strategies, with each point measured over a fabric. It is shown
+as a table, a plot, JSON and CSV."""
 
 from testbed.strategies.measure import Fabric, Measured, devices_of, measured
 from testbed.strategies.plot import plot_svg

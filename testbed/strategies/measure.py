@@ -33,7 +33,7 @@ class Fabric:
     overrides: tuple[str, ...]
     """`KEY=VALUE`, as of `tb run --set`"""
     collective: str
-    """that sums the vectors"""
+    """collective that sums the vectors"""
     divide: int
     devices: int | None = None
     """the first so many hosts; None: all"""
@@ -42,12 +42,12 @@ class Fabric:
 @dataclass(frozen=True, slots=True)
 class Measured:
     time_s: float | None
-    """of an iteration: from the start of the traffic to the last worker's last result, over the number of iterations;
-    None: not all of them ended"""
+    """time of an iteration: from the start of the traffic to the last worker's last result, over the number of
+    iterations; None: not all of them ended"""
     verdict: str
-    """of all checks"""
+    """verdict of all checks"""
     detail: str = ""
-    """of the first check that did not pass"""
+    """detail of the first check that did not pass"""
 
     @property
     def exit_code(self) -> int:
@@ -90,8 +90,8 @@ def scenario_of(fabric: Fabric, chain: Chain, strategy: Strategy) -> Scenario:
 
 
 def devices_of(fabric: Fabric, chain: Chain) -> Devices:
-    """What the cost model is told of this fabric: the payload that framing leaves of the slowest link of a device,
-    `divide` times as fast, since vectors are so much smaller; and what the all-reduce sends."""
+    """The input of the cost model for this fabric. It has the payload that framing leaves of the slowest link of a
+    device, `divide` times as fast, since vectors are so much smaller. It also has what the all-reduce sends."""
     scenario = scenario_of(fabric, chain, ("DP",) * len(chain.operators))
     framing = make_plan(scenario).workers[0].framing
     rate_bps = min(

@@ -11,7 +11,7 @@ __all__ = ["plot_svg"]
 
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "ina-testbed", "font.size": 9, "axes.axisbelow": True}
 _PREDICTED, _MEASURED, _OTHER = "#0072b2", "#d55e00", "#999999"
-"""told apart by colour-blind readers as well (after Okabe and Ito)"""
+"""colours that colour-blind readers can distinguish as well (after Okabe and Ito)"""
 
 
 def plot_svg(rows: Rows) -> str:

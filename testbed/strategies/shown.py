@@ -26,7 +26,7 @@ SCHEMA = 1
 class Row:
     point: Point
     is_best: bool
-    """on the frontier"""
+    """whether it is on the frontier"""
     measured: Measured | None = None
 
     @property
@@ -54,13 +54,13 @@ class Rows:
     chain: Chain
     devices: Devices
     rows: tuple[Row, ...]
-    """by memory"""
+    """rows by memory"""
     fabric: Fabric | None = None
     """None: nothing was measured"""
 
     @property
     def exit_code(self) -> int:
-        """A check that failed (1) outweighs one that could not tell (2)."""
+        """A check that failed (1) outweighs an unknown one (2)."""
         codes = {row.measured.exit_code for row in self.rows if row.measured is not None}
         return 1 if 1 in codes else max(codes, default=0)
 

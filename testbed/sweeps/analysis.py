@@ -21,7 +21,7 @@ Row = tuple[Task, dict[str, Any]]
 class Point:
     values: dict[str, int]
     seconds: dict[str, float]
-    """by algorithm, in the order of the sweep"""
+    """seconds by algorithm, in the order of the sweep"""
 
     @property
     def best(self) -> str:
@@ -35,13 +35,13 @@ class Crossover:
     along: str
     """alpha (seconds) or ratio (B_intra/B_inter)"""
     values: dict[str, int]
-    """of the others"""
+    """values of the others"""
     found: float | None
-    """between two points of the grid, from what the model gave there; None: no change of sign on the grid"""
+    """value between two points of the grid, from what the model gave there; None: no change of sign on the grid"""
     closed: float | None
-    """from the formulas; None: there is none"""
+    """value from the formulas; None: there is none"""
     wins: str
-    """when nothing was found: the one that wins at every point, or `both`"""
+    """algorithm that wins at every point when nothing was found, or `both`"""
 
 
 def by_point(rows: Sequence[Row]) -> list[Point]:

@@ -26,7 +26,7 @@ class Axis:
 
 
 def read_axis(problems: Problems, path: KeyPath, value: Any, parameter: Parameter) -> Axis | None:
-    """None when there are problems; they are told."""
+    """None when there are problems; they are reported."""
     if isinstance(value, dict):
         return _range(problems, path, value, parameter)
     if isinstance(value, list):

@@ -31,8 +31,8 @@ _SHOWN_CHECKS = 3
 
 
 def compute_point(text: str, program: str) -> dict[str, Any]:
-    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. -> JSON values: `status`,
-    `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the run."""
+    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. Returns JSON values:
+    `status`, `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the run."""
     began = time.perf_counter()
     try:
         scenario = parse_scenario(text, "the point", set_words(PROGRAM_KEY, program)[1:] if program else [])
@@ -77,7 +77,7 @@ def _reason(document: dict[str, Any]) -> str:
 
 
 def _untimed(document: dict[str, Any]) -> str:
-    """Why its figures of time cannot be told."""
+    """Why its figures of time cannot be determined."""
     fidelity = document["fidelity"]
     return "" if fidelity["verdict"] == "pass" else str(fidelity["detail"])
 

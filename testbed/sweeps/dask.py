@@ -25,9 +25,9 @@ _KEY = "--scheduler"
 
 
 def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`, ScenarioError
-    when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their results would
-    be kept as ours."""
+    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`. Raises
+    ScenarioError when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their
+    results would be kept as ours."""
     client = _connect(address)
     try:
         from distributed import as_completed
@@ -64,7 +64,7 @@ def compute_batches(address: str, batches: Sequence[Batch]) -> Iterator[Results]
 
 
 def _apart(point: Point) -> dict[str, Any]:
-    """Real time in a process of its own: Dask calls from a thread, where no signal could be heard."""
+    """Real time in a process of its own: Dask calls from a thread, where no signal can be handled."""
     return next(compute_locally([point], 1))[1]
 
 

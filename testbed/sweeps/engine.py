@@ -31,7 +31,7 @@ class Finished:
     reused: int
     """results that were there already"""
     anew: int
-    """results that were there from other code only, and were computed anew"""
+    """results that were there from other code only, and were computed again"""
     code: str
     """version of the model's code"""
     folder: Path = field(default_factory=Path)

@@ -25,7 +25,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "message": ("testbed.scale.machine_messages", "testbed.scale.rack"),
     "packet": ("testbed.scale.packet",),
 }
-"""where the figures of a model come from, this module and its neighbours aside"""
+"""modules where the figures of a model come from, without this module and its neighbours"""
 
 
 def code_version(model: str) -> str:

@@ -18,7 +18,7 @@ from testbed.sweeps.values import number_of, shown_value
 __all__ = ["write_plots"]
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999933")
-"""told apart by colour-blind readers as well (after Okabe and Ito)"""
+"""colours that colour-blind readers can distinguish as well (after Okabe and Ito)"""
 _MARKERS = "osD^vPX*"
 _LINES = "-", "--", ":"
 """one for each time that colours and markers come again"""
@@ -39,7 +39,7 @@ class _Layout:
 
 
 def write_plots(finished: FinishedScenarios, folder: Path) -> list[Path]:
-    """`plot-FIGURE.svg` and `.pdf` for each figure of the sweep that some run told."""
+    """`plot-FIGURE.svg` and `.pdf` for each figure of the sweep that some run reported."""
     import matplotlib as mpl
 
     written = []
@@ -54,7 +54,7 @@ def write_plots(finished: FinishedScenarios, folder: Path) -> list[Path]:
 
 
 def _layout(finished: FinishedScenarios) -> _Layout:
-    """Along the numbers with the most values; series are the rest, unless they are too many to be told apart."""
+    """Along the numbers with the most values; series are the rest, unless they are too many to distinguish."""
     dimensions = finished.sweep.dimensions
     if not dimensions:
         return _Layout("", (), ())
@@ -78,7 +78,7 @@ def _product(dimensions: dict[str, tuple[Any, ...]], names: Sequence[str]) -> in
 
 
 def _drawn(finished: FinishedScenarios, figure: str) -> Any:
-    """None where no run told the figure."""
+    """None where no run reported the figure."""
     from matplotlib.figure import Figure
 
     groups, layout = groups_of(finished), _layout(finished)

@@ -35,7 +35,7 @@ class Group:
         return next((outcome.reason for outcome in self.outcomes if outcome.reason), "")
 
     def summary(self, figure: str) -> Summary | None:
-        """Over the runs that are done, did not fail and could tell the figure: a wrong sum has no speed."""
+        """Over the runs that are done, did not fail and have the figure: a wrong sum has no speed."""
         values = [
             outcome.figures.get(figure) for outcome in self.outcomes if outcome.is_done and outcome.verdict != "fail"
         ]

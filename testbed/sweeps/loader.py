@@ -1,4 +1,4 @@
-"""Sweep files: YAML -> Sweep. Every problem is told at once, with file, line, key, what was found and what is
+"""Sweep files: YAML -> Sweep. All problems are reported at once, with file, line, key, what was found and what is
 allowed."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = ["compute_locally"]
 
 _TOP = Path(__file__).resolve().parents[2]
 _TIMEOUT_S = 20.0
-"""for the teardown of a network"""
+"""time limit for the teardown of a network"""
 _MOST_OUTPUT = 400
 """characters of what a worker said before it died"""
 
@@ -56,7 +56,7 @@ def compute_locally(points: Sequence[Point], jobs: int) -> Iterator[tuple[int, d
 
 
 class _Worker:
-    """One process, started with its first point, and anew after its death."""
+    """One process, started with its first point, and restarted after its death."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None

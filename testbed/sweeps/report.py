@@ -24,7 +24,7 @@ from workloads.trusted import write_file
 __all__ = ["document", "summary", "table_axes", "to_json", "write_files"]
 
 _MOST_LINES = 64
-"""of one table on a terminal; files hold all"""
+"""most lines of one table on a terminal; files hold all"""
 
 
 def document(finished: Finished) -> dict[str, Any]:

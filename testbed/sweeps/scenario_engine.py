@@ -18,7 +18,7 @@ __all__ = ["Compute", "FinishedScenarios", "run_scenario_sweep"]
 
 _NAME_DIGITS = 16
 _COMPUTED_BY = "testbed.sweeps.compute"
-"""with all that it imports: a change of how results are shown makes none of them stale"""
+"""module that computes points, with all that it imports: a change of how results are shown makes none of them stale"""
 
 Compute = Callable[[Sequence[Point]], Iterator[tuple[int, dict[str, Any]]]]
 """Points -> (place among them, outcome as of `compute_point`), as they are done"""
@@ -31,13 +31,13 @@ class FinishedScenarios:
     sweep: ScenarioSweep
     points: tuple[Point, ...]
     outcomes: tuple[Outcome, ...]
-    """of the points, in their order"""
+    """outcomes of the points, in their order"""
     names: tuple[str, ...]
-    """of the points' folders below `points/`: of their content, whatever code computed it"""
+    """names of the points' folders below `points/`: from their content, whatever code computed it"""
     reused: int
-    """that were there already"""
+    """results that were there already"""
     anew: int
-    """that were there from other code only"""
+    """results that were there from other code only"""
     code: str
     folder: Path
 
@@ -56,8 +56,8 @@ def run_scenario_sweep(
     sweep: ScenarioSweep, folder: Path, compute: Compute, on_progress: Progress
 ) -> FinishedScenarios:
     """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in
-    `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid or failed for want of something are
-    tried again. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
+    `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid, or that failed because something
+    was missing, are tried again. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
     points = make_points(sweep)
     code = model_version(_COMPUTED_BY)
     versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}

@@ -29,8 +29,8 @@ _AS_IT_IS = Variant("")
 
 def make_points(sweep: ScenarioSweep) -> list[Point]:
     """In the order of the sweep: scenarios, variants, axes, worlds, seeds. A point whose scenario is invalid says why.
-    Raises ScenarioError when no point is valid, for a value of an axis that makes every point invalid, when a scenario
-    cannot be read, and for a figure that no run can have."""
+    Raises ScenarioError when no point is valid, for a value of an axis that makes every point invalid, and when a
+    scenario cannot be read. Also for a figure that no run can have."""
     points, errors = list[Point](), list[ScenarioError]()
     for name in sweep.scenarios:
         points += _of_scenario(sweep, name, errors)
@@ -125,7 +125,8 @@ def _valid(
 
 
 def _apply(changed: dict[str, Any], override: str, where: str) -> None:
-    """What an axis or a variant asks for. Raises ScenarioError that names the point: nobody wrote `--set`."""
+    """What an axis or a variant asks for. Raises ScenarioError that names the point, since there is no `--set`
+    to name."""
     try:
         apply_override(changed, {}, override)
     except ScenarioError as error:

@@ -49,7 +49,7 @@ class SweepWords:
     """`key=value`"""
     figures: Sequence[str] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """by label; only from Python"""
+    """variants by label; only from Python"""
 
     def given(self) -> dict[str, Any]:
         """By key of a sweep file; axes are apart."""
@@ -95,7 +95,8 @@ def _old_changes(data: dict[str, Any]) -> list[str]:
 
 
 def read_scenario_sweep(data: dict[str, Any], problems: Problems, source: str, folder: Path) -> ScenarioSweep | None:
-    """None when there are problems; they are told. `folder`: where files that the sweep names are looked for first."""
+    """None when there are problems; they are reported. `folder`: where files that the sweep names are looked
+    for first."""
     return _Build(problems, data, folder).sweep(source)
 
 

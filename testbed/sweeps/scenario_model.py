@@ -101,12 +101,12 @@ class Outcome:
     status: str
     """done; invalid (the scenario is), failed (this machine or a process of ours did)"""
     verdict: str = ""
-    """of a run that is done: pass, fail, unknown"""
+    """verdict of a run that is done: pass, fail, unknown"""
     figures: Mapping[str, Figure] = field(default_factory=dict)
     reason: str = ""
-    """of what is not done, and of a verdict that is not pass: which checks"""
+    """reason of what is not done, and of a verdict that is not pass: which checks"""
     untimed: str = ""
-    """of a run that is done and whose figures of time are unknown: why"""
+    """for a run that is done: why its figures of time are unknown"""
     wall_s: float = 0.0
 
     @property

@@ -39,7 +39,7 @@ _VERDICTS = ("pass", "fail", "unknown", "invalid", "failed")
 
 
 def known_figures(finished: FinishedScenarios) -> list[str]:
-    """Every figure that some point told, those of the sweep first."""
+    """Every figure that some point reported, those of the sweep first."""
     names = dict.fromkeys(finished.sweep.figures)
     for outcome in finished.outcomes:
         names |= dict.fromkeys(outcome.figures)
@@ -165,7 +165,7 @@ def _untold(finished: FinishedScenarios) -> Iterator[str]:
 
 
 def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
-    """How many runs could not tell their times, which the tables leave out, and why the first of them could not."""
+    """How many runs have no valid times, which the tables omit, and why the first of them has none."""
     pairs = zip(finished.points, finished.outcomes, strict=True)
     untimed = [(point.world, outcome.untimed) for point, outcome in pairs if outcome.untimed]
     if not untimed:

@@ -1,7 +1,7 @@
 """Runs that differ by their seed alone, as one figure: median, spread, and an exact confidence interval of the median.
 
 The interval reaches from the k-th smallest value to the k-th largest. It misses the true median only if fewer than k of
-n values lie on one side of it: a binomial probability, whatever the distribution of the values is.
+n values lie on one side of it. That is a binomial probability, whatever the distribution of the values is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 __all__ = ["CONFIDENCE", "Summary", "coverage_of", "interval_words", "summarise"]
 
 CONFIDENCE = 0.95
-"""that an interval has at least, from six values on; fewer have the coverage of their range, which is less"""
+"""confidence that an interval has at least, from six values on; fewer have the coverage of their range, which
+is less"""
 _LEAST = 3
 
 

@@ -18,7 +18,7 @@ __all__ = ["AXIS_FILE", "MOST_VALUES", "number_of", "parse_axis", "read_values",
 
 AXIS_FILE = "--axis"
 MOST_VALUES = 10_000
-"""of one key"""
+"""most values of one key"""
 _FORM = "KEY=VALUE,VALUE,... or KEY={from: A, to: B, points: N}, as faults.loss.rate=0,1%,5%"
 _RANGES = "values with commas, as 0,1,2; or {from: 0, to: 2, step: 1}; or points or factor in place of step"
 _COLONS = re.compile(r"[-+0-9][^\[\]{},\s]*(?::|\.\.)[^\[\]{},\s]+(?:(?::|\.\.)[^\[\]{},\s]+)?\Z")
@@ -47,7 +47,7 @@ def parse_axis(text: str) -> Any:
 
 
 def read_values(problems: Problems, path: KeyPath, value: Any) -> tuple[Any, ...] | None:
-    """None when there are problems; they are told."""
+    """None when there are problems; they are reported."""
     if isinstance(value, dict):
         return _range(problems, path, value)
     values = value if isinstance(value, list) else [value]

@@ -1,7 +1,7 @@
 """`python -m testbed.sweeps.worker`: computes points that come as JSON lines on stdin, and answers each with a line on
 stdout.
 
-A program of its own, not a fork or a spawn of the caller: it works from notebooks and from scripts without a main
+A program of its own, not a fork or a spawn of the caller. So it works from notebooks and from scripts without a main
 guard, and its death is the death of one point. It ends when stdin does: a caller that was killed leaves it to finish
 its point, and to tear down what that made."""
 

@@ -58,7 +58,7 @@ def end(activity: Activity) -> None:
 
 @contextmanager
 def doing(what: str | Callable[[], State]) -> Iterator[None]:
-    """`what`: a phase by its name, or what tells how far it is."""
+    """`what`: a phase by its name, or a function that returns how far it is."""
     state = State(what) if isinstance(what, str) else None
     activity = begin(lambda: state if state is not None else what())  # type: ignore[operator]
     try:

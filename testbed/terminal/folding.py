@@ -18,7 +18,7 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 _COMMANDS = ("replay: ", "tb: run it again: ")
 """what begins so is a command: a shell would run its first line"""
 _MOST_HANGING = 0.6
-"""of the width: text that begins further to the right would have no room under itself"""
+"""share of the width: text that begins further to the right would have no room under itself"""
 
 
 def fold(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
@@ -39,7 +39,7 @@ def with_units_held(text: str) -> str:
 
 
 def joined(text: str) -> list[str]:
-    """The paragraphs of a text that its author broke into lines, each in one line: empty lines separate them, and lines
+    """The paragraphs of a text that its author broke into lines, each in one line. Empty lines separate them, and lines
     that are indented stay as they are."""
     found: list[str] = []
     open_ = False
@@ -71,7 +71,7 @@ def fold_lines(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def paragraphs(text: str, width: int) -> Iterator[str]:
-    """A text that its author broke into lines, folded anew; what is prose stays flush."""
+    """A text that its author broke into lines, folded again; what is prose stays flush."""
     for line in joined(text):
         prose = not line[:1].isspace() and not _GAP.search(line)
         yield from fold(line, width) if prose else fold_laid_out(line, width)

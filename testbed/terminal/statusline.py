@@ -1,7 +1,7 @@
 """The line at the bottom of a terminal that shows how far something is.
 
-It never hides the cursor and takes one line alone, shorter than the terminal is wide: whatever ends the program, kill
--9 included, the terminal is usable, and `close` leaves nothing of it.
+It never hides the cursor and takes one line alone, shorter than the terminal is wide. So the terminal is usable
+whatever ends the program, kill -9 included. `close` leaves nothing of it.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ __all__ = ["PROSE", "columns", "complain", "is_terminal", "near", "prose_columns
 PROSE = 110
 """Sentences are not wider than that on any terminal: longer lines are hard to follow. Tables take all there is."""
 _DEFAULT = 80
-"""of what is no terminal, as other programs have it"""
+"""width of what is no terminal, as other programs have it"""
 _LEAST = 40
-"""of what can be laid out at all"""
+"""width of what can be laid out at all"""
 
 
 def columns(stream: TextIO) -> int:
@@ -45,7 +45,8 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def wants_color(stream: TextIO, no_color: bool = False) -> bool:
-    """A terminal, and nobody said no (https://no-color.org)."""
+    """Whether the stream is a terminal, and neither `no_color` nor NO_COLOR asks for plain text
+    (https://no-color.org)."""
     return is_terminal(stream) and not no_color and not os.environ.get("NO_COLOR")
 
 

@@ -1,5 +1,4 @@
-"""Tables that fold words into more lines where they are too wide, and that are told in parts where even that does not
-do."""
+"""Tables that fold words into more lines where they are too wide. Where even that does not do, they come in parts."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ def table_lines(
     group: bool = False,
 ) -> Iterator[str]:
     """Lines of at most `width` columns. Columns of numbers stand to the right, those of `text` to the left. Cells are
-    folded between words, but for those of numbers, which never are. Where the longest words alone are too wide, the
-    columns come in several tables, each with the first `keys` columns; where even one column has no room next to them,
-    each row comes as lines of `name: cell`. `group`: an empty line wherever the first column changes."""
+    folded between words, except numbers, which never are. Where the longest words alone are too wide, the columns come
+    in several tables, each with the first `keys` columns. Where even one column has no room next to them, each row
+    comes as lines of `name: cell`. `group`: an empty line wherever the first column changes."""
     whole = [
         [with_units_held(cell) if index in text else cell.replace(" ", HARD_BLANK) for index, cell in enumerate(row)]
         for row in rows

@@ -1,4 +1,4 @@
-"""The sign of life of a command, by the clock on the wall: a status line on a terminal; elsewhere a line whenever
+"""The sign of life of a command, by the clock on the wall. On a terminal it is a status line; elsewhere a line whenever
 nothing was printed for some seconds.
 
 `Ticker` has no thread: `ticking` runs one that looks several times a second, so that a long computation cannot
@@ -21,7 +21,7 @@ from testbed.terminal.stream import columns, complain
 __all__ = ["SILENT_S", "Ticker", "speak", "ticking"]
 
 SILENT_S = 3.0
-"""after which a line comes; five seconds are promised, and a busy machine may look late"""
+"""seconds of silence after which a line comes; five seconds are promised, and a busy machine may look late"""
 _LOOK_EVERY_S = 0.2
 _STARTED_S = 1.0
 """what the interpreter may have taken before"""
@@ -51,7 +51,7 @@ class Ticker:
                 self._stream.flush()
 
     def look(self) -> None:
-        """Show what is due now."""
+        """Show what must be shown by now."""
         with guard:
             is_silent = self._clock() - self._spoke >= SILENT_S
             if self._bar is not None and activities():
@@ -98,7 +98,7 @@ _current: Ticker | None = None
 
 @contextmanager
 def ticking(ticker: Ticker | None) -> Iterator[None]:
-    """Let a thread look after it, and let it hear what `speak` says; None: neither."""
+    """Let a thread look after it, and pass to it what `speak` says; None: neither."""
     global _current
     if ticker is None:
         yield

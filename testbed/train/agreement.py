@@ -18,9 +18,9 @@ class Wait:
 
     since: int
     limit_s: float
-    """that the waiting ranks set themselves; 0: none"""
+    """time limit that the waiting ranks set themselves; 0: none"""
     text: str
-    """who did not do what, for which who waits"""
+    """text that says which ranks did not do what, and which wait for it"""
 
     def due(self, timeout_ns: int) -> int:
         return self.since + self.limit_ns(timeout_ns)
@@ -36,7 +36,7 @@ class Line:
         self.ranks = ranks
         self._posts: dict[int, deque[Post | Group]] = {rank: deque() for rank in ranks}
         self._since = 0
-        """when the oldest that waits came, or the last match"""
+        """time when the oldest that waits came, or of the last match"""
 
     def add(self, rank: int, post: Post | Group, now: int) -> None:
         if not any(self._posts.values()):

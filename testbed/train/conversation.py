@@ -17,11 +17,11 @@ __all__ = ["Conversation", "Voice"]
 
 _TURN_S = 0.5
 _AFTER_FAILURE_S = 10.0
-"""that ranks have to end by themselves when nothing is summed any more"""
+"""time for ranks to end by themselves when nothing is summed any more"""
 
 
 class Voice(Protocol):
-    """What a person hears while a training goes on."""
+    """What a person reads while a training goes on."""
 
     def say(self, text: str) -> None:
         """A line of the testbed's own."""
@@ -37,8 +37,8 @@ class Voice(Protocol):
 
 
 class Conversation:
-    """With the ranks of one training. `command`: of each rank; empty: they come by themselves, until somebody ends
-    it."""
+    """With the ranks of one training. `command`: of each rank; empty: ranks come by themselves, until a user
+    ends it."""
 
     def __init__(self, server: RankServer, voice: Voice, command: Sequence[str], size: int) -> None:
         self._server, self._voice, self._command, self._size = server, voice, command, size
@@ -66,7 +66,7 @@ class Conversation:
         self._processes.start(self._command, environments, Path.cwd())
 
     def turn(self, timeout_s: float = _TURN_S) -> None:
-        """Hear and answer whoever speaks, for at most so long."""
+        """Read and answer messages of all ranks, for at most so long."""
         self._server.poll(timeout_s)
         if self._server.session.failure is not None and self._end_at is None:
             self._voice.say(f"training failed: {self._server.session.failure}")
@@ -81,7 +81,7 @@ class Conversation:
 
     @property
     def turn_s(self) -> float:
-        """In how many seconds the next turn is due at the latest."""
+        """In how many seconds the next turn must be at the latest."""
         due = self._server.turn_s
         return due if self._end_at is None else min(due, max(0.0, self._end_at - time.monotonic()))
 

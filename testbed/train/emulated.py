@@ -25,9 +25,9 @@ from workloads.machine import Event
 __all__ = ["EmulatedNetwork"]
 
 POLL_NS = 500_000
-"""how often an idle worker looks for a gradient"""
+"""interval in which an idle worker looks for a gradient"""
 BUSY_TURN_S = 0.0005
-"""between two looks for sums"""
+"""time between two looks for sums"""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class _AllReduce:
 
 class EmulatedNetwork:
     """A Network. Make it before the worker processes are forked. `memories`: of the ranks, by rank, as
-    `RankServer.memories`; what is to be carried lies in them. `tell` hears events."""
+    `RankServer.memories`; what is to be carried lies in them. `tell` is called with events."""
 
     def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
         self._plan, self._memories, self._tell = plan, memories, tell
@@ -58,7 +58,7 @@ class EmulatedNetwork:
         self._under_way: deque[_AllReduce] = deque()
         self._unposted: deque[list[Gradient]] = deque()
         self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
-        """(iteration, pieces by rank): they must be read before the rank hears of its sum, and uses the memory again"""
+        """(iteration, pieces by rank): they must be read before the rank gets its sum, and uses the memory again"""
         self.problem: str | None = None
         self.is_stuck = False
         """no worker said that anything is wrong, and no sum came"""
@@ -99,7 +99,7 @@ class EmulatedNetwork:
             self._judge_oldest()
 
     def hear(self, record: Record) -> None:
-        """What the world tells: a worker that is gone sums nothing any more."""
+        """An event of the world: a worker that is gone sums nothing any more."""
         for found in self._judge.hear(record):
             self._tell(found)
         if self.problem is not None or self._closed:
@@ -118,7 +118,7 @@ class EmulatedNetwork:
             self.problem, self.is_stuck = reason, True
 
     def close(self) -> None:
-        """Nobody will post any more: the workers finish."""
+        """No rank will post any more: the workers finish."""
         while self._unjudged:
             self._judge_oldest()
         self._closed = True
@@ -126,7 +126,7 @@ class EmulatedNetwork:
             mailbox.close()
 
     def conclude(self) -> None:
-        """All that the nodes told was heard."""
+        """All events of the nodes were read."""
         for found in self._judge.conclude():
             self._tell(found)
 

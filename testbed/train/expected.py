@@ -1,5 +1,5 @@
-"""Who judges the pieces of a training: the reference of the checkers, which works out what the workers must hold from
-the ranks' own gradients; or, where sums are approximate, whom the protocol brings along."""
+"""Judges for the pieces of a training. This is the reference of the checkers, which works out what the workers must
+hold from the ranks' own gradients. Where sums are approximate, it is a judge that the protocol brings along."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _events(verb: Callable[..., Any], found: Any) -> tuple[Event, ...]:
 
 
 class RunningReference:
-    """A PieceJudge that folds piece after piece as the plan's collective does, before anything is told of them."""
+    """A PieceJudge that folds piece after piece as the plan's collective does, before any event about them."""
 
     def __init__(self, plan: Plan) -> None:
         workers: tuple[Any, ...] = plan.workers  # dataclasses, which no protocol can say

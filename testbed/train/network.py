@@ -49,7 +49,7 @@ class Network(Protocol):
         ...
 
     def give_up(self, reason: str) -> None:
-        """Whoever waits for a sum waits no longer: from now on this is its problem."""
+        """Ranks that wait for a sum wait no longer: from now on this is the problem of the network."""
         ...
 
     def work(self) -> Iterable[Arrived]:

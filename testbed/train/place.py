@@ -1,4 +1,4 @@
-"""Where a training's socket lies, and what ranks need beside it."""
+"""Where a training's socket lies, and what else ranks need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def default_place() -> Path:
 
 
 def make_place(wanted: Path | None) -> Path:
-    """A folder that nobody else can enter. Raises ScenarioError where a network is up already, or somebody else's
+    """A folder that no other user can enter. Raises ScenarioError where a network is up already, or another user's
     folder lies."""
     if wanted is None:
         return make_scratch(Path("/tmp"))  # TMPDIR may be too long for a socket

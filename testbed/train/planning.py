@@ -89,7 +89,7 @@ def _external(worker: Any) -> Any:
 
 
 def has_one_size(plan: Plan) -> bool:
-    """Whether all gradients of a job must be equally long: its hosts know how long, or phases work on parts of them
+    """Whether all gradients of a job must be equally long. Its hosts know the length, or phases work on parts of them
     that the plan has cut."""
     return traits_of(plan.scenario.job.collective).one_size or any(worker.phases for worker in plan.ring_workers)
 

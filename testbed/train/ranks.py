@@ -23,9 +23,9 @@ __all__ = ["RankProcesses", "free_port", "rank_environment"]
 _PROJECT = Path(__file__).resolve().parents[2]
 _READ = 1 << 16
 _KEPT_LINES = 40
-"""of each rank's stderr, for the reason of its end"""
+"""number of last lines of each rank's stderr, for the reason of its end"""
 _TIMEOUT_S = 5.0
-"""between the request to end and its enforcement"""
+"""time between the request to end and its enforcement"""
 
 
 @dataclass(slots=True)
@@ -35,14 +35,14 @@ class _Rank:
     handle: int
     """pidfd"""
     rest: dict[int, bytes] = field(default_factory=dict)
-    """by pipe: a line without its end"""
+    """line without its end, by pipe"""
     errors: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
     status: int | None = None
 
 
 class RankProcesses:
-    """`line(rank, text, is_error)` hears each line that a rank prints; `ended(rank, status, tail)` its end, once.
-    `watch` and `unwatch`: of the loop that waits for them (`RankServer`)."""
+    """`line(rank, text, is_error)` is called with each line that a rank prints; `ended(rank, status, tail)` at its end,
+    once. `watch` and `unwatch`: of the loop that waits for them (`RankServer`)."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class RankProcesses:
             self._watch(rank.handle, partial(self._reap, rank))
 
     def end(self) -> None:
-        """Ask whoever still runs to end, then make them; afterwards none of their processes is left."""
+        """Ask the ranks that still run to end, then make them; afterwards none of their processes is left."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             alive = [rank for rank in self._ranks if rank.status is None]
             for rank in alive:
@@ -146,7 +146,7 @@ def _signal_group(group: int, number: int) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody has at the moment."""
+    """A TCP port of the loopback interface that is free at the moment."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

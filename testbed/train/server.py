@@ -46,19 +46,19 @@ _NEVER_S = 60.0
 _WITHOUT_A_WORD = "its process ended without a word"
 _NEVER_JOINED = 'its program ended without joining: does it call init_process_group("ina")?'
 _TIMEOUT_S = 5.0
-"""with a rank that does not read what it is told"""
+"""time limit for a rank that does not read its messages"""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     memory_bytes: int
-    """of each rank, for gradients on their way"""
+    """bytes of each rank, for gradients on their way"""
     timeout_s: float
-    """that one waits for another, or for the network"""
+    """time that a rank waits for another, or for the network"""
     network: str
-    """for a person"""
+    """description of the network, for a person"""
     tells_ends: bool = False
-    """whoever made this calls `rank_ended` for every rank: why one is gone need not be guessed"""
+    """whether the owner calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,8 +70,8 @@ class _Connection:
 
 
 class RankServer:
-    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` hears
-    events."""
+    """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` is called
+    with events."""
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class RankServer:
         self.network: Network | None = None
         self.asked_down = False
         self.steps = [0] * size
-        """by rank: how often its optimizer stepped"""
+        """number of steps of each rank's optimizer"""
         self.collectives = [0] * size
-        """by rank: posted so far"""
+        """number of collectives that each rank has posted so far"""
         self.network_ns = self.summed = 0
-        """of all sums so far, and how many"""
+        """time of all sums so far, and how many"""
         self._base = 0
         """collectives of the trainings before this one"""
         self._over_store_before: Counter[str] = Counter()
@@ -135,7 +135,7 @@ class RankServer:
         return waits if self.network is None else min(waits, self.network.turn_s)
 
     def fileno(self) -> int:
-        """Readable when `poll` has something to hear."""
+        """Readable when `poll` has something to read."""
         return self._selector.fileno()
 
     def make_network(self, first_bytes: int) -> None:
@@ -152,7 +152,7 @@ class RankServer:
             self._selector.unregister(handle)
 
     def poll(self, timeout_s: float) -> None:
-        """Hear whoever speaks within that time, sum what is to be summed, answer."""
+        """Read messages of all ranks within that time, sum what is to be summed, answer."""
         for key, _ in self._selector.select(min(timeout_s, self.turn_s)):
             key.data()
         self._act()
@@ -163,7 +163,7 @@ class RankServer:
         self._act()
 
     def fail(self, reason: str) -> None:
-        """Something outside went wrong: every rank hears it."""
+        """Something outside went wrong: every rank gets this reason."""
         self.session.fail(reason)
         self._act()
 
@@ -178,7 +178,7 @@ class RankServer:
         self._act()
 
     def close(self) -> None:
-        """Nobody can join any more, and nothing is left."""
+        """No rank can join any more, and nothing is left."""
         for connection in list(self._connections):
             self._forget(connection)
         self._selector.close()

@@ -3,15 +3,15 @@ go on.
 
 Rules of this file
 - All ranks of a process group post the same collectives in the same order. A collective is matched when every rank of
-  its group has posted it; a matched one for the network is carried, of one over the store the ranks hear that they
-  agree. Nobody moves data before that.
+  its group has posted it. The network then carries it; for a collective over the store, the ranks hear that they
+  agree. No data moves before that.
 - A send and a recv are matched when they name each other and the same tag.
-- Every group that is made gets a name that no other group of any training has: what ranks leave in a store under it
+- Every new group gets a name that no other group of any training has. What ranks leave in a store under that name
   belongs to that group alone.
 - A rank may be ahead of others by as much as it likes. It is behind when others have posted what it has not.
-- Whatever makes further sums impossible ends the session once and for all: collectives that differ, a rank that is gone
-  or silent while others wait for it, a network that failed. Every rank hears the same reason, and so does every rank
-  that posts later.
+- What makes further sums impossible ends the session for good: collectives that differ, a rank that is gone or silent
+  while others wait for it, a network that failed. Every rank hears the same reason, and so does every rank that posts
+  later.
 - A rank waits only while a timer is set, except for a network that is not up: the world that brings it up ends.
 """
 
@@ -38,21 +38,21 @@ class Carry:
     number: int
     """among all collectives of the training"""
     posts: tuple[Post, ...]
-    """by rank"""
+    """posts by rank"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Tell every rank that the sum of a collective is there."""
+    """Report to every rank that the sum of a collective is there."""
 
     numbers: tuple[int, ...]
-    """of each rank's post"""
+    """numbers of each rank's post"""
     network_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Agree:
-    """Tell a rank that the others posted the same."""
+    """Report to a rank that the others posted the same."""
 
     rank: int
     agreed: Agreed
@@ -60,7 +60,7 @@ class Agree:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Tell every rank that nothing will be summed any more."""
+    """Report to every rank that nothing will be summed any more."""
 
     reason: str
 
@@ -74,7 +74,7 @@ class _Group:
     def __init__(self, name: str, ranks: tuple[int, ...]) -> None:
         self.name, self.line, self.mail, self.turns = name, Line(ranks), Mail(), 0
         self.destroyed: dict[int, int] = {}
-        """by rank that posts nothing more in it: the number with which it said so"""
+        """number with which each rank that posts nothing more in it said so"""
 
 
 class Session:
@@ -84,29 +84,29 @@ class Session:
         self.size, self._timeout_ns, self._name = size, timeout_ns, name
         self.joined: set[int] = set()
         self.left: dict[int, str] = {}
-        """by rank: the error with which it ended; empty: in order"""
+        """error with which each rank ended; empty: in order"""
         self.failure: str | None = None
         """why nothing is summed any more"""
         self.over_store: Counter[str] = Counter()
         """matched collectives that were not for the network, by what they were"""
         self._network_is_up = True
         self.network_is_late = False
-        """it failed because no sum came in time"""
+        """whether it failed because no sum came in time"""
         self.summed = 0
         """all-reduces whose sum is there"""
         self._groups = {"": _Group(name, tuple(range(size)))}
         self._making: dict[tuple[str, tuple[int, ...]], Line] = {}
-        """groups of which not all ranks are there, by name and ranks"""
+        """groups that lack some of their ranks, by name and ranks"""
         self._made = 0
         self._numbers = [0] * size
-        """by rank: what it posts next"""
+        """number of the next post of each rank"""
         self._posted = [0] * size
-        """by rank: collectives"""
+        """number of collectives that each rank has posted"""
         self._matched = 0
         self._carried: deque[tuple[int, tuple[Post, ...]]] = deque()
-        """those in the network: number, posts by rank"""
+        """collectives in the network: number, posts by rank"""
         self._joining_since: int | None = None
-        """when some ranks began to wait for one that has not joined"""
+        """time when some ranks began to wait for one that has not joined"""
         self._carried_since: int | None = None
         self._actions: deque[Action] = deque()
 
@@ -285,7 +285,7 @@ class Session:
             self._agree(group, {rank: number for rank, number in group.destroyed.items() if rank not in self.left})
 
     def _miss_those_gone(self) -> None:
-        """A rank that waits for one that left waits for ever."""
+        """A rank that waits for one that left would wait without end."""
         if self.failure is not None:
             return
         for line in self._making.values():

@@ -103,7 +103,7 @@ class SimulatedNetwork:
             yield Arrived(number, took)
 
     def close(self) -> None:
-        """Nobody will post any more: the workers finish, and all nodes tell what they counted."""
+        """No rank will post any more: the workers finish, and all nodes report what they counted."""
         self._closing = True
         for mailbox in self._mailboxes:
             mailbox.closed = True

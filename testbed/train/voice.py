@@ -14,7 +14,7 @@ from testbed.terminal.stream import say
 __all__ = ["PrintedVoice"]
 
 _LEAST_PAUSE_S = 0.2
-"""between two lines of progress"""
+"""time between two lines of progress"""
 
 
 class PrintedVoice:

@@ -46,11 +46,12 @@ _NO_LIMIT_NS = 7 * 24 * 3600 * 1_000_000_000
 class TrainingOptions:
     source: TrainingSource
     command: tuple[str, ...] = ()
-    """of one rank; empty: ranks come from elsewhere, until somebody asks for the end"""
+    """command of one rank; empty: ranks come from elsewhere, until the user asks for the end"""
     place: Path | None = None
     """folder where ranks from elsewhere find the network; None: one of the system's temporary folders"""
     piece_bytes: int | None = None
-    """at most; None: 4 MB, or where all gradients must be equally long the size of the first all-reduce"""
+    """bytes of a piece at most; None: 4 MB, or where all gradients must be equally long the size of the first
+    all-reduce"""
     memory_bytes: int = 256 << 20
     timeout_s: float = 60.0
 
@@ -193,7 +194,7 @@ class _EmulatedTraining(_Training):
         self._plan: Plan | None = None
         self._closed = False
         self._end_by = math.inf
-        """when workers that have not finished are not waited for any longer; CLOCK_MONOTONIC, s"""
+        """time when the wait for workers that have not finished ends; CLOCK_MONOTONIC, s"""
 
     def _live(self) -> RunFacts:
         if not self._options.command:
@@ -226,7 +227,7 @@ class _EmulatedTraining(_Training):
 
     @property
     def has_given_up(self) -> bool:
-        """No sum came, or none of those that nobody waits for any more, in the time that there is for one."""
+        """Whether no sum came in the time limit, or, after the last request, the workers did not finish in time."""
         if self._network is None:
             return False
         return self._network.is_stuck or (self._closed and time.monotonic() >= self._end_by)

@@ -23,12 +23,13 @@ class Junction:
     above: str
     """node at that port: a switch of the tree, or the root"""
     below: Mapping[int, tuple[int, ...]]
-    """by port, ascending: places in the list of hosts of those that are behind it"""
+    """places, in the list of hosts, of the hosts behind each port, ascending"""
 
 
 def combining_trees(topology: Topology, root: str, hosts: Sequence[str]) -> tuple[Mapping[str, Junction], ...]:
     """By switch, of shortest paths from the hosts to the host `root`; different trees, 64 at most, which take equal
-    paths in turn. In each of them, paths meet as early as they can: who has a choice goes where others go already."""
+    paths in turn. In each of them, paths meet as early as they can: a path with a choice goes where others go already.
+    """
     graph = _Graph(topology, root)
     first = [graph.first(host) for host in hosts]
     found: list[Mapping[str, int]] = []

@@ -1,4 +1,4 @@
-"""A spanning tree of the switches: where frames for all, or for nobody known, may go without circling."""
+"""A spanning tree of the switches: where frames for all, or for an unknown destination, may go without circling."""
 
 from __future__ import annotations
 

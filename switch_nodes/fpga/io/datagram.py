@@ -67,7 +67,7 @@ def connect_udp(host: str, port: int) -> DatagramTransport:
 
 
 def connect_unix(path: Path) -> DatagramTransport:
-    """Raises OSError when nobody listens there."""
+    """Raises OSError without a listener there."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     client.bind("")  # an abstract address of the kernel's choice, for the answers
     return _connected(client, str(path))
@@ -99,7 +99,7 @@ def listen_udp(host: str, port: int) -> socket.socket:
 
 
 def listen_unix(path: Path) -> socket.socket:
-    """Only for this user. A socket that nobody listens on any more is replaced. Raises OSError."""
+    """Only for this user. A socket without a listener is replaced. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISSOCK(path.lstat().st_mode) and not _anybody_there(path):
             path.unlink()

@@ -1,5 +1,5 @@
-"""`tb bench evolution`: the matrix in virtual time, held to closed forms on the star and to what must leave a rack; or
-the latter alone, between namespaces."""
+"""`tb bench evolution`: the matrix in virtual time, compared with closed forms on the star and with what must leave a
+rack. Or the latter alone, between namespaces."""
 
 from __future__ import annotations
 

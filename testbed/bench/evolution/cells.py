@@ -1,7 +1,7 @@
 """Cells of the matrix: a scheme (row), and where it runs (column); each as a scenario.
 
-Whole models are too many packets, so that sizes and rates are divided by one number, which leaves all times but those
-of single packets as they are.
+Whole models are too many packets, so sizes and rates are divided by one number. That leaves all times but those of
+single packets as they are.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ __all__ = [
 ]
 
 _RATE_BPS = 10_000_000_000
-"""of hosts' links, before it is divided"""
+"""rate of hosts' links, before it is divided"""
 _DELAY_NS = 1_250
-"""of each link: four of them are the alpha of 5 us"""
+"""delay of each link: four of them are the alpha of 5 us"""
 _QUEUE = 1_000_000
 _ELEMENT, _PATH_MTU = 4, 1024
 _SECOND = 1_000_000_000
 _MESSAGE_PACKETS = 16
 COMPUTE_NS = 100_000_000
-"""of a forward and a backward pass, for all models; beside what is measured, it is added to every cell"""
+"""time of a forward and a backward pass, for all models; not measured, but added to every cell"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ ROWS: Sequence[Scheme] = (
     Scheme("rabenseifner", "rabenseifner", "rabenseifner"),
     Scheme("sharded_ps", "sharded_ps", "sharded_ps"),
 )
-"""the closed forms count a server that waits for the whole gradient before it sends it back, but for the last of the
-four, where it streams"""
+"""schemes; the closed forms count a server that waits for the whole gradient before it sends it back, except for the
+last of the four, where it streams"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Model:
     name: str
     elements: int
     scale: int
-    """by which its size and all rates are divided: gradients then have about 500 packets"""
+    """divisor of its size and of all rates: gradients then have about 500 packets"""
 
     @property
     def size_bytes(self) -> int:
@@ -112,9 +112,9 @@ class Fabric:
     per_rack: int
     """workers"""
     oversubscription: int = 1
-    """of the leaves' uplinks; the server's leaf has uplinks like the others"""
+    """oversubscription of the leaves' uplinks; the server's leaf has uplinks like the others"""
     pods: int = 0
-    """of a fat tree, five of whose eight edge switches have workers; 0: a star or leaves and spines"""
+    """pods of a fat tree, five of whose eight edge switches have workers; 0: a star or leaves and spines"""
 
     @property
     def workers(self) -> int:
@@ -146,7 +146,7 @@ FABRICS = (
     Fabric("fat tree", 4, 2, pods=4),
 )
 SKEWS = (0, 10, 50)
-"""per cent of computing by which one worker starts late"""
+"""late start of one worker, in per cent of the computing time"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Cell:
     shuffled: bool
     """ranks lie over the racks at random"""
     skew: int
-    """per cent"""
+    """skew in per cent"""
 
     @property
     def column(self) -> tuple[str, str, str, str, str]:

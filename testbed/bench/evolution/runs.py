@@ -40,7 +40,7 @@ class Figures:
     scale."""
 
     communication_s: float
-    """until the slowest worker has its last sum; late starts are inside"""
+    """time until the slowest worker has its last sum; late starts are inside"""
     busiest_link: str
     """LINK DIRECTION"""
     busiest: float
@@ -94,8 +94,8 @@ def closed_form_s(cell: Cell) -> float:
 def run_cells(
     say: Say, cells: Iterable[Cell], processes: int, folder: Path, world: str = "simulated"
 ) -> Mapping[Cell, Figures]:
-    """By cell. Runs are on disk in `folder` as soon as a few are done, each under a hash of its scenario and of the
-    code: the same call goes on from there."""
+    """By cell. Runs are on disk in `folder` as soon as a few are done. Each is stored under a hash of its scenario and
+    of the code, so the same call goes on from there."""
     asked: Sequence[Cell] = list(cells)
     store, code = Store(folder), model_version(_COMPUTED_BY)
     needed = list(dict.fromkeys(cell.measured() for cell in asked))

@@ -56,7 +56,7 @@ class Cell:
 
 
 Cells = Mapping[tuple[int, Subject], Cell]
-"""of one mix, by (memory, subject)"""
+"""cells of one mix, by (memory, subject)"""
 
 
 def cells_of(found: Mapping[Point, Figures], mix: str) -> dict[tuple[int, Subject], Cell]:
@@ -93,8 +93,8 @@ class Crossing:
     """Of two subjects, along memory, upwards."""
 
     memory: float | None
-    """where a straight line over the logarithms, between the two sizes of the grid, puts it; None: they are too far
-    apart for a line to tell"""
+    """memory where a straight line over the logarithms, between the two sizes of the grid, puts it; None: they are too
+    far apart for a line"""
     low: int
     """the sizes of the grid on both sides: more than that it is between them is not known"""
     high: int

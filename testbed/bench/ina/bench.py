@@ -49,9 +49,9 @@ _DEFAULT = BenchOptions()
 
 
 def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
-    """`say`: progress. Raises InternalError when a sum is wrong or a job does not end, ScenarioError when the CSV file
-    cannot be used, for repeats in virtual time and for several runs at a time in real time. What was measured until
-    then is in the CSV file; the same call goes on from there."""
+    """`say`: progress. Raises InternalError when a sum is wrong or a job does not end. Raises ScenarioError when the
+    CSV file cannot be used, for repeats in virtual time, and for several runs at a time in real time. What was measured
+    until then is in the CSV file; the same call goes on from there."""
     if world == "emulated":
         repeats = options.repeats or EMULATED_REPEATS
         twins = twin_points(EMULATED, quick=options.quick, seeds=options.seeds or 1, repeats=repeats)

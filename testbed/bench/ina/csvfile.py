@@ -39,7 +39,7 @@ class KeptRuns:
     def __init__(self, path: Path, places: Collection[Place]) -> None:
         self._named, self._path = path, path.resolve()
         self.known: dict[Point, Figures] = {}
-        """Runs of points that nobody asks for now are here, too: they stay in the file."""
+        """Runs of points that are not requested now are here, too: they stay in the file."""
         settings = {place.setting(): place for place in places}
         whole = True
         require_trusted(path)
@@ -71,8 +71,8 @@ class KeptRuns:
             raise self._refused(error) from error
 
     def finish(self, order: Iterable[Point]) -> None:
-        """Once more all lines: in this order, others behind them, with gains. The file is there at any time, old or
-        new."""
+        """Write all lines again: those of this order, others behind them, with gains. The file is there at any time,
+        old or new."""
         first = {point: self.known[point] for point in order}
         try:
             self._file.close()

@@ -20,18 +20,18 @@ class Place:
 
     rate_bps: int
     delay_ns: int
-    """of each hop: five packets' time"""
+    """delay of each hop: five packets' time"""
     rto_ns: int
     world: str = "simulated"
     workers: int = 4
-    """of each job"""
+    """workers of each job"""
     window: int = 24
     """packets: what the way through the parameter server holds, four hops of six packets' time each"""
     scale: int = 1000
-    """by which models are divided"""
+    """divisor of the models"""
     iterations: int = 2
     jitter: float = 0.05
-    """of computing"""
+    """jitter of computing"""
 
     def setting(self) -> str:
         """In words, all that makes runs of two places different."""
@@ -48,7 +48,7 @@ class Place:
 
 SIMULATED = Place(100_000_000, 440_000, 20_000_000)
 EMULATED = Place(1_000_000, 88_000_000, 4_000_000_000, world="emulated", window=48)
-"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large: after idle
+"""Slow enough for two cores that run 21 nodes. Hops take ten packets' time, and windows are twice as large. After idle
 times the kernel's token buckets let two frames through at once (docs/emulation.md), which must not be much of a hop."""
 
 
@@ -63,7 +63,7 @@ class Point:
     """values stored in the switch"""
     seed: int
     repeat: int = 1
-    """in real time the same seed may take another time; in virtual time there is one run"""
+    """number of the repeat; in real time the same seed may take another time, in virtual time there is one run"""
 
     def indices(self) -> int:
         """Slots that the memory makes: of all jobs together."""

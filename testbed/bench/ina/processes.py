@@ -25,7 +25,8 @@ def in_processes(
     measure: Callable[[_Task], _Result], tasks: Sequence[_Task], processes: int
 ) -> Generator[tuple[_Task, _Result], None, None]:
     """Pairs in the order in which they end. `measure` is a function of a module. Raises InternalError with the words of
-    what it raised, or when a process ends without a result. Whoever stops asking ends what is still running."""
+    what it raised, or when a process ends without a result. A caller that stops iterating ends what is still running.
+    """
     context = multiprocessing.get_context("spawn")
     todo, running = iter(tasks), dict[Connection, tuple[_Task, BaseProcess]]()
     try:

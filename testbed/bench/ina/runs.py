@@ -35,12 +35,12 @@ class Figures:
     evictions: int
     resends: int
     server_bytes: int
-    """of frames into parameter servers"""
+    """bytes of frames into parameter servers"""
     fidelity: str = "pass"
     reasons: tuple[str, ...] = ()
     dilation: int = 1
     deviation: float | None = None
-    """of the average JCT from that of the same plan in virtual time"""
+    """deviation of the average JCT from that of the same plan in virtual time"""
 
 
 def measure_point(point: Point) -> Figures:

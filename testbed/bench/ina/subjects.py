@@ -14,7 +14,7 @@ _COMMUNICATING, _COMPUTING = 0.25, 4.0
 
 
 SUBJECTS: tuple[Subject, ...] = tuple(subject for protocol in protocols() for subject in protocol.bench)
-"""Those of all protocols, which say it themselves."""
+"""Subjects of all protocols, which declare them."""
 _NAMED = {subject.name: subject for subject in SUBJECTS}
 SWITCHML, ATP, ESA = _NAMED["switchml"], _NAMED["atp"], _NAMED["esa"]
 ESA_EQUAL, ESA_ACK = _NAMED["esa equal early"], _NAMED["esa prio ack"]
@@ -36,7 +36,7 @@ class Mix:
     name: str
     jobs: tuple[Part, ...]
     mixed: bool = True
-    """jobs differ, so that a priority can tell them apart"""
+    """jobs differ, so that a priority can distinguish them"""
 
 
 _VGG, _ALEXNET = Part("vgg16", _COMMUNICATING), Part("alexnet", _COMMUNICATING)

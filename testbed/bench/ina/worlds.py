@@ -31,7 +31,7 @@ class Pair:
     virtual_s: float
     """average JCT, simulated"""
     real_s: float
-    """emulated: the median of the repeats; when most of them kept up, of those"""
+    """emulated: median of the repeats; when most had enough CPU time, of those only"""
     spread: float
     """(largest - smallest) / median of the same repeats"""
     kept_up: int
@@ -41,7 +41,7 @@ class Pair:
     """why the others are not trusted: the first one's"""
     dilation: int = 1
     deviation: float | None = None
-    """of the repeats, the largest of each"""
+    """deviation of the repeats, the largest of each"""
 
     @property
     def ratio(self) -> float:
@@ -49,7 +49,7 @@ class Pair:
 
     @property
     def fidelity(self) -> str:
-        """`pass` when the machine kept up in most repeats."""
+        """`pass` when the machine had enough CPU time in most repeats."""
         return "pass" if 2 * self.kept_up > self.repeats else "unknown"
 
 
@@ -105,7 +105,7 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
 
 
 def world_rows(pairs: Sequence[Pair]) -> list[Row]:
-    """A machine that did not keep up has measured itself: such a row is not met."""
+    """A machine without enough CPU time has measured itself: such a row is not met."""
     return [
         Row(
             f"average JCT, emulated, {_MIX}, M = {pair.point.memory}, {pair.point.subject.name}, seed "

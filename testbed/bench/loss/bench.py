@@ -79,7 +79,7 @@ def _label(case: Case, group: Group) -> str:
 
 
 def _lossless(groups: Sequence[Group], group: Group) -> float | None:
-    """Median of the same without loss, s; None: no run told it."""
+    """Median of the same without loss, s; None: no valid run."""
     for other in groups:
         if other.values[LOSS_KEY] == 0 and dict(other.values, **{LOSS_KEY: group.values[LOSS_KEY]}) == group.values:
             summary = other.summary(_JCT)

@@ -10,7 +10,7 @@ __all__ = ["LOSSES", "LOSS_KEY", "Case", "cases_of"]
 
 LOSS_KEY = "faults.loss.rate"
 LOSSES = (0.0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05)
-"""of all packets, on every link, both ways"""
+"""share of all packets, on every link, both ways"""
 _EMULATED_LOSSES = (0.0, 0.001, 0.01)
 _QUICK_LOSSES = (0.0, 0.01, 0.05)
 _SEEDS, _QUICK_SEEDS, _EMULATED_SEEDS = 5, 3, 3

@@ -58,7 +58,7 @@ def _measure(case: Case, text: str, absent: Mapping[str, str], say: Callable[[st
 
 
 def _as_run(case: Case, like: Point, sample: Sample) -> tuple[Point, Outcome]:
-    """Sums are checked by the peer's own run; no twin says whether its times are true."""
+    """The peer's own run checks its sums. There is no reference run in virtual time to check its times."""
     labels = like.values | {case.sweep.variant_name: _LABELS[sample.subject], LOSS_KEY: sample.case.loss}
     return Point(tuple(labels.items()), sample.repeat, like.world, ""), Outcome(
         "done", "pass", {"jct_s": sample.seconds}

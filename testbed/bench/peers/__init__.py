@@ -1,4 +1,4 @@
-"""All-reduces of gloo and OpenMPI over kernel TCP beside ours, on the same links."""
+"""All-reduces of gloo and OpenMPI over kernel TCP compared with ours, on the same links."""
 
 from testbed.bench.peers.bench import bench_peers
 

@@ -1,8 +1,8 @@
 """`tb bench peers`: gloo and OpenMPI over kernel TCP, ring and NetReduce over RoCE, in turns on the same links.
 
 Each repeat runs every subject once, so that a slow spell of the machine meets them all. For scale: on a machine of two
-processors, 16 MB at 100 Mb/s, gloo took 1.61 and 1.88 times M/B at 4 and 8 hosts, OpenMPI 1.86 and 2.30; the ring's own
-bound is 2(N-1)/N times M/B.
+processors, with 16 MB at 100 Mb/s, gloo took 1.61 and 1.88 times M/B at 4 and 8 hosts. OpenMPI took 1.86 and 2.30. The
+ring's own bound is 2(N-1)/N times M/B.
 """
 
 from __future__ import annotations

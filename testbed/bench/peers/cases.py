@@ -7,9 +7,9 @@ from dataclasses import dataclass
 __all__ = ["FULL", "QUICK", "RATE_BPS", "SUBJECTS", "Case", "Grid", "Sample"]
 
 RATE_BPS = 100_000_000
-"""of every link"""
+"""rate of every link"""
 SUBJECTS = ("gloo", "openmpi", "ring", "ring-irn", "netreduce", "netreduce-irn")
-"""in the order of tables; the first two over kernel TCP, `-irn`: `transport.recovery: irn`, else go-back-N"""
+"""subjects in the order of tables; the first two over kernel TCP, `-irn`: `transport.recovery: irn`, else go-back-N"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ class Sample:
     subject: str
     case: Case
     repeat: int
-    """from 1; the seed of its losses and of ours"""
+    """number of the repeat, from 1; the seed of its losses and of ours"""
     seconds: float
     lost: int
     """frames"""
     fidelity: str = ""
-    """of ours; empty: kernel TCP, which has no twin"""
+    """fidelity of our run; empty: kernel TCP, which has no reference run"""
     dilation: int = 1
     deviation: float | None = None
-    """of the JCT from its twin's; None: there is none"""
+    """deviation of the JCT from that of the reference run; None: there is none"""
     reasons: tuple[str, ...] = ()
 
     @property

@@ -1,7 +1,7 @@
 """How a measurement and the ranks of a peer talk: by files of a folder, so that no wire carries it.
 
-A rank writes `ready.RANK` when it is connected to all others, waits for `go`, reduces, and writes `result.RANK`: two
-times of CLOCK_MONOTONIC in ns, and 1 when every element of its sum is right.
+A rank writes `ready.RANK` when it is connected to all others, waits for `go`, reduces, and writes `result.RANK`. That
+file holds two times of CLOCK_MONOTONIC in ns, and 1 when every element of its sum is right.
 """
 
 from __future__ import annotations

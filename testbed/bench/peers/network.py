@@ -1,5 +1,5 @@
-"""The rack of a measurement for programs on the kernel's own stack: links shaped as in a run of ours, a Linux bridge
-where our switch would be, and losses by eBPF where frames arrive."""
+"""The rack of a measurement for programs on the kernel's own stack. Links are shaped as in a run of ours, and a Linux
+bridge is where our switch would be. Losses are made by eBPF where frames arrive."""
 
 from __future__ import annotations
 

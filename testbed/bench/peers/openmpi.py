@@ -49,7 +49,8 @@ def _has_headers() -> bool:
 
 
 def agent_script(pids: dict[str, int], ips: dict[str, str]) -> str:
-    """What mpirun calls to start a daemon on a host. Hosts need different names, by which OpenMPI tells them apart."""
+    """What mpirun calls to start a daemon on a host. Hosts need different names, by which OpenMPI distinguishes
+    them."""
     lines = [f"{ips[host]}) pid={pid} name=ina-{host};;\n" for host, pid in pids.items()]
     return _AGENT.format(hosts="".join(lines))
 

@@ -10,10 +10,10 @@ from testbed.bench.peers.summary import Figures
 __all__ = ["plot_svg"]
 
 _COLORS = ("#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#d55e00", "#cc79a7")
-"""told apart by colour-blind readers as well (after Okabe and Ito)"""
+"""colours that colour-blind readers can distinguish as well (after Okabe and Ito)"""
 _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "ina-testbed", "font.size": 9, "axes.axisbelow": True}
 _FILLED = 0.84
-"""of the room of a case"""
+"""share of the room of a case"""
 
 
 def plot_svg(figures: Figures, machine: str) -> str:

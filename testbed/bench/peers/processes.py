@@ -21,7 +21,7 @@ from workloads.errors import InternalError
 __all__ = ["TIMEOUT_S", "Program", "run_in", "wait_until"]
 
 TIMEOUT_S = 180.0
-"""for a start, and for one all-reduce"""
+"""time limit for a start, and for one all-reduce"""
 _STEP_S = 0.01
 _TAIL = 1500
 
@@ -42,8 +42,7 @@ class Program:
 def run_in(
     network: PeerNetwork, host: str, name: str, command: Sequence[str | Path], environment: Mapping[str, str]
 ) -> Iterator[Program]:
-    """`command` in the namespace of `host`; afterwards nothing of it lives. Nobody talks to its stdin and stdout but
-    through files."""
+    """`command` in the namespace of `host`; afterwards nothing of it lives. Its stdin and stdout are files only."""
     log = network.folder / f"{name}.log"
     setup = partial(_enter, os.getpid(), network.pid(host), network.ledger, name)
     with log.open("wb") as output:

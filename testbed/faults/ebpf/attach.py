@@ -1,4 +1,4 @@
-"""The eBPF program of the faults on one interface: attach, read strikes, detach. Works in the caller's network
+"""The eBPF program of the faults on one interface: attach it, read its hits, detach it. Works in the caller's network
 namespace."""
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _STRIKE = np.dtype(
         ("reserved", "u4"),
     ]
 )
-"""`struct strike` of fault.c"""
+"""layout of the record that fault.c writes for a hit"""
 
 
 class EbpfFaults:
-    """The faults of one link direction on the ingress of an interface. Nothing is struck or counted before `start`."""
+    """The faults of one link direction on the ingress of an interface. No packet is hit or counted before `start`."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class EbpfFaults:
         onward: str = "",
         dilation: int = 1,
     ) -> Self:
-        """Load the program and hang it on the ingress of `ifname`; what no fault takes leaves by the interface
+        """Load the program and hang it on the ingress of `ifname`. What no fault takes leaves by the interface
         `onward`, or goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the
         faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf, InternalError when
         there is no such interface."""
@@ -120,7 +120,7 @@ class EbpfFaults:
         self._set_start(time.monotonic_ns() if start_ns is None else start_ns)
 
     def strikes(self) -> dict[str, int]:
-        """How often each fault struck, by name."""
+        """How many packets each fault hit, by name."""
         return {fault.name: int(self._counters[index]) for index, fault in enumerate(self.faults)}
 
     @property
@@ -130,12 +130,12 @@ class EbpfFaults:
 
     @property
     def undescribed(self) -> int:
-        """Strikes that are in `strikes` but came too late for the log."""
+        """Hits that are counted but came too late for the log."""
         return max(0, int(self._counters[_LOGGED]) - _LOG_ENTRIES)
 
     def events(self, now: int) -> list[tuple[int, Event]]:
-        """(when, what): strikes since the last call, in order, then the faults whose windows ended. Times, `now` too,
-        are ns since the start."""
+        """(when, what): hits since the last call, in order, then the faults whose windows ended. Times, `now` too, are
+        ns since the start."""
         found: list[tuple[int, Event]] = []
         end = min(int(self._counters[_LOGGED]), _LOG_ENTRIES)
         while self._next < end and self._log[self._next]["ready"]:

@@ -26,10 +26,10 @@ NAMES = (
     "kill",
     "pause",
 )
-"""in the order of the pages"""
+"""names in the order of the pages"""
 
 FAULT_KINDS: Mapping[str, FaultKind] = {name: import_module(f"testbed.faults.kinds.{name}").KIND for name in NAMES}
-"""by word"""
+"""kinds by word"""
 _BY_VALUE = {kind.value: kind for kind in FAULT_KINDS.values()}
 
 

@@ -1,4 +1,4 @@
-"""A frame that no host sends comes beside the packet that it was made of."""
+"""A frame that no host sends comes in addition to the packet that it was made of."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["KIND", "Forge"]
 
 @dataclass(frozen=True, slots=True)
 class Forge(PacketFault):
-    """A frame that is made of the packet, and that no host sends, comes beside it."""
+    """A frame that is made of the packet, and that no host sends, comes in addition to it."""
 
     what: Annotated[str, choice(FORGERIES), Key(required=True)] = "foreign"
     """what is made of the packet, see below"""

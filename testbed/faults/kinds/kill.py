@@ -1,4 +1,4 @@
-"""A node dies, and perhaps starts anew with empty state."""
+"""A node dies, and perhaps restarts with empty state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["KIND", "Kill"]
 
 @dataclass(frozen=True, slots=True)
 class Kill(NodeFault):
-    """The node dies at window.start_ns and, when window.stop_ns is set, starts anew with empty state then."""
+    """The node dies at window.start_ns and, when window.stop_ns is set, restarts with empty state then."""
 
 
 def _draw(dice: Dice, name: str) -> Kill:

@@ -1,6 +1,6 @@
 """Case kind `allreduce`: the ranks of a ring that live in the guest, each a `VerbsWorker` on a device of its own.
 
-Option `linger`: ranks of the ring live elsewhere and may still need our ACKs when ours are done, so the queue pairs
+Option `linger`: ranks of the ring live elsewhere and may still need our ACKs when ours are done. So the queue pairs
 stay until the host cancels.
 """
 
@@ -60,7 +60,7 @@ class _AllReduce:
             worker.close()
 
     def _turn(self, now: int) -> None:
-        """Everybody who is due, then a sleep until the next one is."""
+        """Turns of all workers whose time has come, then a sleep until the next one's."""
         due = now + _LONGEST_SLEEP_NS
         for _, worker in self._workers:
             timer = worker.get_timer()

@@ -1,7 +1,7 @@
 """One end of a peer test: two endpoints, two queue pairs each (one to send, one to receive), messages of all sizes both
 ways. The same on our endpoint and on a device, since both have the same verbs.
 
-Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places:
+Each message has a place of its own in the receiver's memory, which is full of 0xEE before, also between the places. So
 what was not delivered, or landed elsewhere, shows.
 """
 
@@ -41,7 +41,7 @@ class PeerConfig:
     receives: tuple[PeerMessage, ...]
     """what the other end sends, in order"""
     seed: int
-    """of what this end sends"""
+    """seed of what this end sends"""
     base_va: int
     rkey: int
     peer_base_va: int

@@ -25,12 +25,12 @@ class CancelSign:
         return self._mailbox.has(self._number, "cancel")
 
     def announce_done(self) -> None:
-        """Tell the host that the work here is done, though the case goes on for the sake of peers. May be called
+        """Report to the host that the work here is done, though the case goes on for the sake of peers. May be called
         again."""
         self.announce("done")
 
     def announce(self, what: str) -> None:
-        """Tell the host once that something has come about."""
+        """Report to the host once that something has come about."""
         if what not in self._announced:
             self._announced.add(what)
             self._mailbox.put(self._number, what, {})

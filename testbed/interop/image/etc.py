@@ -21,7 +21,7 @@ _GENERATED = {
 
 
 def stage_etc(source: Path, target: Path) -> None:
-    """Make `target` anew."""
+    """Make `target` from scratch."""
     if target.exists():
         shutil.rmtree(target)
     target.mkdir(parents=True)

@@ -23,7 +23,7 @@ def digest(*parts: bytes | str) -> str:
 
 class Manifest:
     """`manifest.json` of a work folder: per piece a key (a digest of all that it was made of) and facts for the report.
-    A piece whose key is another, or whose files are gone, is made anew."""
+    A piece whose key is another, or whose files are gone, is made again."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "manifest.json"

@@ -20,7 +20,7 @@ class Entry:
     """type and permissions, as st_mode"""
     data: bytes = b""
     major: int = 0
-    """of a device node"""
+    """major number of a device node"""
     minor: int = 0
 
 

@@ -17,8 +17,8 @@ _GUEST_PYTHON = "/usr/bin/python3"
 
 
 def stage_code(top: Path, target: Path) -> None:
-    """Make `target` anew from the checkout `top`: Python sources and scripts, no caches and no compiled code (it is
-    built for the host's processor)."""
+    """Make `target` from scratch, from the checkout `top`: Python sources and scripts, no caches and no compiled code
+    (it is built for the host's processor)."""
     if target.exists():
         shutil.rmtree(target)
     ignore = shutil.ignore_patterns("__pycache__", "*.so", "*.c", "*.h")

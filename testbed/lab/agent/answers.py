@@ -28,7 +28,7 @@ class ShownLease:
     resource: str
     """`host`, or `card NAME`"""
     owner: str
-    """as people know him: user@machine"""
+    """owner in a form for people: user@machine"""
     since: float
     end: float
     purpose: str
@@ -47,14 +47,14 @@ class CardStatus:
     state: str
     """unknown, empty, programming, programmed, half-programmed"""
     busy: str
-    """with what; empty: with nothing"""
+    """work that it is busy with; empty: none"""
     bitstream: str | None = unless_default(None)
     """SHA-256 (hex) of the newest one"""
     by: str = unless_default("")
     """the owner who brought it there"""
     since: float | None = unless_default(None)
     problem: str = unless_default("")
-    """why it is not as it should be"""
+    """reason why it is not as it should be"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class AgentIdentity:
 
     protocol: int
     version: str
-    """of the package that it runs"""
+    """version of the package that it runs"""
 
 
 @dataclass(frozen=True, slots=True)

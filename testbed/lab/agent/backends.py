@@ -19,11 +19,11 @@ __all__ = ["DriverBackend", "backends", "process_argv"]
 
 
 _LINGER = ("--linger", "60min")
-"""until it is stopped: who has finished answers peers that have not"""
+"""options that keep the process until it is stopped: a worker that has finished answers peers that have not"""
 
 
 class DriverBackend:
-    """A card behind a byte transport; the way is opened anew after an error."""
+    """A card behind a byte transport; the way is opened again after an error."""
 
     def __init__(self, card: str, transport: str, program_timeout_s: float) -> None:
         from switch_nodes.fpga.driver import CardDriver

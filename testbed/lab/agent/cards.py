@@ -1,7 +1,7 @@
-"""A card as the agent owns it: what its newest bitstream is, and that nobody uses one that is half programmed.
+"""A card as the agent owns it: what its newest bitstream is, and that no client uses a card that is half programmed.
 
 The journal says `programming` before the first byte goes to the card, and `programmed` after the card itself was asked
-what it runs. An agent that starts and finds `programming` knows that its predecessor died in between: the card counts
+what it runs. An agent that starts and finds `programming` knows that its predecessor died in between. The card counts
 as half programmed until it was programmed again or reset.
 """
 
@@ -148,7 +148,7 @@ class CardOwner:
 
 
 class _Alone:
-    """One at a time; others are told who is there instead of waiting."""
+    """One at a time; the others get an error that names the user instead of waiting."""
 
     def __init__(self, card: CardOwner, what: str) -> None:
         self._card, self._what = card, what

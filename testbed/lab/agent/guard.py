@@ -1,5 +1,5 @@
-"""Keeps a host's kernel from answering frames that are meant for an endpoint in user space: sockets on their UDP ports,
-of one interface, that nobody reads."""
+"""Keeps a host's kernel from answering frames that are meant for an endpoint in user space. It opens sockets on their
+UDP ports, of one interface, and never reads them."""
 
 from __future__ import annotations
 

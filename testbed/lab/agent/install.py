@@ -17,7 +17,7 @@ import sys
 import tarfile
 
 _KEEP = 2
-"""versions beside the current one"""
+"""versions to keep in addition to the current one"""
 _NEEDS = ("numpy", "pydantic", "PyYAML")
 
 

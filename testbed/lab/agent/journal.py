@@ -1,4 +1,4 @@
-"""Small JSON files that are whole after a crash at any moment: written beside, synced, renamed."""
+"""Small JSON files that are whole after a crash at any moment: written to another file, synced, renamed."""
 
 from __future__ import annotations
 

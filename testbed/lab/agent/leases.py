@@ -1,8 +1,9 @@
-"""Who may use what until when. No I/O: time is passed in (seconds since the epoch, so that a lease outlives the agent).
+"""Which client may use what until when. No I/O: time is passed in (seconds since the epoch, so that a lease outlives
+the agent).
 
-A token is the proof of a lease; only its hash is kept. Whoever shows the token of a lease that still runs may renew it,
-so a client that crashed goes on where it was. Nobody else gets the resource before its end, but by `break_lease`, which
-says whose it was.
+A token is the proof of a lease; only its hash is kept. A client with the token of a lease that still runs may renew it,
+so a client that crashed goes on where it was. No other client gets the resource before its end, except by
+`break_lease`, which says whose it was.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Lease:
     resource: str
     """`host`, or `card NAME`"""
     owner: str
-    """as people know him: user@machine"""
+    """owner in a form for people: user@machine"""
     since: float
     end: float
     token_hash: str
@@ -38,7 +39,7 @@ class Lease:
 
 
 class LeaseRefused(Exception):
-    """`lease`: who holds it instead, if anybody does."""
+    """`lease`: the present lease of the resource, if there is one."""
 
     def __init__(self, problem: str, lease: Lease | None = None) -> None:
         self.problem, self.lease = problem, lease
@@ -87,7 +88,7 @@ class LeaseBook:
         return held
 
     def release(self, resource: str, token: str, now: float) -> Lease | None:
-        """None when it has ended already. Raises LeaseRefused when it is somebody else's."""
+        """None when it has ended already. Raises LeaseRefused when another client holds it."""
         self._check(resource)
         if self.holder(resource, now) is None:
             return None
@@ -96,14 +97,14 @@ class LeaseBook:
         return lease
 
     def break_lease(self, resource: str, now: float) -> Lease | None:
-        """End it, whoever's it is; says whose it was."""
+        """End it, regardless of its holder; says whose it was."""
         self._check(resource)
         held = self.holder(resource, now)
         self._leases.pop(resource, None)
         return held
 
     def expire(self, now: float) -> tuple[Lease, ...]:
-        """Forget those whose end has come; each is told once."""
+        """Forget those whose end has come; each is reported once."""
         over = tuple(lease for lease in self._leases.values() if lease.end <= now)
         for lease in over:
             del self._leases[lease.resource]

@@ -220,7 +220,7 @@ class Operations:
         return self._named_card(request.card).act("counters", {})
 
     def _clear(self, request: ClearHost) -> tuple[str, ...]:
-        """Whoever holds the lease says that nobody needs it."""
+        """The holder of the lease says that it is not needed."""
         self._holder(request.token)
         return self._end(HOST)
 
@@ -260,7 +260,7 @@ class Operations:
         self._runs.remove(request.run)
 
     def _quit(self, _: Quit) -> None:
-        """For another version to take over; not under somebody's feet."""
+        """For another version to take over; refused while the agent is busy."""
         busy = [card.name for card in self._cards.values() if card.busy]
         if busy or self._runs.running():
             raise Refused(f"the agent is busy: {', '.join([*busy, *self._runs.running()])}")

@@ -18,7 +18,7 @@ PROTOCOL = 1
 """agent and client of different numbers do not talk"""
 MAX_LINE = 4 << 20
 _MOST_DIGITS = 20
-"""of a number of 64 bits"""
+"""most digits of a number of 64 bits"""
 Message: TypeAlias = dict[str, Any]
 
 

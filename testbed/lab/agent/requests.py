@@ -1,5 +1,5 @@
-"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. What is
-no request, or no answer, is told with the place of all that is wrong with it."""
+"""What a client asks of an agent, as values: in JSON `{"op": ..., fields}`. Each names the type of its answer. Problems
+of an invalid request or answer are reported with the place of each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ __all__ = [
 
 
 _LONGEST = 40
-"""of what is shown of a wrong value"""
+"""greatest length of what is shown of a wrong value"""
 _Answer = TypeVar("_Answer")
 
 
@@ -74,7 +74,7 @@ class Hello(Request[AgentState]):
 class WhichCode(Request[CodeAccount]):
     op = "code"
     libraries: tuple[str, ...]
-    """of the C core"""
+    """libraries of the C core"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class ProgramCard(Request[CardStatus]):
     op = "program"
     card: str
     sha256: str
-    """of a bitstream that was sent before"""
+    """hash of a bitstream that was sent before"""
     token: str
 
 
@@ -135,7 +135,7 @@ class ActOnCard(Request[Any]):
     """configure, start, stop, counters, state, configuration, read, write"""
     token: str
     fields: dict[str, Any] = field(default_factory=dict)
-    """of the verb"""
+    """fields of the verb"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,8 @@ _CARD_ANSWERS: Mapping[str, Any] = {
     "counters": dict[str, int],
     "configuration": tuple[tuple[int, int, int, int], ...],
 }
-"""by verb; what the others answer is nobody's to read. A configuration: ring, members, L, N of each that is active"""
+"""answer types by verb; the answers of the other verbs are not read. A configuration: ring, members, L, N of each that
+is active"""
 _KINDS: Mapping[str, type[Request[Any]]] = {
     kind.op: kind
     for kind in (

@@ -27,7 +27,7 @@ _MAX_FILE = 256 << 20
 """bytes of events that one process may write"""
 _TIMEOUT_S = 8.0
 _STATES = {b'WorkerFinished"': "finished", b'WorkerFailed"': "failed", b'WorkerFellBack"': ""}
-"""by event; one that fell back begins anew"""
+"""state by event; one that fell back restarts"""
 _LONGEST = 20
 """less than the pattern of the shortest one, so that none is seen twice"""
 
@@ -43,7 +43,7 @@ def checked_name(name: object) -> str:
 class _Process:
     popen: subprocess.Popen[bytes]
     resource: str
-    """whose lease it lives by"""
+    """resource with the lease that keeps the process alive"""
     output: Path
     errors: Path
     started: bool = False
@@ -139,7 +139,7 @@ class Runs:
         }
 
     def stop(self, run: str) -> dict[str, int]:
-        """SIGTERM, and SIGKILL for who does not heed it; exit status by process. Its files stay."""
+        """SIGTERM, and SIGKILL for processes that ignore it; exit status by process. Its files stay."""
         with self._lock:
             chosen = {key: process for key, process in self._processes.items() if key[0] == run}
             for key in chosen:

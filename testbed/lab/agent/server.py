@@ -20,7 +20,7 @@ __all__ = ["AgentServer", "AlreadyRunning", "socket_path"]
 _MAX_CLIENTS = 64
 _SWEEP_S = 0.25
 _MAX_PATH = 100
-"""of a unix socket, with room for what the kernel appends"""
+"""greatest length of the path of a unix socket, with room for what the kernel appends"""
 
 
 class AlreadyRunning(Exception):

@@ -25,8 +25,8 @@ _ETHERNET = 1
 
 
 def read_trace(path: Path, config: SwitchConfig) -> list[TimedFrame]:
-    """The frames that go into a switch. pcapng: interface i is port i, and what is marked as outgoing is left out.
-    pcap: a frame comes in at the port where its source MAC is, as `config.macs` says. Raises ScenarioError."""
+    """The frames that go into a switch. In pcapng, interface i is port i, and frames marked as outgoing are skipped.
+    In pcap, a frame comes in at the port where its source MAC is, as `config.macs` says. Raises ScenarioError."""
     try:
         head = path.read_bytes()[:4]
         frames = _pcap(path, config) if head in _PCAP_MAGICS else _pcapng(path, config)

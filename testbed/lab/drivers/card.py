@@ -17,7 +17,7 @@ from workloads.errors import ScenarioError
 __all__ = ["CardDriver", "read_bitstream"]
 
 _ASKED_S = 30.0
-"""of what a card does at once"""
+"""time limit of what a card does at once"""
 
 
 def read_bitstream(card: Card, path: Path | None = None) -> bytes | None:

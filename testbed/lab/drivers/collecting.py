@@ -16,11 +16,11 @@ from workloads.errors import LabError
 __all__ = ["MAX_RUN_BYTES", "collect_files"]
 
 MAX_RUN_BYTES = 1 << 30
-"""that are fetched of one host"""
+"""bytes that are fetched from one host at most"""
 _MAX_FILES = 1000
-"""of a run on one host"""
+"""most files of a run on one host"""
 _COLLECT_S = 300.0
-"""for all files of a run on one host"""
+"""time limit for all files of a run on one host"""
 
 
 def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:
@@ -44,7 +44,7 @@ def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:
 
 
 def _listing(lab: Lab, host: Host, run: str) -> tuple[FileEntry, ...]:
-    """As the host told it. Raises LabError for what is no such thing."""
+    """As the host reported it. Raises LabError for what is no such thing."""
     try:
         entries = lab.agent(host).ask(ListFiles(run), timeout_s=60.0)
     except WrongAnswer as wrong:

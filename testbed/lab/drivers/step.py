@@ -1,6 +1,6 @@
-"""What a step of a driver is. It is declared once, on the method that does it on one host; from the declaration follow
-the step on all hosts at once, `tb lab` and its dry run, the fabric tasks, the tables of docs/lab.md, and what is undone
-at the end."""
+"""What a step of a driver is. It is declared once, on the method that does it on one host. From the declaration follow
+the step on all hosts at once, `tb lab` and its dry run, and the fabric tasks. So do the tables of docs/lab.md, and what
+is undone at the end."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _Each = Callable[[Host], Mapping[str, Any]]
 @dataclass(frozen=True, slots=True)
 class Step:
     name: str
-    """in the history, in `tb lab` and as a task"""
+    """name in the history, in `tb lab` and as a task"""
     does: str
-    """for people, in one line"""
+    """description for people, in one line"""
     act: Callable[..., Done]
     """method of the driver: (driver, host, arguments by name)"""
     would: tuple[str, ...] = ()
@@ -41,17 +41,17 @@ class Step:
     changes: bool = True
     """something on the host, so that two commands of one user do not do it at once"""
     all_or_none: bool = False
-    """where it fails on one host, it is undone on the others"""
+    """whether it is undone on the others where it fails on one host"""
     named: bool = False
     """hosts must be named, for a person who names none does not mean all"""
     command: bool = False
     """`tb lab` offers it"""
     task: bool = False
-    """it is a fabric task"""
+    """whether it is a fabric task"""
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """What it is told beside the host, by name."""
+        """Its arguments in addition to the host, by name."""
         _, _, *found = inspect.signature(self.act, eval_str=True).parameters.values()
         return {parameter.name: parameter for parameter in found}
 
@@ -85,7 +85,7 @@ class Driver:
     """what is done is noted there"""
 
     steps: ClassVar[dict[str, Step]] = {}
-    """by name, in the order of their declaration"""
+    """steps by name, in the order of their declaration"""
 
     def __init_subclass__(cls) -> None:
         found = [entry.step for entry in vars(cls).values() if isinstance(entry, _Declared)]
@@ -105,7 +105,7 @@ class BoundStep:
     step: Step
 
     def __call__(self, *, each: _Each = lambda host: {}, **arguments: Any) -> Any:
-        """On all hosts of the driver at once; told as they come. Raises the failure that came first, when all have
+        """On all hosts at once; results are reported as they come. Raises the failure that came first, when all have
         ended."""
         undoing = self.driver.undoing
         if undoing is not None:
@@ -133,7 +133,7 @@ class BoundStep:
         return self.driver.lab.attempt(self.step.name, act, self.driver.hosts if hosts is None else hosts)
 
     def undo(self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]) -> list[Outcome[Host, Done]]:
-        """By the step that is declared to undo it, which is told what it asks for of what this one was told."""
+        """Run the step that is declared to undo it, with those arguments of this step that it takes."""
         inverse = self.driver.step(self.step.undone_by)
         wanted = inverse.step.parameters
 

@@ -2,7 +2,7 @@
 
     python -m testbed.lab.emulated.card SOCKET TRACE LOAD_MS FAULTS PORT...
 
-TRACE: prefix of the files where it tells what it does; a lab can collect them from a card that has such a thing.
+TRACE: prefix of the files where it records what it does; a lab can collect them from a card that has such a thing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from workloads.machine import Buffer, Event, FrameBatch
 __all__ = ["Trace", "card_command", "main"]
 
 _FILE_BYTES = 200_000_000
-"""of each file; both have room in the host's memory, and are less than what is collected of one file"""
+"""bytes of each file; both have room in the host's memory, and are less than what is collected of one file"""
 
 
 def card_command(shape: LabShape) -> tuple[str, ...]:
@@ -46,8 +46,8 @@ def card_command(shape: LabShape) -> tuple[str, ...]:
 
 class Trace:
     """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`.
-    When one of them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop because
-    nobody stops it."""
+    When one of them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop by itself.
+    """
 
     def __init__(self, prefix: str, links: Sequence[str], limit_bytes: int = _FILE_BYTES) -> None:
         self._prefix, self._links, self._limit = prefix, links, limit_bytes

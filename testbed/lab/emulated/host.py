@@ -39,9 +39,9 @@ __all__ = ["UID", "HostTask", "hold"]
 
 _TOP = Path(__file__).resolve().parents[3]
 SOURCES = Path("/run/host/sources")
-"""where a card's process has its program from: hardware, as far as the lab knows"""
+"""folder where a card's process has its program from: hardware, as far as the lab knows"""
 UID = 64_998
-"""of user `lab`, who exists on emulated hosts only"""
+"""user id of user `lab`, which exists on emulated hosts only"""
 _RUN_BYTES = 512 << 20
 """holds the trace of a card"""
 _CAPABILITY = "security.capability"
@@ -65,7 +65,8 @@ class HostTask:
 
 
 def hold(task: HostTask, ledger: Ledger, commands: socket.socket) -> None:
-    """The holder; never returns. Over `commands` it says `up PID`, and hears `cycle`, or `cycle FAULTS` of the card."""
+    """The holder; never returns. Over `commands` it sends `up PID`, and receives `cycle`, or `cycle FAULTS` of the
+    card."""
     child_setup(os.getppid(), lambda process: ledger.note_process(process, f"holder {task.name}"))
     name_process(f"lab {task.name}")
     unshare_host()
@@ -211,7 +212,7 @@ def _starter(task: HostTask, ledger: Ledger, parent: int, write: int) -> None:
 
 
 def _init(task: HostTask, gate: int) -> None:
-    """Process 1. The gate closes with our parent, should that end before it is bound to us."""
+    """Process 1. The gate closes with our parent, if the parent ends before it is bound to us."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
     if os.read(gate, 1) != b"g":
         os._exit(1)

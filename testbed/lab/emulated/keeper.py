@@ -1,6 +1,6 @@
 """The process that keeps an emulated lab: it owns the ledger, makes hosts and networks, and waits for `down`.
 
-It hears requests (`messages`) on a unix socket in the lab's folder.
+It receives requests (`messages`) on a unix socket in the lab's folder.
 """
 
 from __future__ import annotations

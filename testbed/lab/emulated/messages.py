@@ -1,5 +1,6 @@
-"""What the keeper of an emulated lab is asked on its socket, and what it says to whoever started it. Requests and
-answers are written as those of agents are; `power.py`, which has the standard library alone, writes its own by hand."""
+"""Requests to the keeper of an emulated lab on its socket, and its messages to the process that started it. Requests
+and answers are written as those of agents are; `power.py`, which has the standard library alone, writes its own by
+hand."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class CycleHost(Request[None]):
     op = "cycle"
     host: str
     card_faults: str | None = None
-    """of its card from then on, as `switch_nodes.fpga.faults` reads them; None: as before, empty: none"""
+    """faults of its card from then on, as `switch_nodes.fpga.faults` reads them; None: as before, empty: none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ KINDS = {kind.op: kind for kind in (TakeDown, CycleHost, ShowPids)}
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """One line of a keeper to whoever started it: its lab is up, or why not."""
+    """One line of a keeper to the process that started it: its lab is up, or why not."""
 
     folder: str = unless_default("")
     error: dict[str, Any] | None = unless_default(None)
-    """as `history.codec` writes it"""
+    """error as `history.codec` writes it"""

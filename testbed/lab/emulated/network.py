@@ -1,5 +1,6 @@
-"""The networks of an emulated lab: one for management, where clients and sshds are, and a cable from each worker to a
-port of the card. The keeper's namespace is the clients' side of the first; no namespace of the machine gets anything.
+"""The networks of an emulated lab. There is one for management, where clients and sshds are, and a cable from each
+worker to a port of the card. The keeper's namespace is the clients' side of the first; no namespace of the machine gets
+anything.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _BRIDGE = "lab0"
 _MANAGEMENT_MTU = 9100
 """room for what tunnels add"""
 FIRST_VNI, VXLAN_PORT = 100, 4789
-"""as the inventory's defaults"""
+"""same values as the inventory's defaults"""
 
 
 def build_networks(shape: LabShape, pids: Mapping[str, int], ledger: Ledger) -> None:

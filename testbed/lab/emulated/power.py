@@ -1,5 +1,5 @@
 """`python power.py FOLDER HOST`: power-cycle one host of an emulated lab. Standard library only: an inventory names
-this file, and whoever reads that inventory may be anywhere."""
+this file, and a reader of that inventory may be anywhere."""
 
 from __future__ import annotations
 

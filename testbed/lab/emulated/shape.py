@@ -42,17 +42,17 @@ class LabShape:
     """workers; at most 32"""
     card: bool = True
     tunnels: bool = False
-    """the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers, of which there are
-    none"""
+    """whether the card's data ports are VXLAN tunnels to the clients' side instead of cables to workers; then there are
+    no workers"""
     mtu: int = 9000
     disk_bytes: int = 256 << 20
-    """of each host's folder"""
+    """bytes of each host's folder"""
     clock_offsets: tuple[tuple[str, float], ...] = ()
     """(host, seconds): whose clocks are wrong"""
     card_load_ms: int = 100
-    """how long it takes to load a bitstream"""
+    """time to load a bitstream"""
     card_faults: tuple[str, ...] = ()
-    """as `switch_nodes.fpga.faults` reads them"""
+    """faults as `switch_nodes.fpga.faults` reads them"""
 
     @property
     def workers(self) -> tuple[str, ...]:

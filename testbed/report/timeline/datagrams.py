@@ -231,7 +231,7 @@ class DatagramReader(QpReader):
 
     @reads(FaultStruck)
     def _fault_struck(self, record: Record[FaultStruck]) -> None:
-        """A packet that was struck stands at the host at whose link it was."""
+        """A packet that a fault hit stands at the host whose link it was on."""
         kind, target = record.event.kind, record.event.target
         host = next(
             (name for name in target.split("-") if (name, "to") in self._lanes and name in self._names.hosts), ""

@@ -1,4 +1,4 @@
-"""Readers of a history: objects with a method for each kind of event that they heed."""
+"""Readers of a history: objects with a method for each kind of event that they use."""
 
 from __future__ import annotations
 

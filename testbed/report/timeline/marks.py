@@ -27,11 +27,11 @@ _SHAPES = {
 _TICKS = {"result": 9, "ack": 5, "ignored": 6, "replay": 6}
 """kinds drawn as a line from the bottom of the lane, and how long it is"""
 _HIDDEN = {"post", "turn", "step", "sum"}
-"""told by the bars, or too many"""
+"""kinds that the bars show, or that are too many"""
 _HEIGHT_OF = {
     "fault": 0.28, "fail": 0.5, "timeout": 0.62, "back": 0.72, "nak": 0.72, "trimmed": 0.6, "reject": 0.28, "odd": 0.45,
 }  # fmt: skip
-"""where in the lane, so that the loss and what it brings stand apart"""
+"""height in the lane, so that the loss and what it brings stand apart"""
 
 
 def draw_marks(

@@ -12,7 +12,7 @@ class Kind:
     """A kind of mark."""
 
     glyph: str
-    """in the overview of the text"""
+    """glyph in the overview of the text"""
     meaning: str
     color: str
     trouble: bool
@@ -38,7 +38,7 @@ KINDS: dict[str, Kind] = {
     "odd": Kind("~", "unusual step", "#7c6f2a", False),
     "step": Kind("-", "step of a table", "#9aa4ad", False),
 }
-"""by name, the weightiest first: where marks share a place, that one is shown"""
+"""kinds by name, the weightiest first: where marks share a place, that one is shown"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Mark:
     kind: str
     """key of `KINDS`"""
     label: str
-    """marks with the same one are told together"""
+    """name of the mark; marks with the same name are shown together"""
     number: int = -1
     """message; -1: none"""
     detail: str = ""
@@ -62,8 +62,8 @@ class Span:
     start: int
     stop: int
     state: str
-    """of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error; of a slot or message: open, done; of
-    a node or link: fault; of an iteration: turn; of a message under way: flight"""
+    """state of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error. Of a slot or message: open,
+    done; of a node or link: fault; of an iteration: turn; of a message under way: flight"""
     title: str
 
 
@@ -88,9 +88,9 @@ class MessageLife:
     first: int
     """first contribution that came, or (without trace) when the first host posted it"""
     last: int
-    """when it last did anything"""
+    """time of the last thing it did"""
     complete: int | None = None
-    """when the last slot of it had its sum"""
+    """time when its last slot had its sum"""
     gone: int | None = None
     how: str = ""
     """what `gone` is: reclaimed (last slot), received (by the last host; without trace), lost (the switch died)"""
@@ -105,19 +105,19 @@ class MessageLife:
 @dataclass(slots=True)
 class Timeline:
     hosts: tuple[str, ...]
-    """in ring order"""
+    """hosts in ring order"""
     switches: tuple[str, ...]
     iterations: list[Span]
-    """from the first host that began to the last that had the result"""
+    """spans from the first host that began to the last that had the result"""
     faults: Lane
-    """what befell nodes and links, and what no queue pair was struck by"""
+    """faults of nodes and links, and hits that belong to no queue pair"""
     qps: list[Lane]
-    """per host: to its successor, then from its predecessor; see `lanes_are`"""
+    """lanes per host: to its successor, then from its predecessor; see `lanes_are`"""
     messages: list[MessageLife]
     switch_marks: dict[str, list[Mark]]
-    """of each switch, `number` being the message"""
+    """marks of each switch, `number` being the message"""
     slots: list[Lane]
-    """of all switches, by number; empty without trace"""
+    """lanes of the slots of all switches, by number; empty without trace"""
     start: int
     stop: int
     traced: bool

@@ -31,10 +31,10 @@ _OWN_FAULT = "LOC_"
 @dataclass(frozen=True, slots=True)
 class Names:
     hosts: tuple[str, ...]
-    """in ring order: host k sends to host k+1"""
+    """hosts in ring order: host k sends to host k+1"""
     switches: tuple[str, ...]
     qpn: dict[tuple[str, str], int]
-    """(host, "to" or "from") -> QPN, as far as the history tells"""
+    """(host, "to" or "from") -> QPN, as far as the history has it"""
     owner: dict[int, tuple[str, str]]
     """the inverse"""
 

@@ -1,4 +1,4 @@
-"""Lanes of queue pairs, and of what befell nodes and links."""
+"""Lanes of queue pairs, and of what happened to nodes and links."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BACK = {
 }
 _SYNDROMES = {0x60: "NAK (PSN sequence)", 0x61: "NAK (invalid request)", 0x62: "NAK (access)", 0x63: "NAK (error)"}
 _STEPPED = {"timeout", "back", "nak", "fail"}
-"""marks that a step of a table brought, which is told right behind"""
+"""marks of a step of a table, which the history reports right behind"""
 _ORDINARY = {"post", "ack_some", "ack_all", "ack_stale", "first", "middle", "last", "only"}
 _SHOWN_STATES = {
     "sending": "sending", "retrying": "retrying", "rnr_wait": "rnr_wait", "error": "error",
@@ -61,14 +61,14 @@ class QpReader(RecordReader):
         self._posted: dict[tuple[str, int], int] = {}
         self._iterations: dict[int, tuple[int, int]] = {}
         self._lasting: dict[tuple[str, str], tuple[int, int, str]] = {}
-        """(fault, target) -> (first strike, newest strike, kind) of faults of nodes and links"""
+        """(fault, target) -> (first hit, newest hit, kind) of faults of nodes and links"""
 
     @property
     def lanes(self) -> list[Lane]:
         return list(self._lanes.values())
 
     def sort(self) -> None:
-        """The end of an iteration is told after what came behind it."""
+        """The history reports the end of an iteration after what came behind it."""
         for lane in (*self._lanes.values(), self._faults):
             lane.marks.sort(key=lambda mark: mark.t)
 
@@ -182,7 +182,7 @@ class QpReader(RecordReader):
         self._states[host, side] = since, after
 
     def _explain(self, record: Record, side: str, step: str) -> bool:
-        """Whether the step is the reason of what the lane has just told; then it is told there."""
+        """Whether the step is the reason of the lane's last mark; then it is added to that mark."""
         lane = self._lanes.get((record.node, side))
         last = lane.marks[-1] if lane is not None and lane.marks else None
         if lane is None or last is None or last.t != record.t or last.kind not in _STEPPED or "[" in last.detail:
@@ -242,7 +242,8 @@ class QpReader(RecordReader):
                 self._faults.marks.append(Mark(until, "turn", f"healed: {title}, since {moment(since)}"))
 
     def _struck(self, record: Record[FaultStruck]) -> Lane:
-        """The lane of the end of the connection at whose link the packet was struck; else of the end that sent it."""
+        """The lane of the end of the connection at whose link the fault hit the packet; else of the end that
+        sent it."""
         qpn = record.event.flow.rpartition(":")[2]
         host, side = self._names.owner.get(int(qpn) if qpn.isdigit() else -1, ("", ""))
         if (host, side) not in self._lanes:

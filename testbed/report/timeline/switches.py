@@ -36,7 +36,7 @@ class SwitchReader(RecordReader):
         self._received: dict[int, int] = {}
         self._traced = False
         self._rows: dict[str, list[int]] = {}
-        """per switch: when the newest message of each row was over"""
+        """time when the newest message of each row was over, per switch"""
 
     def lives(self) -> list[MessageLife]:
         return sorted((*self._ended, *self._live.values()), key=lambda life: (life.node, life.message, life.first))

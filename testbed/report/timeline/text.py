@@ -19,11 +19,11 @@ _NAME = 20
 _LEAST = 60
 """columns that the lanes and their times need"""
 _BINS = 24
-"""stretches of the range that a lane is told in"""
+"""stretches of the range in which a lane is printed"""
 _LINES_PER_BIN = 5
 """a stretch that would take more is summed up in one line"""
 _FEW = 60
-"""marks of a lane up to which ordinary steps are told one by one"""
+"""marks of a lane up to which ordinary steps are printed one by one"""
 _MOST_LANES, _MOST_MESSAGES, _MOST_SLOTS, _MOST_DETAILS = 16, 64, 3, 4
 _PLAIN = ("post", "ACK", "result")
 """labels of what goes on when all is well: they share lines, and say no more than the messages"""

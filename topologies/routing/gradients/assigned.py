@@ -1,4 +1,4 @@
-"""A plan that somebody else made: who aggregates whose gradients, at which rates; along shortest ways."""
+"""A given plan: which nodes aggregate whose gradients, at which rates; along shortest ways."""
 
 from __future__ import annotations
 

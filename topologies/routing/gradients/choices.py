@@ -1,7 +1,7 @@
 """One node and one way per worker, as counts: how often each link and switch is used, so which common rate is possible.
 
-The unit of every load is the rate of one worker. Workers of a site have the same options, so an assignment is told
-apart by how many of them have chosen which."""
+The unit of every load is the rate of one worker. Workers of a site have the same options, so an assignment is
+identified by how many of them have chosen which option."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Assignment", "Choices", "blind_choices", "link_choices"]
 
 Floats = npt.NDArray[np.float64]
 Assignment = tuple[int, ...]
-"""by worker, in rank order: index of the option"""
+"""index of the option, by worker in rank order"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,17 +26,17 @@ class Choices:
     ways: tuple[Way, ...]
     """all options of all sites"""
     site_of: tuple[int, ...]
-    """by worker"""
+    """site by worker"""
     options: tuple[tuple[int, ...], ...]
-    """by site: indices into `ways`"""
+    """options by site: indices into `ways`"""
     use: Floats
     """(options, places): what one worker with that option puts on each link and switch"""
     node: npt.NDArray[np.int64]
-    """by option: which of `opened`'s rows it opens; -1: the server"""
+    """row of `opened` that each option opens; -1: the server"""
     opened: Floats
     """(aggregators, places): what the merged stream of each puts on each link"""
     capacity_bps: Floats
-    """by place"""
+    """capacity by place"""
     most_bps: float
     """rate that nothing lets a worker exceed: of its own link, or T"""
 

@@ -11,9 +11,9 @@ from topologies.routing.gradients.plan import Route
 __all__ = ["Share", "route_of", "routes_of"]
 
 _DUST = 1e-8
-"""of the largest rate on an arc: what solvers leave behind"""
+"""share of the largest rate on an arc: what solvers leave behind"""
 _CRUMB = 1e-5
-"""of the largest rate: a share as small as that takes a shortest way where the flow has lost it to rounding"""
+"""share of the largest rate: a share as small as that takes a shortest way where the flow has lost it to rounding"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
-"""Rates over ways that are fixed: max-min fair, so that nobody could be faster unless someone slower became slower
-still."""
+"""Rates over ways that are fixed: max-min fair. A worker could be faster only if a slower one became slower still."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ __all__ = ["Filled", "Way", "fill"]
 
 _KEEP = 1 - 1e-9
 _DUST = 1e-7
-"""of the largest capacity: such a rate is none"""
+"""share of the largest capacity: such a rate is none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class _Group:
 def fill(
     network: Network, ways: Mapping[tuple[str, str], tuple[Way, ...]], out: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> Filled:
-    """`ways`: of each (worker, server), one or several, between which its rate may be split; `out`: arcs from each
+    """`ways`: of each (worker, server), one or several, among which its rate may be split. `out`: arcs from each
     (switch, server) that a way leads to. First the rates, slowest first; then, with these, as little load on links as
     possible."""
     return _Filling(network, _groups(network, ways), out).run()
@@ -70,8 +69,8 @@ class _Filling:
         self.fixed: dict[int, float] = {}
 
     def run(self) -> Filled:
-        """Each round raises all rates that are still free, together, and fixes those that a price stands on: raising
-        one of them would lower the rest. A round fixes one group at least."""
+        """Each round raises all rates that are still free, together. It fixes those that a price stands on: raising one
+        of them would lower the rest. A round fixes one group at least."""
         while len(self.fixed) < len(self.groups):
             program, lowest = self._program()
             program.price(lowest, -1.0)

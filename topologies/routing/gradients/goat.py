@@ -5,8 +5,8 @@
 
 Fang et al., IWQoS 2023. Distances are links on a shortest way.
 
-Of sub-models and memory a Problem knows nothing, so for a plan (D) the gradient is cut into as many equal sub-models as
-switches aggregate, and each of these has room for one."""
+A Problem does not know sub-models and memory. So for a plan (D) the gradient is cut into as many equal sub-models as
+switches aggregate, and each switch has room for one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Placement:
 def place_submodels(
     problem: Problem, sizes: Mapping[str, int], memory: Mapping[str, int], rng: np.random.Generator | None = None
 ) -> Placement:
-    """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved; with it, its
+    """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved. With it, its
     relaxation is rounded as in the paper: each sub-model draws its switches by their shares, among those with memory
     left.
 

@@ -31,15 +31,15 @@ DRAWS = 64
 _WORKER_DRAWS = 100
 """draws times workers, where repairing one draw takes seconds"""
 _ROUNDS = 5
-"""of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is not
-theirs"""
+"""rounds of ways that join where only few switches may aggregate: the last ones gain next to nothing, and the bound is
+not theirs"""
 _MOST_CELLS = 2_000_000
 """options x links up to which all switches are rounded, not only few of them"""
 _EXACT_CHOICES = 120
 """sites x nodes up to which the exact program is tried first"""
 _TIME_LIMIT_S = 10.0
 _CANDIDATES = 2
-"""ways per site and node beside those of the relaxation"""
+"""ways per site and node in addition to those of the relaxation"""
 
 
 def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
@@ -57,8 +57,8 @@ def plan_grid_lp(problem: Problem) -> Plan:
 
 
 def plan_grid_exact(problem: Problem, name: str = "grid-exact") -> Plan:
-    """One node and one way per worker, the fastest of all such plans (a mixed-integer program; ten seconds per aim at
-    most, and the note says when that was not enough)."""
+    """One node and one way per worker, the fastest of all such plans (a mixed-integer program). Each aim takes ten
+    seconds at most, and the note says when that was not enough."""
     network = network_of(problem)
     bound, binds = LinkAware(network).bound_bps()
     best = LinkAware(network, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
@@ -71,9 +71,9 @@ def plan_grid_rounded(
 ) -> Plan:
     """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways.
 
-    In large networks the program is also rounded with few switches: where gradients may be split, it opens as many as
-    there are, each for a sliver, and a repair would have to close nearly all of them, one after the other; where very
-    many can aggregate, that is not even tried."""
+    In large networks the program is also rounded with few switches. Where gradients may be split, it opens as many as
+    there are, each for a sliver. A repair would have to close nearly all of them, one after the other. Where very many
+    can aggregate, that is not even tried."""
     network = network_of(problem)
     best_of_all = relaxed(network)
     cells = _CANDIDATES * len(network.sites) * (len(network.aggregators) + 1) * len(network.arcs)

@@ -1,4 +1,4 @@
-"""InArt: several servers share the model; each worker chooses, server by server, who aggregates its gradients.
+"""InArt: several servers share the model. Each worker chooses, server by server, which node aggregates its gradients.
 
 Source: InArt (WWW 2024), figure 1. A worker's rate is the sum over the servers, and the servers' shares may differ."""
 

@@ -28,10 +28,11 @@ class NoSolution(ValueError):
 @dataclass(frozen=True, slots=True)
 class Solution:
     values: npt.NDArray[np.float64]
-    """by variable"""
+    """value by variable"""
     cost: float
     prices: npt.NDArray[np.float64]
-    """by row, what one unit more on its right side would change in the cost (all zero for integer programs)"""
+    """price of each row: what one unit more on its right side would change in the cost (all zero for integer
+    programs)"""
     proved: bool = True
     """False: the time limit ended an integer program at its best point so far"""
 

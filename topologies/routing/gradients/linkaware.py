@@ -23,16 +23,16 @@ Allowed = Callable[[Site, str, str], bool]
 """(site, node, server) -> whether workers of the site may send the server's share to that node"""
 
 _KEEP = 1 - 1e-9
-"""of the optimal rate, while the second aim is pursued"""
+"""share of the optimal rate, while the second aim is pursued"""
 
 _SWEPT = 1e-7
-"""of a worker's rate"""
+"""share of a worker's rate"""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
     rate_bps: float
-    """of each worker, to all servers together"""
+    """rate of each worker, to all servers together"""
     streams: tuple[Stream, ...]
     merges: tuple[Merge, ...]
     binds: tuple[str, ...]
@@ -57,7 +57,7 @@ class LinkAware:
     _flows: dict[str, dict[int, int]] = field(init=False, default_factory=dict)
     """receiver -> arc -> variable"""
     _picks: list[int] = field(init=False, default_factory=list)
-    """of `one_node`: whether a worker uses a node"""
+    """variables of `one_node`: whether a worker uses a node"""
     _names: dict[int, str] = field(init=False, default_factory=dict)
     """row -> what it is the capacity of"""
 

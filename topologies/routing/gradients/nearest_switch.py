@@ -24,7 +24,7 @@ def nearest_aggregator(network: Network, switch: str, server: str) -> str | None
 
 
 def plan_switchml(problem: Problem) -> Plan:
-    """All that a worker sends is aggregated at its nearest switch, nothing goes around it (SwitchML-like); a worker
+    """All that a worker sends is aggregated at its nearest switch, and nothing goes around it (SwitchML-like). A worker
     that reaches no such switch sends to the server."""
     network = network_of(problem)
     return _filled(network, "switchml", {
@@ -37,8 +37,8 @@ def plan_switchml(problem: Problem) -> Plan:
 def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
     """What the nearest switch cannot take goes on along a shortest way to the server (ATP-like).
 
-    `merge_residual`: the last switch of that way that can aggregate takes it, as ATP's switch beside the server does
-    and as the load table of GRID's example has it; without, the server gets it worker by worker."""
+    `merge_residual`: the last switch of that way that can aggregate takes it. ATP's switch next to the server does so,
+    and so does the load table of GRID's example. Without it, the server gets it worker by worker."""
     network = network_of(problem)
     ways = {}
     for rank, worker in enumerate(problem.workers):
@@ -50,8 +50,8 @@ def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
 
 
 def plan_atp_whole(problem: Problem) -> Plan:
-    """As ATP, but nobody splits: workers whose switch is full send all to the server, along ways that are chosen well.
-    All servers get equal shares (how InArt's paper draws ATP)."""
+    """As ATP, but without splitting: workers whose switch is full send all to the server, along ways that are chosen
+    well. All servers get equal shares (how InArt's paper draws ATP)."""
     network = network_of(problem)
 
     def allowed(site: Site, node: str, server: str) -> bool:

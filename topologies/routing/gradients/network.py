@@ -33,7 +33,7 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Workers of one switch whose links are equally fast: no planner can tell them apart."""
+    """Workers of one switch whose links are equally fast: no planner can distinguish them."""
 
     switch: str
     access_bps: float

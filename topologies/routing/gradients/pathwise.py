@@ -1,10 +1,10 @@
 """The linear form of the link-aware program for large networks, way by way: only ways that pay are in it.
 
 Flows on arcs (`linkaware`) need a variable for every receiver and arc: 110,000 where all of 60 switches aggregate, far
-too many. Here a variable is one way from a site to a node, or from a node to a server. It begins with one way each; the
-prices of links and switches then tell whether any other way could make the slowest worker faster, the cheapest ones
-join, and when there is none the rate is the optimum of all ways (column generation; Dantzig and Wolfe 1960). A switch
-pays when what the sites would save there, all together, is more than its merged stream costs."""
+too many. Here a variable is one way from a site to a node, or from a node to a server. It begins with one way each. The
+prices of links and switches then show whether any other way could make the slowest worker faster, and the cheapest ones
+join. When there is none, the rate is the optimum of all ways (column generation; Dantzig and Wolfe 1960). A switch pays
+when what the sites would save there, all together, is more than its merged stream costs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = ["MOST_ARC_FLOWS", "relaxed"]
 MOST_ARC_FLOWS = 5_000
 """arcs x receivers up to which flows on arcs are faster"""
 _KEEP = 1 - 1e-9
-"""of the optimal rate, while links are spared"""
+"""share of the optimal rate, while links are spared"""
 _PAYS = 1e-7
-"""of the price of a rate: less is the solver's tolerance"""
+"""share of the price of a rate: less is the solver's tolerance"""
 _TINY = 1e-9
-"""price of a link beside its own: of ways that cost the same, the shortest"""
+"""price of a link in addition to its own: of ways that cost the same, the shortest"""
 _DUST = 1e-7
-"""of a worker's rate: such a share is none"""
+"""share of a worker's rate: such a share is none"""
 
 _MORE = 4
-"""ways beside the cheapest one that join with it"""
+"""ways in addition to the cheapest one that join with it"""
 
 Path = tuple[int, ...]
 _Send = tuple[int, str, str, Path]
@@ -261,8 +261,8 @@ class _Costs:
         return float(self.distances[self.goals[goal], self.index[switch]]) + self.last.get(goal, 0.0)
 
     def ways(self, switch: str, goal: str, most: float, turn: int = 0) -> list[Path]:
-        """The cheapest, and some of the shortest that cost less than `most`: of ways that cost the same others for
-        another `turn`, for a link that all sites were given would be full at once."""
+        """The cheapest way, and some of the shortest that cost less than `most`. Another `turn` gets other ways of
+        those that cost the same, because a link that all sites got would be full at once."""
         shortest = self.network.paths(switch, goal)
         ranked = sorted(
             (sum(self.prices.get(arc, 0.0) for arc in path), (place - turn) % len(shortest), path)

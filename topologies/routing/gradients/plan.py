@@ -16,7 +16,7 @@ class Route:
     """One way, and what goes along it."""
 
     nodes: tuple[str, ...]
-    """from the sender to the receiver, both among them"""
+    """nodes from the sender to the receiver, both among them"""
     links: tuple[str, ...]
     """names, between these nodes"""
     rate_bps: float
@@ -75,7 +75,7 @@ class Plan:
     binds: tuple[str, ...] = ()
     """links and switches without which that bound would be higher"""
     note: str = ""
-    """how it was found, where that is worth saying"""
+    """way in which the plan was found, where that is worth saying"""
 
     @cached_property
     def worker_rates(self) -> dict[str, float]:

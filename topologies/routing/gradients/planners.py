@@ -99,8 +99,8 @@ PLANNERS: dict[str, Planner] = {
 def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     """A plan that holds (`violations` finds nothing). `rng`: for planners that draw.
 
-    Raises Infeasible with what binds, KeyError for an unknown planner, ValueError where the planner knows one server
-    only, and ArithmeticError when a planner's result does not hold, which is a fault of ours."""
+    Raises Infeasible with what binds, KeyError for an unknown planner, and ValueError where the planner knows one
+    server only. Raises ArithmeticError when a planner's result does not hold, which is an error of this code."""
     chosen = PLANNERS[planner]
     if len(problem.servers) > 1 and not chosen.several_servers:
         raise ValueError(f"planner {planner} knows one server")

@@ -1,4 +1,5 @@
-"""What is to be planned: who sends gradients to whom, over which network, and how much each switch can aggregate."""
+"""The problem to plan: which hosts send gradients to which servers, over which network, and how much each switch can
+aggregate."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ class Infeasible(ValueError):
 class Problem:
     """Every worker sends every server its share of the gradient; rates count bits of whole frames, as links do.
 
-    Raises ValueError for names that are no hosts or switches, for a worker that is a server, for hosts with several
-    links, and for capacities below zero."""
+    Raises ValueError for names that are no hosts or switches, and for a worker that is a server. Also for hosts with
+    several links, and for capacities below zero."""
 
     topology: Topology
     workers: tuple[str, ...]

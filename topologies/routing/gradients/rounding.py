@@ -2,10 +2,10 @@
 feasible.
 
 Each worker draws its option with the shares of the relaxation as probabilities and keeps the rate of the bound. What
-that overloads is divided down at the end; before, the repair climbs: of all moves of one or two workers (and of all
-workers of one switch at once, which it takes to close a switch that many use) it takes the one with the highest
-feasible rate, then the least total excess, until none is better. Single moves alone stop early: opening a switch for
-one worker gains nothing."""
+that overloads is divided down at the end. Before that, the repair climbs. It considers all moves of one or two workers,
+and of all workers of one switch at once. The latter is needed to close a switch that many use. It takes the move with
+the highest feasible rate, then the least total excess, until none is better. Single moves alone stop early: opening a
+switch for one worker gains nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Repaired", "Rounding"]
 
 _BETTER = 1e-9
 _CELLS = 1_000_000
-"""numbers (moves x places) that one step looks at, at most: where all moves need more, a sample of those that take
+"""most numbers (moves x places) that one step looks at; where all moves need more, a sample of those that take
 something from the fullest place is tried"""
 _LARGE = 20_000
 """options x places from which on the climb ends after some steps"""
@@ -45,9 +45,9 @@ class Repaired:
 
 
 class Rounding:
-    """Draws and repairs. `shares`: by worker, a probability for each of its site's options; `bound_bps`: of the
-    relaxation; `even`: workers of a site draw together, so that each option gets its share of them, and not by chance
-    far more."""
+    """Draws and repairs. `shares`: by worker, a probability for each of its site's options. `bound_bps`: of the
+    relaxation. `even`: workers of a site draw together, so that each option gets its share of them and not far more by
+    chance."""
 
     def __init__(
         self,

@@ -55,8 +55,9 @@ class SlotSwitch:
 def run_slots(
     racks: Sequence[Sequence[tuple[str, int]]], slots: int, *, sticky: bool
 ) -> tuple[list[SlotSwitch], SlotSwitch]:
-    """(switch of each rack, switch beside the server). `racks`: of each rack, (fragment, worker) in the order of
-    arrival; the n-th of all racks arrive together, and what leaves arrives beside the server in the order of the racks.
+    """(switch of each rack, switch next to the server). `racks`: of each rack, (fragment, worker) in the order of
+    arrival. The n-th of all racks arrive together. What leaves arrives at the switch next to the server in the order of
+    the racks.
     """
     everyone = [frozenset(worker for _, worker in rack) for rack in racks]
     tors = [SlotSwitch(workers, slots, sticky) for workers in everyone]

@@ -81,7 +81,7 @@ def _wrong_links(ground: _Ground, route: Route, what: str) -> Iterator[str]:
 
 
 def _unequal(plan: Plan) -> Iterator[str]:
-    """What comes in and what goes out: a merged stream is as fast as its fastest input, and every worker serves every
+    """What comes in and what goes out. A merged stream is as fast as its fastest input, and every worker serves every
     server that has a share at all."""
     fastest: dict[tuple[str, str], float] = {}
     served = {(worker, server): 0.0 for worker in plan.problem.workers for server in plan.problem.servers}
