@@ -28,7 +28,8 @@ FOR_OTHERS = {
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
-    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
+    "playbooks.lab.tasks", "playbooks.protocols.bf16",
+    "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
     "testbed.api.plugin", "testbed.sweeps.worker", "testbed.interop.guest.runner",
     "testbed.lab.agent.install", "testbed.lab.emulated.power", "testbed.manual.hooks", "workloads.native.compiling",
 }  # fmt: skip

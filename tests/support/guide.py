@@ -35,7 +35,9 @@ def named_files(text: str) -> dict[str, str]:
     return dict(found)
 
 
-def only_file(text: str) -> str:
-    """The one Python file of a section."""
-    (found,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return str(found)
+def own_protocol() -> str:
+    """The file that the section on a protocol of your own links to."""
+    (path,) = re.findall(
+        r"\(\.\./(playbooks/[\w/]+\.py)\)", section("A protocol of your own, without touching the project")
+    )
+    return (ROOT / path).read_text(encoding="utf-8")
