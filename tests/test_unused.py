@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
 FOR_OTHERS = {
     # what somebody who extends the testbed calls (docs/extending.md, docs/programs.md)
-    "register_checker", "register_priority", "register_program", "assigned_plan", "plan_as",
+    "register_checker", "register_priority", "register_program", "assigned_plan",
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "draw_many",
     "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "SLOT_RULES", "AGGREGATOR_RULES",
