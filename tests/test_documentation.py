@@ -220,11 +220,15 @@ def test_scenarios_of_one_world_are_named():
 
 
 def test_every_check_and_figure_is_explained():
-    text = _page("verdicts")
+    """Figures on their own page."""
     schema = json.loads((_TOP / "testbed" / "report" / "result.schema.json").read_text(encoding="utf-8"))
-    top, metrics = schema["properties"], schema["properties"]["metrics"]["properties"]
-    known = set(re.findall(r"`(?:metrics\.)?(\w+)`", text)) | {"metrics"}
-    assert [name for name in (*(each.name for each in checkers()), *top, *metrics) if name not in known] == []
+    names_of_checks = [each.name for each in checkers()]
+    for text, wanted in (
+        (_page("verdicts"), [*names_of_checks, *schema["properties"]]),
+        (filled(_page("figures")), [*names_of_checks, *schema["properties"]["metrics"]["properties"]]),
+    ):
+        known = set(re.findall(r"`(\w+)[`.\[]", text))
+        assert [name for name in wanted if name not in known] == []
 
 
 def test_the_planners_that_are_not_hunted_are_named():

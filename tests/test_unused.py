@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies", "playbooks")
 FOR_OTHERS = {
     # what somebody who extends the testbed calls (docs/extending.md, docs/programs.md)
-    "register_checker", "register_priority", "register_program", "assigned_plan", "plan_as",
+    "register_checker", "register_priority", "register_program", "assigned_plan",
     # the forms of a rule that documents and tests are held against
     "DIAGRAMS", "draw_many",
     "hier_ina", "hier_ring", "state_condition", "rnr_syndrome", "SLOT_RULES", "AGGREGATOR_RULES",
@@ -28,7 +28,8 @@ FOR_OTHERS = {
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {
-    "playbooks.lab.tasks", "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
+    "playbooks.lab.tasks", "playbooks.protocols.bf16",
+    "playbooks.training.mlp", "playbooks.training.overlap", "playbooks.training.transformer",
     "testbed.api.plugin", "testbed.sweeps.worker", "testbed.interop.guest.runner",
     "testbed.lab.agent.install", "testbed.lab.emulated.power", "testbed.manual.hooks", "workloads.native.compiling",
 }  # fmt: skip

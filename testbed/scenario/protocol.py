@@ -187,5 +187,5 @@ class Protocol:
     bench: tuple[Subject, ...] = ()
     """what `tb bench ina` compares"""
     like: str = ""
-    """of a protocol of the user's own: the one of ours whose scenario files it can run, and which the kept ones name in
-    its place"""
+    """Built-in protocol whose scenario files a protocol of the user's own can run. Scenario files that are kept name
+    it."""

@@ -30,12 +30,18 @@ def section(heading: str) -> str:
 
 
 def named_files(text: str) -> dict[str, str]:
-    """By path: blocks of code whose path stands in the line before them."""
-    found: list[tuple[str, str]] = re.findall(r"^`([\w/]+\.\w+)`:\n\n```\w+\n(.*?)```$", text, re.DOTALL | re.MULTILINE)
-    return dict(found)
+    """By path: blocks of code whose path stands in the line before them, and the files of the example that the text
+    links to."""
+    blocks: list[tuple[str, str]] = re.findall(
+        r"^`([\w/]+\.\w+)`:\n\n```\w+\n(.*?)```$", text, re.DOTALL | re.MULTILINE
+    )
+    links: list[tuple[str, str]] = re.findall(r"\[`([\w/]+\.\w+)`\]\(\.\./(tests/data/extending/[\w/]+\.\w+)\)", text)
+    return {path: (ROOT / file).read_text(encoding="utf-8") for path, file in links} | dict(blocks)
 
 
-def only_file(text: str) -> str:
-    """The one Python file of a section."""
-    (found,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return str(found)
+def own_protocol() -> str:
+    """The file that the section on a protocol of your own links to."""
+    (path,) = re.findall(
+        r"\(\.\./(playbooks/[\w/]+\.py)\)", section("A protocol of your own, without touching the project")
+    )
+    return (ROOT / path).read_text(encoding="utf-8")

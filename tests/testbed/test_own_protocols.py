@@ -14,7 +14,7 @@ from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
 from tests.support.emulated import needs_root
-from tests.support.guide import only_file, section
+from tests.support.guide import own_protocol
 from workloads.errors import ScenarioError
 
 SMALL = ("--set", "job.size=20kB", "--set", "job.iterations=1", "--set", "dilation=1")
@@ -145,9 +145,7 @@ KEYED = replace(BF16, plan=told_plan, job_keys=Keys)
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bf16.py").write_text(
-        only_file(section("A protocol of your own, without touching the project")) + APPROXIMATE, encoding="utf-8"
-    )
+    (tmp_path / "bf16.py").write_text(own_protocol() + APPROXIMATE, encoding="utf-8")
     return tmp_path
 
 

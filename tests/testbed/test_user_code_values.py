@@ -9,7 +9,7 @@ import pytest
 
 from testbed.cli import main
 from testbed.scenario import load_scenario
-from tests.support.guide import only_file, section
+from tests.support.guide import own_protocol
 from workloads.errors import ScenarioError
 
 VALUES = {
@@ -100,7 +100,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def bf16() -> str:
-    return only_file(section("A protocol of your own, without touching the project")) + PREFACE
+    return own_protocol() + PREFACE
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.guide import only_file, section
+from tests.support.guide import own_protocol
 
 _TOP = Path(__file__).resolve().parents[3]
 _RACK = "world: simulated\ntopology: {kind: rack, hosts: 2}\njob: {size: 4kB}\n"
@@ -126,7 +126,7 @@ talk()
     ],
 )
 def test_a_document_is_alone_on_standard_output(folder, words):
-    own = only_file(section("A protocol of your own, without touching the project"))
+    own = own_protocol()
     (folder / "own.py").write_text(own + _TALKS, encoding="utf-8")
     (folder / "m.yaml").write_text(f"name: m\n{_RACK}switch: {{program: switchml}}\n")
     answer = _tb(words, folder)

@@ -1,0 +1,73 @@
+"""SwitchML whose workers cut their floats to bfloat16 before they send them."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from testbed.checkers.blocks import blocks_with_exponents
+from testbed.checkers.folds import Array
+from testbed.checkers.orders import quantised
+from testbed.plan import Plan, plan_as
+from testbed.protocols import Hunt, Protocol, Subject, Traits
+from testbed.scenario import Scenario
+from workloads.config import HostConfig
+from workloads.gradients import GradientSource, source_of
+from workloads.switchml import SwitchMlConfig, SwitchMlWorker
+
+
+def cut(values: Array) -> Array:
+    """Towards zero, so that what is below 2^127 stays below; integers as they are."""
+    if values.dtype.kind != "f":
+        return values
+    return (np.ascontiguousarray(values).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+class Cutting:
+    """A gradient source that cuts what another one makes."""
+
+    def __init__(self, source: GradientSource) -> None:
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+    def gradient(self, iteration: int) -> Array:
+        return cut(self._source.gradient(iteration))
+
+
+class Bf16Config(SwitchMlConfig):
+    """What makes its Machine is the one thing that differs."""
+
+    runs = f"{__name__}:create"
+
+
+def create(config: Bf16Config, start_ns: int) -> SwitchMlWorker:
+    return SwitchMlWorker(config, Cutting(source_of(config)), start_ns=start_ns)
+
+
+def plan(scenario: Scenario) -> Plan:
+    """That of SwitchML, for workers that cut."""
+    found = plan_as("switchml", scenario)
+    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+    return replace(found, workers=tuple(Bf16Config(**values) for values in workers))
+
+
+def order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+    """SwitchML's, of gradients that are cut."""
+    return quantised(plan, workers, [cut(gradient) for gradient in gradients])
+
+
+BF16 = Protocol(
+    name="bf16",
+    summary="SwitchML with floats cut to bfloat16",
+    like="switchml",
+    plan=plan,
+    programs=("switchml",),
+    traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, largest_mtu=1024),
+    order=order,
+    blocks=blocks_with_exponents,
+    hunt=Hunt({"float32": 1, "int32": 1}, values_per_index=2),
+    bench=(Subject("bf16", "switchml", values_per_index=2),),
+)

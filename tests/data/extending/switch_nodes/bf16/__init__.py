@@ -1,0 +1,1 @@
+"""The switch program of SwitchML with gradients in bfloat16."""
