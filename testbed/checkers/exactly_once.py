@@ -68,10 +68,11 @@ def exactly_once(context: CheckContext) -> CheckResult:
     spines = sorted({spine for ring in rings.values() for spine in ring.spines})
     if missing:
         who = "a switch" if spines else "the switch"
-        detail = f"{who} told nothing of {len(missing)} of {total} messages; first: {missing[0]}"
+        detail = f"{who} reported nothing about {len(missing)} of {total} messages; first: {missing[0]}"
         if restarted:
             detail += (
-                f"; {', '.join(restarted)} started anew, and a message that was summed in two lives is told by none"
+                f"; {', '.join(restarted)} restarted, and no switch reports a message that was summed partly before and "
+                "partly after that"
             )
         verdict = Verdict.FAIL if context.all_finished and not restarted else Verdict.UNKNOWN
         return CheckResult("exactly_once", verdict, detail, tuple(missing[:_SHOWN]))

@@ -115,7 +115,7 @@ class Progress:
             if event.fault not in self._announced:
                 self._announced.add(event.fault)
                 where = f"{event.target} {event.direction}".strip()
-                return f"{at}{event.fault} strikes for the first time, on {where}"
+                return f"{at}{event.fault} hits for the first time, on {where}"
         elif isinstance(event, CollectiveCompleted):
             number = event.iteration
             self._completed[number] = self._completed.get(number, 0) + 1

@@ -34,7 +34,7 @@ def misplaced(role: str, node: str, record: Record) -> str | None:
     """Why a record that came from the process of `node` is not that process's to tell; None: it is. `role`: host,
     switch or controller, who tells of the switches that it steers."""
     if type(record.event) not in _KINDS_OF[role] and not isinstance(record.event, OwnEvent):
-        return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
+        return f"the {role} {node} reported {record.name}, which a {role} must not report"
     if record.node != node and role != "controller":
-        return f"the {role} {node} told {record.name} in the name of {record.node}"
+        return f"the {role} {node} reported {record.name} in the name of {record.node}"
     return None

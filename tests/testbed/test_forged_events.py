@@ -51,16 +51,16 @@ def run(tmp_path: Path, text: str, program: str, world: str = "simulated") -> in
 
 
 ATTACKS = [
-    (NETREDUCE, "Forger", "lies", "it told CollectiveStarted, which others tell"),
-    (SWITCHML, "BlockForger", "lies", "it told CollectiveStarted, which others tell"),
-    (NETREDUCE, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
-    (SWITCHML, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
-    (NETREDUCE, "TellsADigest", "lie", "it told CollectiveCompleted, which others tell"),
+    (NETREDUCE, "Forger", "lies", "it told CollectiveStarted, which others report"),
+    (SWITCHML, "BlockForger", "lies", "it told CollectiveStarted, which others report"),
+    (NETREDUCE, "TellsAStrike", "lie", "it told FaultStruck, which others report"),
+    (SWITCHML, "TellsAStrike", "lie", "it told FaultStruck, which others report"),
+    (NETREDUCE, "TellsADigest", "lie", "it told CollectiveCompleted, which others report"),
     (NETREDUCE, "NamesAWorker", "lie", "it told MessageAggregated, of another class than ours"),
     (NETREDUCE, "NamesAWorkerAnew", "lie", ("event Mine has a field node, which who records it fills; allowed is any "
                                            "other name")),
-    (NETREDUCE, "RenamesItsOwn", "lie", "it told FaultStruck, which others tell"),
-    (SWITCHML, "QueuesAStrike", "next_event", "it told FaultStruck, which others tell"),
+    (NETREDUCE, "RenamesItsOwn", "lie", "it told FaultStruck, which others report"),
+    (SWITCHML, "QueuesAStrike", "next_event", "it told FaultStruck, which others report"),
 ]  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def test_who_goes_past_all_that_watches_it_is_caught_where_records_are_made(tmp_
     assert (
         f"switch.program: the program {LIARS}:AnswersForItself of switch s1 told what is not its to tell: it told "
         "FaultStruck, "
-        "which others tell"
+        "which others report"
     ) in capsys.readouterr().err
 
 
@@ -150,6 +150,6 @@ def test_what_a_process_sends_is_a_record_or_ends_the_run(program, error):
     node = SimpleNamespace(task=SimpleNamespace(node=place, plan=SimpleNamespace(scenario=scenario)))
     told = {"t": 0, "node": "s1", "event": "BlockSummed", "job": 1, "block": "x", "slot": 0, "contributions": []}
     with pytest.raises(
-        error, match="the switch s1 told what is no record: block of BlockSummed: 'x', not a whole number"
+        error, match="the switch s1 reported what is no record: block of BlockSummed: 'x', not a whole number"
     ):
         Fleet._record(None, node, told)

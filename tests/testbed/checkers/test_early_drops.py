@@ -100,7 +100,7 @@ def test_an_early_drop_of_another_class_fails(good: CheckContext, dscp: int) -> 
     ("early", "waiting", "problem"),
     [
         (True, 19, "dropped early below the threshold, 20"),
-        (True, 60, "told as dropped early, and the queue was full"),
+        (True, 60, "reported as dropped early, and the queue was full"),
         (False, 59, "lost, and the queue had room for 60"),
     ],
 )

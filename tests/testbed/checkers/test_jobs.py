@@ -167,7 +167,7 @@ def test_parts_that_overlap() -> None:
     [
         (changed("MemoryAtEnd", open=2), Verdict.FAIL, "contributions without a sum are left: s1, job 1: 2 slots"),
         (without("MemoryAtEnd"), Verdict.UNKNOWN, "a switch did not tell what is left"),
-        ([], Verdict.UNKNOWN, "the history tells of no traffic"),
+        ([], Verdict.UNKNOWN, "the history contains no traffic"),
         (without("WorkerFinished"), Verdict.FAIL, "2 of 2 workers did not finish; h1 waited, and sent nothing again"),
     ],
 )

@@ -79,8 +79,10 @@ def test_under_chance_single_jobs_are_draws_and_their_average_counts() -> None:
 
 
 def test_a_job_that_only_one_of_them_completed() -> None:
-    assert judge_twin(figures(None), twin_of(1.0)) == ["JCT: the twin in virtual time has it, this run does not"]
-    assert judge_twin(figures(1.0), Twin((figures(None),))) == ["JCT: the twin in virtual time has none"]
+    assert judge_twin(figures(None), twin_of(1.0)) == [
+        "JCT: the reference run in virtual time has it, this run does not"
+    ]
+    assert judge_twin(figures(1.0), Twin((figures(None),))) == ["JCT: the reference run in virtual time has none"]
     assert judge_twin(figures(None), Twin((figures(None),))) == []
 
 

@@ -103,7 +103,7 @@ def test_json_stands_alone_on_stdout(suite, capsys):
 def test_the_table_is_markdown_behind_all_else(suite, capsys):
     assert main(["interop", "--table"]) == 0
     assert capsys.readouterr().out.endswith(
-        "\n\n| case | strikes | packets | sent again | verdict |\n|---|---|---|---|---|\n"
+        "\n\n| case | hits | packets | sent again | verdict |\n|---|---|---|---|---|\n"
         "| loss/middle | 1 | 420 | 25 | pass |\n\n"
     )
 

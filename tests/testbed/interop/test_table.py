@@ -16,7 +16,7 @@ def test_a_row_per_case_and_the_line_on_rule_a():
         outcome("asap/loss-1", 10, 450), outcome("peer/send-bw"),
     ]  # fmt: skip
     assert markdown_table(outcomes) == (
-        "| case | strikes | packets | sent again | verdict |\n"
+        "| case | hits | packets | sent again | verdict |\n"
         "|---|---|---|---|---|\n"
         "| loss/middle | 1 | 420 | 20 | pass |\n"
         "| chance/loss-1 | 12 | 700 | 300 | pass |\n"

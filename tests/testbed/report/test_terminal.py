@@ -107,7 +107,7 @@ def test_idle_fault(tmp_path, monkeypatch):
     [
         ("user", 2, "struck 2 times (h1-s1 2x)"),
         ("ebpf", 2, "struck 2 times by eBPF in the kernel (h1-s1 2x)"),
-        ("netem", 0, "carried out by netem in the kernel, which tells no strike"),
+        ("netem", 0, "applied by netem in the kernel, which reports no hits"),
     ],
 )
 def test_what_the_kernel_did_is_said(tmp_path, monkeypatch, backend, strikes, text):
@@ -174,4 +174,4 @@ def test_a_silent_fault_is_no_trouble(tmp_path):
     scenario = load_scenario("rack-lossy", ["job.size=100kB", "faults.loss.rate=0"], world="simulated")
     document = run_scenario(scenario, tmp_path / "run").document
     assert document["verdict"] == "pass"
-    assert "  loss  never struck, as its rate of 0 says" in plain_summary(document).splitlines()
+    assert "  loss  never hit, as its rate of 0 says" in plain_summary(document).splitlines()

@@ -153,7 +153,7 @@ def test_no_attempt_follows_two_that_are_alike(chosen: None, tmp_path: Path, mon
     plan = make_plan(replace(scenario, dilation=1))
     assert world.at == [3, 6, exact_dilation(plan)]
     assert result.document["fidelity"]["verdict"] == "unknown"
-    settled = "twice the dilation left the JCT where it was: it is not for want of a faster machine"
+    settled = "JCT did not change at twice the dilation, so CPU time is not the cause"
     assert [text for text in said if "twice" in text] == [f"{settled}; once more at {exact_dilation(plan)}", settled]
 
 
