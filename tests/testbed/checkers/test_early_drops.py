@@ -172,7 +172,7 @@ def _of_dscp(frame: CapturedFrame, dscp: int) -> CapturedFrame:
         (lambda frame: [], "dropped early in the capture, "),
         (lambda frame: [frame, frame], "dropped early in the capture, "),
         (lambda frame: [_of_dscp(frame, 8)], "s1 dropped a frame with DSCP 8 early on h2-s1"),
-        (lambda frame: [_of_dscp(frame, 9)], "h2-s1, DSCP 9: 1 dropped early in the capture, 0 told"),
+        (lambda frame: [_of_dscp(frame, 9)], "h2-s1, DSCP 9: 1 dropped early in the capture, 0 reported"),
     ],
 )
 def test_captures_must_show_the_same(good: CheckContext, change: Any, problem: str) -> None:

@@ -1,4 +1,4 @@
-"""An emulated run beside its twins in virtual time."""
+"""An emulated run beside its reference runs in virtual time."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def test_packets_sent_again_are_equal_where_nothing_is_left_to_chance(
 
 
 def test_a_twin_that_was_left_out_judges_nothing() -> None:
-    assert judge_twin(figures(9.0), Twin(left_out="no twin: TCP")) == []
-    assert deviation(figures(9.0), Twin(left_out="no twin: TCP")) is None
+    assert judge_twin(figures(9.0), Twin(left_out="no reference run: TCP")) == []
+    assert deviation(figures(9.0), Twin(left_out="no reference run: TCP")) is None
 
 
 def test_a_twin_that_was_too_slow_leaves_the_figures_unknown() -> None:

@@ -332,7 +332,7 @@ def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
     assert hunt("--program", "switchml", *words, tmp_path / "h") == 0
     told = capsys.readouterr().out
     assert "Transitions of the tables: none to count (" in told
-    assert f"  not counted: slot: tables of our switch programs, of which {file}:Mine told no step" in " ".join(
+    assert f"  not counted: slot: tables of our switch programs; {file}:Mine reported no step of them" in " ".join(
         told.split("\n    ")
     )
     assert "0 of 14" not in told

@@ -24,7 +24,7 @@ def test_a_row_per_case_and_the_line_on_rule_a():
         "| asap/loss-1 | 10 | 850 | 450 | pass |\n"
         "| peer/send-bw | 0 | - | - | pass |\n"
         "\n"
-        "Rule A (release in PSN order) against release as soon as complete, packets sent again per strike of a "
+        "Rule A (release in PSN order) against release as soon as complete, packets sent again per hit of a "
         "fault: 20.0 in `loss/middle`, 170.0 in `asap/middle`, 8.5 times as many; 25.0 in `chance/loss-1`, 45.0 in "
         "`asap/loss-1`, 1.8 times as many.\n"
     )

@@ -40,7 +40,7 @@ def test_how_far_a_run_is():
     progress = Progress(small_plan(), print)
     for second in range(6):
         progress(a_record(second * 10**9, "h1", "MessageReceived", message=second, crc32=0))
-    text = "iteration 1 of 2, 6 of 15 results, 0 strikes, 0 retransmissions"
+    text = "iteration 1 of 2, 6 of 15 results, 0 hits, 0 retransmissions"
     assert progress.state() == State(text, 6 / 15)
     progress.close()
 

@@ -105,8 +105,8 @@ def test_idle_fault(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("backend", "strikes", "text"),
     [
-        ("user", 2, "struck 2 times (h1-s1 2x)"),
-        ("ebpf", 2, "struck 2 times by eBPF in the kernel (h1-s1 2x)"),
+        ("user", 2, "hit 2 times (h1-s1 2x)"),
+        ("ebpf", 2, "hit 2 times by eBPF in the kernel (h1-s1 2x)"),
         ("netem", 0, "applied by netem in the kernel, which reports no hits"),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_run_says_its_loss_rate_and_what_going_back_means(tmp_path):
     document = run_scenario(scenario, tmp_path / "run").document
     text = " ".join(plain_summary(document, 100).split())
     again, lost = document["metrics"]["retransmissions"], sum(document["metrics"]["lost"].values())
-    assert "loss 1 % of packets: struck" in text
+    assert "loss 1 % of packets: hit" in text
     assert (
         f"so {lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again"
         in text

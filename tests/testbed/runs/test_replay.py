@@ -142,7 +142,7 @@ def of_datagrams(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 def test_strikes_on_datagrams_are_compared(of_datagrams: RunResult) -> None:
     history = read_run(of_datagrams.run_dir).history.records
     same = compare("pass", history, of_datagrams, "")
-    assert (same.differences, same.compared) == ((), ("12 results", "30 strikes on first transmissions of data"))
+    assert (same.differences, same.compared) == ((), ("12 results", "30 hits on first transmissions of data"))
     data = [found for found in of_kind(history, FaultStruck) if found.event.packet.startswith("data ")]
     lacking = compare("pass", [record for record in history if record is not data[0]], of_datagrams, "")
     (difference,) = lacking.differences
@@ -192,7 +192,7 @@ def test_a_replay_says_why_it_compares_no_strikes(tmp_path: Path) -> None:
     assert compare("pass", history, first, "").compared[1] == (
         "no hits, since packets carry a priority (esa-default) that depends on time"
     )
-    assert compare("pass", history, first, "simulated").compared[1].endswith(" strikes on first transmissions of data")
+    assert compare("pass", history, first, "simulated").compared[1].endswith(" hits on first transmissions of data")
 
 
 @pytest.mark.parametrize("name", some_at_once(["switchml-lossy", "atp-lossy", "grid-lossy"], quick=["atp-lossy"]))

@@ -212,7 +212,7 @@ def _until(holds: Callable[[], bool]) -> None:
 
 def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, tmp_path: Path) -> None:
     prepare = {"run": "r1", "config": "{}", "device": "d0", "kind": _PROGRAM}
-    assert "leased by nobody" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))
+    assert "is not leased" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))
     agent.lease("host")
     agent("prepare", name="h1", token=_ANN, **prepare)
     assert "a process h1 already" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))

@@ -167,7 +167,7 @@ def test_what_a_host_tells_of_a_piece_that_is_over_fails(kind: type, iteration: 
     """Also of the last one, behind which nothing is judged any more."""
     found = after_all(context_of(), kind, lambda event: event, iteration)
     assert found.verdict is Verdict.FAIL
-    assert f"told {kind.__name__} of iteration {iteration}, which was over" in found.detail
+    assert f"reported {kind.__name__} of iteration {iteration}, which was over" in found.detail
 
 
 def test_a_switch_may_tell_late_what_the_server_had_no_use_for() -> None:
@@ -182,7 +182,7 @@ def test_what_nobody_posted_fails() -> None:
     context = context_of()
     found = checked(context, [pieces_of(context)[0]], posted=1)
     assert found.verdict is Verdict.FAIL
-    assert "told FlowClosed of iteration 1, which nobody posted" in found.detail
+    assert "reported FlowClosed of iteration 1, which no worker posted" in found.detail
 
 
 def test_what_is_missing_is_not_known() -> None:
