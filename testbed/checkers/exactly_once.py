@@ -70,7 +70,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
         who = "a switch" if spines else "the switch"
         detail = f"{who} reported nothing about {len(missing)} of {total} messages; first: {missing[0]}"
         if restarted:
-            detail += f"; {', '.join(restarted)} restarted, and messages that were summed in part before that are not reported"
+            detail += f"; {', '.join(restarted)} restarted: messages that were summed in part before are not reported"
         verdict = Verdict.FAIL if context.all_finished and not restarted else Verdict.UNKNOWN
         return CheckResult("exactly_once", verdict, detail, tuple(missing[:_SHOWN]))
     among = f" on {len(rings)} rings" if len(rings) > 1 else ""

@@ -94,7 +94,8 @@ def test_so_it_is_between_namespaces(tmp_path, capsys, text, program, function, 
 def test_who_goes_past_all_that_watches_it_is_caught_where_records_are_made(tmp_path, capsys, world):
     assert run(tmp_path, NETREDUCE, "AnswersForItself", world) == 64
     assert (
-        f"switch.program: the program {LIARS}:AnswersForItself of switch s1 reported an event that it must not report: it reported "
+        f"switch.program: the program {LIARS}:AnswersForItself of switch s1 reported an event that it must not "
+        f"report: it reported "
         "FaultStruck, "
         "which others report"
     ) in capsys.readouterr().err
@@ -115,7 +116,8 @@ def test_a_fault_that_only_the_program_saw_did_not_strike(tmp_path, capsys):
         ("switch", "s1", a_record(0, "s1", "MessageAggregated"), None),
         ("switch", "s1", a_record(0, "s1", "FaultStruck"), None),
         ("switch", "s1", a_record(0, "s1", "OfMyOwn"), None),
-        ("switch", "s1", a_record(0, "h1", "MessageAggregated"), ("the switch s1 reported MessageAggregated in the name of "
+        ("switch", "s1", a_record(0, "h1", "MessageAggregated"), ("the switch s1 reported MessageAggregated in "
+                                                                  "the name of "
                                                                  "h1")),
         ("switch", "s1", a_record(0, "s1", "WorkerFinished"), ("the switch s1 reported WorkerFinished, which a "
                                                               "switch must not report")),
@@ -123,7 +125,8 @@ def test_a_fault_that_only_the_program_saw_did_not_strike(tmp_path, capsys):
                                                               "switch must not report")),
         ("host", "h1", a_record(0, "h1", "WorkerFinished"), None),
         ("host", "h1", a_record(0, "h1", "BlockSummed"), None),
-        ("host", "h1", a_record(0, "world", "WorkerFinished"), "the host h1 reported WorkerFinished in the name of world"),
+        ("host", "h1", a_record(0, "world", "WorkerFinished"), ("the host h1 reported WorkerFinished in the name "
+                                                               "of world")),
         ("host", "h1", a_record(0, "h1", "MessageAggregated"), ("the host h1 reported MessageAggregated, which a "
                                                                "host must not report")),
         ("controller", "controller", a_record(0, "s2", "RulesInstalled"), None),

@@ -157,7 +157,10 @@ def test_who_comes_while_a_load_of_a_dead_client_is_checked_waits_for_it():
     assert bench.card.status == Status.PROGRAMMED
 
 
-_NOBODY = r"the card does not answer \(the card does not answer\); a configuration under way is not in use, and the next one begins from the start"
+_NOBODY = (
+    r"the card does not answer \(no answer\); a configuration under way is not in use, "
+    r"and the next one begins from the start"
+)
 _NOISE = (
     r"reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for 0x[0-9a-f]{8}; allowed: "  # noqa: E501
     r"0x[0-9a-f]{8}; no card, another map, a dead bus, or somebody else reads at the same time"

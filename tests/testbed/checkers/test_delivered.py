@@ -101,7 +101,8 @@ def test_right_digests_of_sums_that_nobody_made() -> None:
     result = bit_exact(told)
     assert result.verdict is Verdict.FAIL
     assert (
-        "h1, iteration 0: it reported the right sum, and only frames with another sum left for it with packet 0 of message "
+        "h1, iteration 0: it reported the right sum, and only frames with another sum left for it with packet 0 "
+        "of message "
         "1" in result.detail
     )
 

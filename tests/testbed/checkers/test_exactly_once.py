@@ -63,8 +63,9 @@ def test_what_a_switch_summed_in_two_lives_is_told_by_none(good):
     assert (result.verdict, result.detail) == (
         UNKNOWN,
         (
-            "the switch reported nothing about 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 restarted, "
-            "and messages that were summed in part before that are not reported"
+            "the switch reported nothing about 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 "
+            "restarted: "
+            "messages that were summed in part before are not reported"
         ),
     )
     a_host = without(started_anew(good, "h1"), "MessageAggregated", message=3)

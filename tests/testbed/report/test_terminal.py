@@ -41,7 +41,7 @@ def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeyp
     result["metrics"]["lost"]["data"] = 10
     result["metrics"]["retransmissions"] |= {"packets": 500, "of_packets_sent": 1000, "by_cause": {"nak": 9}}
     text = plain_summary(result)
-    assert ("that is go-back-N" in text) == explained
+    assert ("go-back-N resends" in text) == explained
     assert ("senders went back: 9 after a NAK" in text) == explained
     assert ("sent again: 9 after a NAK" in text) == (not explained)
 
@@ -157,8 +157,7 @@ def test_a_run_says_its_loss_rate_and_what_going_back_means(tmp_path):
     again, lost = document["metrics"]["retransmissions"], sum(document["metrics"]["lost"].values())
     assert "loss 1 % of packets: hit" in text
     assert (
-        f"so {lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again"
-        in text
+        f"{lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again" in text
     )
     assert f"{again['packets'] / lost:.1f} for each lost one" in text
     assert "Every link loses packets by chance, both ways. Contributions, results" in text

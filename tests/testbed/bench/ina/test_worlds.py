@@ -43,11 +43,13 @@ def test_worlds_side_by_side() -> None:
         "  64  atp          1     5.00 s    5.40 s    3.7%  1.080         4  +2.0%  pass, enough CPU time in 3 of 3",
         "  64  atp          1     5.00 s    5.60 s   10.7%  1.120         4  +2.0%  pass, enough CPU time in 3 of 3",
         (
-            "  64  atp          1     5.00 s    5.35 s    1.9%  1.070         4  +2.0%  pass, enough CPU time in 2 of 3: "
+            "  64  atp          1     5.00 s    5.35 s    1.9%  1.070         4  +2.0%  pass, enough CPU time "
+            "in 2 of 3: "
             "s1 waited 80 ms for the CPU"
         ),
         (
-            "  64  atp          1     5.00 s    5.00 s    0.0%  1.000         4  +2.0%  unknown, enough CPU time in 1 of 3: "
+            "  64  atp          1     5.00 s    5.00 s    0.0%  1.000         4  +2.0%  unknown, enough CPU "
+            "time in 1 of 3: "
             "s1 waited 80 ms for the CPU"
         ),
     ]
