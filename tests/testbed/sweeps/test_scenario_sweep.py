@@ -146,7 +146,7 @@ def test_runs_that_could_not_tell_their_times_say_why(finished: FinishedScenario
     for world, hint in (("emulated", "`--set dilation=auto`"), ("lab", "`--world simulated`")):
         points = tuple(replace(point, world=world) for point in finished.points)
         text = " ".join(scenario_summary(replace(slow, points=points), 60))
-        assert "2 of 18 runs could not tell their times" in text
+        assert "2 of 18 runs could not report their times" in text
         assert f"the first: the machine had too little CPU time: lags. {hint}" in text
     assert [result["untimed"] for result in scenario_document(slow)["results"]][:3] == [lags[0].untimed] * 2 + [""]
 
