@@ -75,7 +75,8 @@ def check_told(machine: object, event: object) -> None:
         config = getattr(getattr(machine, "machine", machine), "config", None)  # a clock may stand in front of it
         program, switch = (getattr(config, name, "?") for name in ("program", "name"))
         failure = ProgramFailed(
-            f"the program {program} of switch {switch} told what is not its to tell: {error}", key=PROGRAM_KEY
+            f"the program {program} of switch {switch} reported an event that it must not report: {error}",
+            key=PROGRAM_KEY,
         )
         failure.reason, failure.function = in_one_line(error), "next_event"
         raise failure from error

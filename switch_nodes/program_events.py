@@ -49,14 +49,16 @@ def check_program_event(event: Any) -> None:
 
 def _check_kind(kind: type, event: Any) -> None:
     if isinstance(event, type) or not is_dataclass(kind):
-        raise TypeError(f"what was told is no event: found {shown(event)}, allowed are dataclasses")
+        raise TypeError(f"the reported value is no event: found {shown(event)}, allowed are dataclasses")
     name = kind.__name__
     if name in _names_of_ours():
         whose = (
-            "of another class than ours" if name in {ours.__name__ for ours in PROGRAM_EVENTS} else "which others tell"
+            "of another class than ours"
+            if name in {ours.__name__ for ours in PROGRAM_EVENTS}
+            else "which others report"
         )
         raise ValueError(
-            f"it told {name}, {whose}; a switch program tells events of its own and "
+            f"it reported {name}, {whose}; a switch program reports events of its own and "
             f"{', '.join(sorted(ours.__name__ for ours in PROGRAM_EVENTS if not ours.__name__.startswith('_')))}"
         )
     taken = [field.name for field in fields(kind) if field.name in _HEAD]

@@ -95,7 +95,7 @@ def require_trusted(folder: Path, *, key: str | None = None, file: str | None = 
 def allowed_folders() -> str:
     """For messages."""
     users = " or ".join(_user(user) for user in sorted(trusted_users()))
-    return f"a folder of user {users}, below such folders, to which nobody else can write"
+    return f"a folder of user {users}, below such folders, to which no other user can write"
 
 
 def write_file(path: Path, data: bytes | str, mode: int | None = None) -> None:

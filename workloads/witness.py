@@ -124,7 +124,7 @@ class Witnessed:
                 check_event(event)
                 self._events.append(self._digested(event) if isinstance(event, CollectiveCompleted) else event)
                 if len(self._events) > _MOST_EVENTS:
-                    raise ValueError(f"it told more than {_MOST_EVENTS:,} events at once")
+                    raise ValueError(f"it reported more than {_MOST_EVENTS:,} events at once")
 
     def _digested(self, event: CollectiveCompleted) -> CollectiveCompleted:
         result = getattr(self.machine, "result", None)

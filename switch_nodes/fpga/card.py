@@ -123,7 +123,7 @@ class EmulatedCard:
             raise ValueError(f"{size} bytes at {address:#x} do not end below {_ADDRESSES:#x}")
         if not self.answers:
             self._strike(AgentDies)
-            raise ConnectionResetError("nobody answers")
+            raise ConnectionResetError("no answer")
         self._accesses += 1
         self.handle_timer(now)
 

@@ -184,7 +184,7 @@ class CardDriver:
         state, found = self.words.word("LOAD_STATE"), self._hash()
         if state != LoadState.LOADED or not self.words.status() & Status.PROGRAMMED:
             raise CardError(
-                self._card, "not loaded, though no error was told", register="LOAD_STATE", found=str(state),
+                self._card, "not loaded, although the card reported no error", register="LOAD_STATE", found=str(state),
                 allowed=f"{LoadState.LOADED} {LoadState.LOADED.name}",
             )  # fmt: skip
         if found != wanted:

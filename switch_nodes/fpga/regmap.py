@@ -255,7 +255,7 @@ RING_FIELDS = (
     Register("PACKETS", 0x800C, _B, "L: packets of a full message"),
     Register("WINDOW", 0x8010, _B, "N: messages in flight; the ring takes 2 N L slots"),
     Register("PATH_MTU", 0x8014, _B, "256, 512, 1024, 2048, 4096"),
-    Register("GENERATION", 0x8018, _B, "means nothing to a packet; another one installs the ring anew"),
+    Register("GENERATION", 0x8018, _B, "means nothing to a packet; another value installs the ring again"),
     Register("FAMILY", 0x801C, _B, "of all addresses: 4, 6"),
     Register("MEMBERS", 0x8020, _B, "members in use"),
     Register("ROLE", 0x8024, _B, _codes(Role)),

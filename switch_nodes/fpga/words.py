@@ -48,9 +48,9 @@ class CardWords:
         except (OSError, ValueError) as error:
             raise CardError(
                 self.card,
-                f"nobody answers ({error})",
+                f"the card does not answer ({error})",
                 register=what,
-                hint="a configuration under way is not in use, and the next one begins anew",
+                hint="a configuration under way is not in use, and the next one begins from the start",
             ) from error
 
     def write(self, name: str, *words: int, index: int = 0) -> None:

@@ -86,9 +86,8 @@ class ConnectionEvent(Enum):
     IN_MESSAGE = "its PSN, or under IRN its RETH, lies in a message of the table"
     IN_PLAIN = "its PSN lies behind a FIRST or ONLY without INA header"
     NEXT_MESSAGE = (
-        "its PSN lies in the message right after the newest, whose length another rank announced; or, under IRN, its "
-        "RETH names a "
-        "message that is not in the table"
+        "its PSN lies in the message right after the newest, and another rank announced the length of that message. "
+        "Under IRN: its RETH names a message that is not in the table"
     )
     MISPLACED = "its opcode, or under IRN its RETH, is not the one of its place in the message"
     ELSEWHERE = "none of these"
@@ -139,7 +138,7 @@ class SlotEvent(Enum):
     RESULT = "from above: the value, for the first time"
     RESULT_REPEAT = "from above: the value again, that host 0 was not sent"
     RESULT_REPEAT_ANSWERED = "from above: the value again, that host 0 was sent"
-    RECLAIM = "a later message completed here: nobody needs this one any more"
+    RECLAIM = "a later message completed here: no host needs this one any more"
 
 
 class SlotAction(Enum):
@@ -151,7 +150,7 @@ class SlotAction(Enum):
     REPLAY = "keep its header, and send the result under it"
     FORWARD_RAW = "forward it as it is, reason stale_forwarded"
     STORE_AND_SEND_UP = "keep it, sum the rack, and send the sum up"
-    SEND_UP_AGAIN = "keep its header, and send the rack's sum up once more"
+    SEND_UP_AGAIN = "keep its header, and send the rack's sum up again"
     ADOPT = "keep the value from above, and send the results that may leave"
     PASS_DOWN = "keep its header, and send the result to host 0"
     DROP_UNASKED = "drop, reason unasked"

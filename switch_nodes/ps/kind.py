@@ -7,7 +7,7 @@ __all__ = ["KINDS"]
 KINDS = (
     ProgramKind(
         "ps",
-        "beside a parameter server: adds packets along trees (job.aggregation), copies results (job.multicast)",
+        "next to a parameter server: adds packets along trees (job.aggregation), copies results (job.multicast)",
         "switch_nodes.ps.program:PsProgram",
         uses=("jobs", "memory", "knobs"),
         knobs=("reclaim",),

@@ -45,7 +45,7 @@ class SlotAction(Enum):
 
     STORE = "add it to the slot"
     STORE_AND_SEND = "add it, and send the sum up"
-    SEND_AGAIN = "send the sum up once more"
+    SEND_AGAIN = "send the sum up again"
     ASK = "send a question up"
     ANSWER = "send an acknowledgement back to where it came from"
     SPREAD = "send the acknowledgement on to all below"

@@ -46,7 +46,7 @@ class SlotAction(Enum):
 
     STORE = "add it to the slot"
     STORE_AND_ANSWER = "add it, and send the sum to all"
-    REPLAY = "send the sum to its worker once more"
+    REPLAY = "send the sum to its worker again"
     FORGET = "take its worker out of the other version's bitmap"
     DROP_DUPLICATE = "drop, reason duplicate"
     DROP_MISMATCH = "drop, reason mismatch"

@@ -24,8 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "ina(scenario, *, set=None, world=None, seed=None, pcap=False): run this scenario of ina-testbed before the "
-        "test, which fails "
-        "unless the scenario's expected verdict comes; the fixture ina_run is the run",
+        "test. The test fails if the verdict is not the expected one; the fixture ina_run is the run",
     )
 
 

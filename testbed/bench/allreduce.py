@@ -54,7 +54,7 @@ def _run(
 
 
 def _off(found: Measurement) -> str:
-    return "" if found.deviation is None else f"{found.deviation:+.1%} from its twin in virtual time, "
+    return "" if found.deviation is None else f"{found.deviation:+.1%} from the reference run in virtual time, "
 
 
 def _worst_fidelity(runs: list[Measurement]) -> tuple[str, str]:

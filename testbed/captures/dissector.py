@@ -58,7 +58,7 @@ def dissector() -> str:
     return "\n".join(
         [
             "-- Dissectors of ina-testbed: NetReduce's INA header, aggregation datagrams. Made by `tb dissector`.",
-            "-- A second copy of it, as an option's beside the installed one, has nothing to add.",
+            "-- If an option loads a second copy of an installed dissector, the second copy adds nothing.",
             "if _G.ina_testbed_is_loaded then return end",
             "_G.ina_testbed_is_loaded = true",
             "",

@@ -87,12 +87,12 @@ def _compare(
         findings.iterations += 1
         workers = workers_in(plan, iteration)
         if not any((iteration, worker) in all_digests for worker in workers):
-            findings.missing += [f"{worker} told no result of iteration {iteration}" for worker in workers]
+            findings.missing += [f"{worker} reported no result of iteration {iteration}" for worker in workers]
             continue
         for worker, expected in zip(workers, results, strict=True):
             digests = all_digests.get((iteration, worker))
             if digests is None:
-                findings.missing.append(f"{worker} told no result of iteration {iteration}")
+                findings.missing.append(f"{worker} reported no result of iteration {iteration}")
                 continue
             findings.compared += 1
             data = _little_endian(expected)
@@ -115,7 +115,7 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
         detail = f"{len(wrong)} of {compared} results differ from the reference; first: {wrong[0]}"
         return CheckResult("bit_exact", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     if missing:
-        detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
+        detail = f"the {compared} reported results are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult("bit_exact", Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
     alike = len({worker.workload.iterations for worker in context.plan.workers}) == 1
     each = f"each of {iterations} iterations" if alike else f"each iteration of their jobs (up to {iterations})"
@@ -124,7 +124,7 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
     )
     if context.fell_back:
         detail += (
-            f", as {context.events(WorkerFellBack)[0].event.collective}; {early} results told before that are right"
+            f", as {context.events(WorkerFellBack)[0].event.collective}; {early} results reported before that are right"
         )
     return CheckResult("bit_exact", Verdict.PASS, detail)
 
@@ -155,7 +155,7 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
         start, stop = layout.span(index)
         crc32 = checksums.get(first + index)
         if crc32 is None:
-            return f"{layout.name(first + index)} was not told"
+            return f"{layout.name(first + index)} was not reported"
         if crc32 != zlib.crc32(expected[start:stop]):
             return (
                 f"the first message that differs is {layout.name(first + index)}, elements "

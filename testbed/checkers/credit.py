@@ -63,7 +63,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         return CheckResult("credit_bound", Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     window = max(of.window for of in accounts.values())
     if not total:
-        return CheckResult("credit_bound", Verdict.UNKNOWN, "no worker told that it posted a message")
+        return CheckResult("credit_bound", Verdict.UNKNOWN, "no worker reported that it posted a message")
     detail = f"{total} messages posted, never more than {most} of {window} in flight per worker"
     return CheckResult("credit_bound", Verdict.PASS, detail)
 

@@ -40,7 +40,9 @@ class DeliveredResults:
             found = seen.get(offset, ())
             if zlib.crc32(elements) not in found:
                 what = "no frame" if not found else "only frames with another sum"
-                return f"{worker}, iteration {iteration}: it told the right sum, and {what} left for it with {message}"
+                return (
+                    f"{worker}, iteration {iteration}: it reported the right sum, and {what} left for it with {message}"
+                )
         return None
 
     def _packets(self, iteration: int, expected: bytes) -> Iterator[tuple[int, str, bytes]]:

@@ -44,9 +44,9 @@ def early_drops(context: CheckContext) -> CheckResult:
         where = f"{measured.link} {measured.direction}"
         early, full = (told[measured.link, measured.direction, was_early] for was_early in (True, False))
         if measured.early != early:
-            wrong.append(f"{where}: {amount(measured.early, 'frame')} dropped early, and {early} told")
+            wrong.append(f"{where}: {amount(measured.early, 'frame')} dropped early, and {early} reported")
         if measured.drops != full:
-            untold.append(f"{where}: {amount(measured.drops, 'frame')} lost by the queue, and {full} told")
+            untold.append(f"{where}: {amount(measured.drops, 'frame')} lost by the queue, and {full} reported")
     try:
         wrong += _unlike_captures(context)
     except (OSError, ValueError) as error:
@@ -76,7 +76,7 @@ def _problems(record: Record[QueueDropped], link: Link) -> Iterator[str]:
     elif not is_low(event.dscp):
         yield f"{who}: dropped early, and not of the low class"
     elif event.waiting >= shape.queue_packets:
-        yield f"{who}: told as dropped early, and the queue was full"
+        yield f"{who}: reported as dropped early, and the queue was full"
 
 
 def _unlike_captures(context: CheckContext) -> Iterator[str]:
@@ -100,4 +100,4 @@ def _unlike_captures(context: CheckContext) -> Iterator[str]:
         for switch, link, dscp in sorted({key for key in told if key[0] == capture.switch} | set(seen)):
             here, there = seen[switch, link, dscp], told[switch, link, dscp]
             if here != there:
-                yield f"{capture.name}: {link}, DSCP {dscp}: {here} dropped early in the capture, {there} told"
+                yield f"{capture.name}: {link}, DSCP {dscp}: {here} dropped early in the capture, {there} reported"

@@ -25,9 +25,9 @@ def ended_early(context: CheckContext) -> str:
         did = ", ".join(amount(count, what) for count, what in each_did)
         return (
             f"ended after {seconds(event.limit_s)} of real time at {seconds(record.t / 1e9)} of virtual time, in "
-            f"iteration {min(done + 1, total)} of {total}, with {amount(again, 'retransmission')}; in the last "
+            f"iteration {min(done + 1, total)} of {total}, with {amount(again, 'retransmission')}. In the last "
             f"{seconds(event.last_s)} ({seconds(event.last_ns / 1e9)} of virtual time) {event.busiest} did most: "
             f"{did}; "
-            "--real-limit 1h gives it longer"
+            "--real-limit 1h allows more time"
         )
     return ""

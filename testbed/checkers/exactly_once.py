@@ -68,11 +68,9 @@ def exactly_once(context: CheckContext) -> CheckResult:
     spines = sorted({spine for ring in rings.values() for spine in ring.spines})
     if missing:
         who = "a switch" if spines else "the switch"
-        detail = f"{who} told nothing of {len(missing)} of {total} messages; first: {missing[0]}"
+        detail = f"{who} reported nothing about {len(missing)} of {total} messages; first: {missing[0]}"
         if restarted:
-            detail += (
-                f"; {', '.join(restarted)} started anew, and a message that was summed in two lives is told by none"
-            )
+            detail += f"; {', '.join(restarted)} restarted: messages that were summed in part before are not reported"
         verdict = Verdict.FAIL if context.all_finished and not restarted else Verdict.UNKNOWN
         return CheckResult("exactly_once", verdict, detail, tuple(missing[:_SHOWN]))
     among = f" on {len(rings)} rings" if len(rings) > 1 else ""

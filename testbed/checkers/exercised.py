@@ -32,19 +32,19 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     counts = strikes(context)
     end_ns = max((record.t for record in context.history), default=0)
     wrong = [
-        f"{fault.name} has a rate of 0 and struck {times(counts[fault.name])}"
+        f"{fault.name} has a rate of 0 and hit {times(counts[fault.name])}"
         for fault in faults
         if is_silent(fault) and counts[fault.name]
     ]
     if wrong:
         return CheckResult("faults_exercised", Verdict.FAIL, "; ".join(wrong), tuple(wrong))
-    silent = [f"{fault.name}: a rate of 0, expected not to strike" for fault in faults if is_silent(fault)]
+    silent = [f"{fault.name}: a rate of 0, expected not to hit" for fault in faults if is_silent(fault)]
     faults = tuple(fault for fault in faults if not is_silent(fault))
     by_chance = {record.event.fault for record in context.events(FaultByChance)}
     doubts = [
-        f"{fault.name}: netem carries it out by dice of its own and tells no strike"
+        f"{fault.name}: netem applies it by its own random choices and reports no hits"
         if fault.name in by_chance
-        else f"{fault.name} never struck: {_why(context, fault, end_ns)}"
+        else f"{fault.name} never hit: {_why(context, fault, end_ns)}"
         for fault in faults
         if not counts[fault.name]
     ]
@@ -52,7 +52,7 @@ def faults_exercised(context: CheckContext) -> CheckResult:
     if doubts:
         return CheckResult("faults_exercised", Verdict.UNKNOWN, "; ".join(doubts), tuple(doubts))
     struck = ", ".join(f"{fault.name} {times(counts[fault.name])}" for fault in faults)
-    details = ([f"every fault struck: {struck}"] if faults else []) + silent
+    details = ([f"every fault hit: {struck}"] if faults else []) + silent
     return CheckResult("faults_exercised", Verdict.PASS, "; ".join(details))
 
 
@@ -62,7 +62,7 @@ def _unseen(record: Record[KernelFaultsUnseen]) -> str:
             record.event.uncounted,
             "frames passed without a decision, since the eBPF program's table of identities was full",
         ),
-        (record.event.undescribed, "strikes are not told one by one, since the eBPF program's log was full"),
+        (record.event.undescribed, "hits are not recorded one by one, since the eBPF program's log was full"),
     )
     return f"{record.event.link} {record.event.direction}: " + "; ".join(
         f"{number:,} {text}" for number, text in parts if number

@@ -56,9 +56,11 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
     planes = context.events(PlaneStatistics)
     virtual = any(record.event.backend == "virtual" for record in context.events(NodeStarted))
     if virtual:
-        return CheckResult("fidelity", Verdict.PASS, "virtual time: no machine to keep up with")
+        return CheckResult("fidelity", Verdict.PASS, "virtual time does not depend on the CPU time of the machine")
     if not planes:
-        return CheckResult("fidelity", Verdict.UNKNOWN, "no node told how its data plane fared", ("no statistics",))
+        return CheckResult(
+            "fidelity", Verdict.UNKNOWN, "no node reported statistics of its data plane", ("no statistics",)
+        )
     beside = _beside_twin(own, twin)
     reasons = [*beside]
     if beside or twin is None or twin.left_out:
@@ -98,12 +100,14 @@ def judge_fidelity(context: CheckContext, own: Figures | None = None, twin: Twin
         if measured.trimmed and (measured.link, measured.direction) not in tight:
             reasons.append(f"{where}: its full queue trimmed {measured.trimmed} packets, and no fault asked for that")
     if reasons:
-        return CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: " + reasons[0], tuple(reasons))
+        return CheckResult(
+            "fidelity", Verdict.UNKNOWN, "the machine had too little CPU time: " + reasons[0], tuple(reasons)
+        )
     busiest = max(planes, key=lambda record: float(record.event.cpu_ns / max(1, record.event.wall_ns)))
     lag_ns = max((record.event.lag_p99_ns for record in planes if record.event.deadlines >= LAG_SAMPLES), default=0)
     detail = (
-        f"{len(planes)} nodes kept up: no frame dropped by a socket or queue, lag at most "
-        f"{nanoseconds(lag_ns)} (99th percentile), busiest node "
+        f"{len(planes)} nodes had enough CPU time: no frame dropped by a socket or queue, lag at most "
+        f"{nanoseconds(lag_ns)} (99th percentile). Busiest node: "
         f"{busiest.node} at {busiest.event.cpu_ns / max(1, busiest.event.wall_ns):.0%} of a CPU"
     )
     return CheckResult("fidelity", Verdict.PASS, detail + _compared(own, twin))
@@ -230,10 +234,10 @@ def _compared(own: Figures | None, twin: Twin | None) -> str:
         return f"; {twin.left_out}"
     off = deviation(own, twin)
     if off is None:
-        return "; neither it nor its twin in virtual time completed" if not own.seconds else ""
+        return "; neither it nor its reference run in virtual time completed" if not own.seconds else ""
     if len(twin.runs) > 1:
         return (
-            f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of {len(twin.runs)} twins "
-            "in virtual time"
+            f"; the JCT is {'within the range' if not off else f'{off:+.1%} from the range'} of "
+            f"{len(twin.runs)} reference runs in virtual time"
         )
     return f"; the JCT is {off:+.1%} from that in virtual time"

@@ -22,7 +22,7 @@ def job_liveness(context: CheckContext) -> CheckResult:
     """Every worker finished, and no slot holds a contribution without a sum."""
     name = "liveness"
     if not context.events(TrafficStarted, CollectiveStarted, WorkerFinished, WorkerFailed):
-        return CheckResult(name, Verdict.UNKNOWN, "the history tells of no traffic")
+        return CheckResult(name, Verdict.UNKNOWN, "the history contains no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
     if stalled:
         refused = refused_results(context)

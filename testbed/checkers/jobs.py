@@ -74,7 +74,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
         if (job, block) not in summed
     ]
     if missing:
-        detail = f"no switch told of {len(missing)} of {total} blocks; first: {missing[0]}"
+        detail = f"no switch reported {len(missing)} of {total} blocks; first: {missing[0]}"
         verdict = Verdict.FAIL if context.all_finished else Verdict.UNKNOWN
         return CheckResult(name, verdict, detail, tuple(missing[:_SHOWN]))
     of_jobs = f" of {len(layouts)} jobs" if len(layouts) > 1 else ""
@@ -130,7 +130,7 @@ def memory_private(context: CheckContext) -> CheckResult:
         return _fail(name, wrong)
     if set(jobs) - set(peaks):
         missing = ", ".join(f"job {job} on {switch}" for switch, job in sorted(set(jobs) - set(peaks)))
-        return CheckResult(name, Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
+        return CheckResult(name, Verdict.UNKNOWN, f"the slots of {missing} are not reported")
     if not peaks:
         return CheckResult(name, Verdict.PASS, "no switch has slots: everything is summed at parameter servers")
     most = ", ".join(peaks.values())
@@ -167,7 +167,7 @@ def job_credit(context: CheckContext) -> CheckResult:
         return _fail(name, wrong)
     summed = len(context.events(BlockSummed))
     if not summed:
-        return CheckResult(name, Verdict.UNKNOWN, "nobody told that a block was summed")
+        return CheckResult(name, Verdict.UNKNOWN, "no node reported that a block was summed")
     return CheckResult(name, Verdict.PASS, f"{summed} blocks summed, no packet came before its slot was free")
 
 

@@ -43,7 +43,7 @@ _EXPLAINED = {
 
 def liveness(context: CheckContext) -> CheckResult:
     if not context.events(TrafficStarted, CollectiveStarted, WorkerFinished, WorkerFailed):
-        return CheckResult("liveness", Verdict.UNKNOWN, "the history tells of no traffic")
+        return CheckResult("liveness", Verdict.UNKNOWN, "the history contains no traffic")
     stalled = [worker for worker in context.workers if worker not in context.finished]
     if (early := ended_early(context)) and not context.events(QpFailed, WorkerFailed):
         return CheckResult("liveness", Verdict.UNKNOWN, early)
@@ -60,7 +60,7 @@ def liveness(context: CheckContext) -> CheckResult:
         first = context.events(WorkerFellBack)[0]
         detail = (
             f"all {len(context.workers)} workers finished, as {first.event.collective}: at {moment(first.t)} "
-            f"{first.node} was the first to start the job anew ({first.event.reason})"
+            f"{first.node} was the first to start the job again ({first.event.reason})"
         )
         return CheckResult("liveness", Verdict.PASS, detail)
     if context.events(CardCounted):
@@ -74,7 +74,7 @@ def liveness(context: CheckContext) -> CheckResult:
     if left:
         detail = f"every worker finished, but contributions without a sum are left: {'; '.join(left)}"
         if restarted := context.restarted_switches:
-            detail += f" ({', '.join(restarted)} started anew: a former life may have summed them)"
+            detail += f" ({', '.join(restarted)} restarted: it may have summed them before that)"
         return CheckResult("liveness", Verdict.UNKNOWN if restarted else Verdict.FAIL, detail, tuple(left))
     rings = sum(len(switch.rings) for switch in context.plan.switches if sums(switch.program))
     if len({(record.node, record.event.ring_id) for record in slots}) < rings:

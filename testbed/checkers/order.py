@@ -22,7 +22,7 @@ def no_crash(context: CheckContext) -> CheckResult:
         return CheckResult("no_crash", Verdict.FAIL, evidence[0].splitlines()[0], tuple(evidence))
     started = len({record.node for record in context.events(NodeStarted)})
     if not started:
-        return CheckResult("no_crash", Verdict.UNKNOWN, "the history tells of no node that started")
+        return CheckResult("no_crash", Verdict.UNKNOWN, "the history contains no node that started")
     return CheckResult("no_crash", Verdict.PASS, f"none of {started} nodes ended unasked")
 
 

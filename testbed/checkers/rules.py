@@ -16,7 +16,7 @@ KEPT_PSNS = 1 << 17
 RULES = {
     1: "every RoCE packet is well-formed and its iCRC is valid",
     2: "a connection's PSNs follow each other, and a repeated PSN repeats opcode, headers and payload",
-    3: "a message is FIRST MIDDLE* LAST or ONLY, its packets have their sizes, RETH tells the sum of them",
+    3: "a message is FIRST MIDDLE* LAST or ONLY, its packets have their sizes, RETH holds the sum of the sizes",
     4: "an ACK acknowledges only what was delivered, never takes back, and the MSN never falls",
     5: "a NAK names the first missing PSN, once per gap, and that PSN is sent again",
     6: "the switch originates no ACK, NAK or CNP, alters none, and keeps no NAK to itself",

@@ -37,7 +37,7 @@ class IrnConnectionRules(ConnectionRules):
             self._wrong(packet, seen, f"has {size} bytes of payload; allowed: {f'0 to {mtu}' if ends else mtu}")
         if packet.reth_length != announced:
             self._wrong(
-                packet, seen, f"tells of a message of {packet.reth_length} bytes, its first packet of {announced}"
+                packet, seen, f"announces a message of {packet.reth_length} bytes, its first packet one of {announced}"
             )
         if va != begin + before:
             self._wrong(packet, seen, f"goes to address {va:#x}; its message continues at {begin + before:#x}")
@@ -82,7 +82,7 @@ class IrnConnectionRules(ConnectionRules):
         if self._in_order:  # a copy that a fault makes behind the switch is answered too
             self._count(selective, seen)
         if is_gap != (selective > cumulative):
-            what = "tells of a gap" if is_gap else "tells of no gap"
+            what = "reports a gap" if is_gap else "reports no gap"
             self._violations.add(
                 5, seen, f"{what} at PSN {selective & PSN_MASK}, with PSN {cumulative & PSN_MASK} expected next"
             )

@@ -20,7 +20,7 @@ def slots_private(context: CheckContext) -> CheckResult:
             continue
         ring = rings[key]
         if key in seen:
-            wrong.append(f"{key[0]} tells the slots of ring {key[1]} twice: it has two arrays of them")
+            wrong.append(f"{key[0]} reports the slots of ring {key[1]} twice: it has two arrays of them")
         seen.add(key)
         own = 2 * ring.window_messages * ring.message_packets
         if record.event.slots != own:
@@ -44,7 +44,7 @@ def slots_private(context: CheckContext) -> CheckResult:
         rings = {key: ring for key, ring in rings.items() if key[0] in gone}
     if set(rings) - seen:
         missing = ", ".join(f"ring {ring} on {switch}" for switch, ring in sorted(set(rings) - seen))
-        return CheckResult("slots_private", Verdict.UNKNOWN, f"nothing is told about the slots of {missing}")
+        return CheckResult("slots_private", Verdict.UNKNOWN, f"the slots of {missing} are not reported")
     peaks = ", ".join(f"ring {r.event.ring_id} on {r.node}: {r.event.peak_occupied} of {r.event.slots}"
                       for r in context.events(SlotsAtEnd))  # fmt: skip
     return CheckResult("slots_private", Verdict.PASS, f"every ring kept to its own slots; most in use: {peaks}")

@@ -56,7 +56,9 @@ def _without_aggregation(context: CheckContext) -> str | None:
 def _without_credit(context: CheckContext) -> str | None:
     collective = context.plan.scenario.job.collective
     if context.plan.servers and not traits_of(collective).server_completes:
-        return f"switches of {collective} send results that its server never sees: nobody knows who is ahead of them"
+        return (
+            f"switches of {collective} send results that its server never sees: no node knows which workers are ahead"
+        )
     if _served(context) or any(ring.carries.in_messages for ring in context.rings):
         return None
     return "a ring all-reduce has no credit window"
@@ -135,7 +137,7 @@ STOCK = (
         skip=skip_early_drops,
         of_run=True,
     ),
-    Checker("faults_exercised", faults_exercised, proves="every fault of the scenario really struck", of_run=True),
+    Checker("faults_exercised", faults_exercised, proves="every fault of the scenario hit at least once", of_run=True),
     Checker("no_crash", no_crash, proves="no process ended unasked", of_run=True),
     Checker("no_leftovers", no_leftovers, proves="nothing that the run made is left on the machine", of_run=True),
 )

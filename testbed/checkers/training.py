@@ -46,7 +46,7 @@ def training(context: CheckContext) -> CheckResult:
     left = {record.event.rank for record in context.events(RankLeft)}
     missing = [str(rank) for rank in range(len(context.workers)) if rank not in left]
     if missing:
-        return CheckResult(name, Verdict.UNKNOWN, f"the end of rank {', '.join(missing)} is not told")
+        return CheckResult(name, Verdict.UNKNOWN, f"the end of rank {', '.join(missing)} is not reported")
     steps = max((record.event.step for record in context.events(RankStepped)), default=0)
     stepped = f" in {amount(steps, 'step')}" if steps else ""
     detail = f"{amount(len(left), 'rank')} posted the same {amount(carried, 'all-reduce')}{stepped}, and ended in order"
@@ -77,18 +77,20 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
         for worker, right in zip(context.workers, digests, strict=True):
             found = results.pop((iteration, worker), None)
             if found is None:
-                missing.append(f"{worker} told no result of {place.name(iteration)}")
+                missing.append(f"{worker} reported no result of {place.name(iteration)}")
                 continue
             compared += 1
             if found != {right}:
                 other = sorted(found - {right})[0]
                 wrong.append(f"{worker}, {place.name(iteration)}: sha256 {other[:16]}... instead of {right[:16]}...")
-    wrong += [f"{worker} told a result of iteration {iteration}, which nobody posted" for iteration, worker in results]
+    wrong += [
+        f"{worker} reported a result of iteration {iteration}, which no worker posted" for iteration, worker in results
+    ]
     if wrong:
         detail = f"{len(wrong)} of {compared} results differ from the reference; first: {wrong[0]}"
         return CheckResult(name, Verdict.FAIL, detail, tuple(wrong[:_SHOWN]))
     if missing:
-        detail = f"the {compared} results that were told are right, {len(missing)} are missing; first: {missing[0]}"
+        detail = f"the {compared} reported results are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult(name, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
     sums = amount(len(context.events(AllReducePosted)), "all-reduce")
     detail = (

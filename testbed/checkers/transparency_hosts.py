@@ -54,8 +54,8 @@ def transparency_at_hosts(context: CheckContext, captures: Iterable[Capture]) ->
         )
     detail = (
         f"{amount(frames, 'frame')} at {amount(len(by_host), 'host')}: {amount(rules.data_passed, 'data packet')} "
-        "came, each with the headers that a host "
-        f"sent it with and a valid iCRC; {rules.answers_passed} answers came, each sent by a host"
+        "arrived with the headers that a host sent and a valid iCRC; "
+        f"{rules.answers_passed} answers arrived, each sent by a host"
     )
     return CheckResult("transparency", Verdict.PASS, detail, tuple(f"rule {n}: {RULES[n]}" for n in JUDGED))
 

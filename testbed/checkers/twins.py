@@ -112,12 +112,12 @@ def judge_twin(own: Figures, twin: Twin) -> list[str]:
     for name in judged:
         off = _deviation(name, own, twin)
         if off is None:
-            reasons.append(f"{name}: the twin in virtual time has none")
+            reasons.append(f"{name}: the reference run in virtual time has none")
         elif abs(off) > TOLERANCE:
             beside = f"the range of {len(twin.runs)} runs" if several else "the same run"
             reasons.append(f"{name}: {off:+.1%} from {beside} in virtual time, the limit is {TOLERANCE:.0%}")
     missing = sorted({name for run in twin.runs for name in run.seconds} - set(own.seconds))
-    reasons += [f"{name}: the twin in virtual time has it, this run does not" for name in missing]
+    reasons += [f"{name}: the reference run in virtual time has it, this run does not" for name in missing]
     resent = {run.resent for run in twin.runs}
     equal = twin.by_identity or resent == {0}
     if equal and own.resent is not None and own.resent not in resent:

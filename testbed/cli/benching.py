@@ -44,7 +44,7 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--slower", type=whole(1, 100), metavar="N", default=1,
-        help="grid: all rates divided by N, for machines that cannot keep up",
+        help="grid: divide all rates by N, for machines with too little CPU time",
     )  # fmt: skip
     parser.add_argument(
         "--dilation", type=parse_dilation, metavar="K|auto",
@@ -60,14 +60,14 @@ examples:
     )
     parser.add_argument(
         "--seeds", type=whole(1, 999), metavar="N",
-        help="ina, loss: runs of each point (default: ina 2 or 3, --emulated: 1; loss 5, --emulated, --quick: 3); "
-             "grid --plan-only scale: draws of each row "
-             "(default: 10)",
+        help="ina, loss: runs of each point. Default for ina: 2 or 3, with --emulated 1. "
+             "Default for loss: 5, with --emulated or --quick 3. "
+             "With grid --plan-only scale: draws of each row (default: 10)",
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=named_path, metavar="FILE",
-        help="ina, loss, peers: also write every run as a line of FILE; ina: as soon as it is done, and runs that are "
-             "there are not done again; loss, peers: a new file",
+        help="ina, loss, peers: also write every run as a line of FILE (loss, peers: a new file). "
+             "With ina, a run is written when it ends, and runs that FILE has are not repeated",
     )  # fmt: skip
     parser.add_argument(
         "--plot",

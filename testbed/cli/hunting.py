@@ -39,8 +39,8 @@ examples:
     parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
     parser.add_argument(
         "--program", metavar="NAME",
-        help="the protocol to hunt in, where no SCENARIO says it: netreduce, or another collective (`tb list "
-             "collectives`); default: the one of the class that switch.program derives from, else netreduce",
+        help="the protocol to hunt in, if there is no SCENARIO: netreduce, or another collective (`tb list "
+             "collectives`). Default: the protocol of the class that switch.program derives from, else netreduce",
     )  # fmt: skip
     parser.add_argument("--schedules", type=whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="default: 1")

@@ -44,8 +44,9 @@ Root is needed only to install missing Debian packages, and for the default stat
         "--where",
         choices=("auto", "qemu", "host", "initial"),
         default="auto",
-        help="qemu: a stock kernel in guests; host: this kernel's rdma_rxe, in a network namespace that tb makes; "
-        "initial: in the initial namespace, on a machine that is yours alone; auto: host where that works, else qemu",
+        help="`qemu`: a stock kernel in guests. `host`: this kernel's rdma_rxe, in a network namespace that tb makes. "
+        "`initial`: in the initial namespace, on a machine that is yours alone. "
+        "`auto`: host where that works, else qemu",
     )
     parser.add_argument("--list", action="store_true", dest="listing", help="show the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep histories, captures and logs in runs/interop-TIME")
@@ -112,5 +113,5 @@ def _interrupt(number: int, frame: object) -> None:
 def _line(outcome: CaseOutcome) -> str:
     traffic = outcome.traffic
     sent = f"{traffic.data_packets:6d} packets, {traffic.retransmissions:5d} again" if traffic else " " * 28
-    text = f"{outcome.verdict!s:7} {outcome.case:32} {outcome.strikes:5d} strikes {sent} {outcome.seconds:6.2f} s"
+    text = f"{outcome.verdict!s:7} {outcome.case:32} {outcome.strikes:5d} hits {sent} {outcome.seconds:6.2f} s"
     return f"{text}  {outcome.detail}" if outcome.detail else text

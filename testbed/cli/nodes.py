@@ -93,9 +93,9 @@ def _switch_config(args: argparse.Namespace) -> SwitchConfig:
     if args.config is None:
         return parse_node_config("name: switch", "--config", SwitchConfig, preset)
     config = read_node_config(args.config, SwitchConfig, preset)
-    problem = f"program {config.program} does not heed it"
+    problem = f"program {config.program} does not use it"
     unused = [
-        ScenarioError(problem, key=key, allowed=f"leave it out; it heeds {used}" if used else "leave it out")
+        ScenarioError(problem, key=key, allowed=f"omit it; the program uses {used}" if used else "omit it")
         for key, used in unused_keys(config)
     ]
     if unused:
@@ -179,9 +179,7 @@ def run_worker(args: argparse.Namespace) -> int:
 
     if config.fallback is not None and args.exchange is not None:
         problem = "queue pairs whose numbers are exchanged have no second life"
-        raise ScenarioError(
-            problem, file=str(args.config), key="fallback", allowed="leave it out, or leave out --exchange"
-        )
+        raise ScenarioError(problem, file=str(args.config), key="fallback", allowed="omit it, or omit --exchange")
     collective, exchange = config.collective, None
     if args.exchange is not None:
         exchange = FolderExchange(args.exchange, collective.ring_id, collective.rank)
@@ -207,7 +205,7 @@ def _run_datagram_worker(config: HostConfig, args: argparse.Namespace) -> int:
         if found is not None:
             raise ScenarioError(
                 f"a worker of {config.collective.kind} talks in datagrams, on an endpoint of our own", file="tb worker",
-                key=flag, found=str(found), allowed="leave it out, and give --port",
+                key=flag, found=str(found), allowed="omit it, and give --port",
             )  # fmt: skip
     require_raw_sockets("worker")
     from workloads.hosts import create_host

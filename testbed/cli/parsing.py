@@ -19,8 +19,10 @@ __all__ = ["INTERRUPTED", "USAGE", "Parser", "add_global_options", "command_inde
 USAGE, INTERRUPTED = 64, 130
 
 _EPILOG = """\
-exit codes: 0 pass, 1 fail, 2 unknown, 3 this machine lacks something (root included), 64 usage or invalid scenario,
-70 internal error, 75 lab busy or unreachable, 130 interrupted and cleaned up
+exit codes:
+  0 pass, 1 fail, 2 unknown, 3 this machine lacks something (root included)
+  64 usage or invalid scenario, 70 internal error, 75 lab busy or unreachable
+  130 interrupted and cleaned up
 
 examples:
   sudo ./tb demo                                  the whole thing, in about a minute

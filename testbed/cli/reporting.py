@@ -27,7 +27,7 @@ def run_report(args: argparse.Namespace) -> int:
     if console.verbosity >= 0:
         if not ended:
             say(
-                "this run did not end: the page shows what it told until then, and has no verdict",
+                "this run did not end: the page shows what it recorded until then, and has no verdict",
                 stream=console.stream,
             )
         say(f"Report: {shown_path(path)}", stream=console.stream)

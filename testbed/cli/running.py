@@ -108,8 +108,8 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--real-limit", type=_real_limit, metavar="TIME",
-        help="simulated world: end the run after so much real time, as 30s or 1h, with verdict unknown; none: it may "
-             "take as long as it does (default: 10min)",
+        help="simulated world: end the run after this much real time, as 30s or 1h, with verdict unknown. "
+             "`none`: no limit. Default: 10min",
     )  # fmt: skip
     add_dilation(parser)
     add_twin(parser)

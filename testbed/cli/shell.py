@@ -41,8 +41,8 @@ examples:
   sudo ./tb shell spine-leaf-ring -c "h1 ping -c 3 h8"    one command; exit code 1 when it fails
   sudo ./tb shell my.yaml --limit 10min
 
-Links have their rates, switches run their program and strike with the scenario's faults of packets; hosts run nothing
-but what you start on them. When you leave, everything is removed.
+Links have their rates. Switches run their program and apply the scenario's faults of packets. Hosts run only what you
+start on them. When you leave, tb removes everything.
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument(
@@ -158,8 +158,7 @@ def _converse(session: Session, lines: list[str] | None, dilation: int) -> int:
     if dilation > 1:
         print(
             f"Dilation {dilation}: links have 1/{dilation} of their rates and {dilation} times their delays in real "
-            "time, in which "
-            f"ping, iperf3 and all that you start here measure."
+            "time. Programs that you start here, such as ping and iperf3, measure real time."
         )
     if lines is None:
         print("Mininet's command line: `help` lists its commands, `h1 ping -c 3 h2` runs one on a host, `exit` leaves.")

@@ -18,7 +18,8 @@ examples:
   ./tb timeline runs/latest
   ./tb timeline runs/latest --format svg --out run.svg
   ./tb timeline runs/latest --host h2 --from 50ms --to 60ms
-every step of queue pairs and slots is there if the run had them told: sudo ./tb run SCENARIO --set trace=true
+
+The timeline has every step of queue pairs and slots if the run traced them: sudo ./tb run SCENARIO --set trace=true
 """
     parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest; its history.jsonl is read")
     parser.add_argument("--format", choices=("text", "svg"), default="text", help="default: text")
@@ -43,7 +44,7 @@ def run_timeline(args: argparse.Namespace) -> int:
     if history.cut:
         complain(f"tb: {history.path}: {history.cut}; what came later is not drawn")
     if (args.run_dir / "scenario.yaml").exists() and not (args.run_dir / "result.json").exists():
-        complain(f"tb: {args.run_dir}: this run did not end; what it told until then is drawn")
+        complain(f"tb: {args.run_dir}: this run did not end; what it recorded until then is drawn")
     if args.out is None:
         print(drawing, end="")
         return 0

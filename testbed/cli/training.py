@@ -79,7 +79,7 @@ def run_up(args: argparse.Namespace) -> int:
 def configure_down(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
-  ./tb down                                   end the network that `tb up` keeps up, and see its verdict there
+  ./tb down                                   end the network of `tb up`, which then prints its verdict
 """
     _add_place(parser)
 

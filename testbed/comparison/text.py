@@ -100,7 +100,7 @@ def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Row], Any]]:
     yield f"figures, and how many times that of {found.sides[0].letter}", found.figures, _with_ratios
     yield "code that ran, where it differs", found.code, _plain
     yield "checks", found.checks, _plain
-    yield "faults: strikes", found.faults, _plain
+    yield "faults: hits", found.faults, _plain
 
 
 def _plain(row: Row) -> list[str]:

@@ -177,7 +177,7 @@ def check_order() -> str:
     """Nothing is written to links that are not ours: `lo` has the same setting as they will have."""
     if not may_receive_on("lo"):
         raise ProbeFailed("sysfs has no rps_cpus that may be written")
-    joints = "" if receive_all_on(processor_for(0)) else "; not at joints of links, for want of rps_default_mask"
+    joints = "" if receive_all_on(processor_for(0)) else "; not at joints of links, because rps_default_mask is missing"
     return f"one processor can receive what comes by an interface{joints}"
 
 

@@ -20,7 +20,7 @@ class Origin(Enum):
     SET_UP = "./tb installs it"
     INTEROP = "tb interop installs it, here or in its guest"
     CI = "the stage of CI that makes a bare root"
-    USER = "whoever wants what it is needed for"
+    USER = "the user who wants what it is needed for"
 
 
 @dataclass(frozen=True, slots=True)

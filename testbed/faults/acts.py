@@ -18,7 +18,7 @@ __all__ = ["act_of", "copy_bits"]
 
 def act_of(fault: PacketFault) -> Act:
     act = record_of(fault).act
-    assert act is not None, f"{fault.name} strikes no packets"
+    assert act is not None, f"{fault.name} hits no packets"
     return act
 
 

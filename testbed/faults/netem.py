@@ -21,8 +21,7 @@ __all__ = ["Netem", "Runner", "netem_arguments", "probe_netem", "run_command", "
 MISSING = "the netem qdisc"
 REMEDY = (
     "load the module sch_netem (Debian: apt-get install linux-image-amd64, then modprobe sch_netem), or end the link "
-    "at a "
-    "switch node of the testbed, whose ports delay, reorder and lose packets themselves"
+    "at a switch node of the testbed. The ports of such a node delay, reorder and lose packets themselves"
 )
 
 

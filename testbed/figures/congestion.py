@@ -80,7 +80,7 @@ def _udp(context: CheckContext, flow: PlannedFlow) -> dict[str, Any]:
     assert config.rate_bps is not None
     offered = config.rate_bps * config.payload_bytes / config.frame_bytes
     if came is None:
-        return _entry(flow, offered, 0, None) | {"trouble": "its receiver told nothing"}
+        return _entry(flow, offered, 0, None) | {"trouble": "its receiver reported nothing"}
     duration = (came.last_ns - came.first_ns) / 1e9
     # The first datagram begins the time in which the others came.
     goodput = 8 * (came.bytes - config.payload_bytes) / duration if came.packets > 1 and duration > 0 else None

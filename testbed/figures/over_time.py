@@ -230,7 +230,7 @@ class _Counted:
                     missed[event.fault, event.target] -= 1
                 else:
                     lines.setdefault(event.target, [0.0] * self.count)[self.at(record)] += 1
-        return Series("strikes of faults", "strikes", _sorted(lines.items()))
+        return Series("hits of faults", "hits", _sorted(lines.items()))
 
     def sent_again(self, packet_ns: Mapping[str, float]) -> Series:
         """Where several packets left between two times, they left evenly. What is more than the links of a host carry

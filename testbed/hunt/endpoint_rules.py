@@ -169,7 +169,8 @@ class _Sender:
         if oldest != self._oldest & PSN_MASK:
             mine = self._oldest & PSN_MASK
             self._pair.tell(
-                "acks_are_believed", f"takes PSN {oldest} for the oldest unacknowledged one; it was told {mine}"
+                "acks_are_believed",
+                f"takes PSN {oldest} for the oldest unacknowledged one; the answers that it received say {mine}",
             )
             self._oldest += psn_diff(oldest, mine)
 
@@ -252,7 +253,7 @@ class _Receiver:
 
     def has_answered(self) -> None:
         if self._owes is not None:
-            self._pair.tell("answers_are_given", f"owes an answer up to PSN {self._owes}, and goes on without it")
+            self._pair.tell("answers_are_given", f"must answer up to PSN {self._owes}, and goes on without an answer")
             self._owes = None
 
 

@@ -82,7 +82,7 @@ class FaultDice(ABC):
         """A fault of that kind: as these dice know best (`own`), or as the kind itself says."""
         drawn = FAULT_KINDS[kind].drawn if kind in FAULT_KINDS else None
         maker = self.own().get(kind) or (drawn and drawn.fault and partial(drawn.fault, self))
-        assert maker, f"nobody knows how to draw a {kind}"
+        assert maker, f"no code draws a {kind}"
         return maker(name)
 
     def own(self) -> Mapping[str, Callable[[str], Fault]]:

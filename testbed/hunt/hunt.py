@@ -281,7 +281,7 @@ def _check_base(base: Scenario) -> None:
     if travel_ns(calm) > rto:
         raise refuse(
             f"a full window takes up to {format_duration(travel_ns(calm))} there and back, more than the timeout "
-            f"of {format_duration(rto)}: timeouts would strike without any fault",
+            f"of {format_duration(rto)}: timeouts would expire without any fault",
             "transport.timeout", str(transport.timeout_code), "a larger one, a smaller window or faster links",
         )  # fmt: skip
     if not allowance_ns(calm):

@@ -166,6 +166,6 @@ class _Receiver:
     def has_answered(self) -> None:
         if self._owed:
             self._pair.tell(
-                "answers_are_given", f"owes an answer about PSN {self._owed[0].selective}, and goes on without it"
+                "answers_are_given", f"must send an answer about PSN {self._owed[0].selective}, and goes on without it"
             )
             self._owed.clear()

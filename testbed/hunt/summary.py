@@ -84,7 +84,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"{document['hunt']}, seed {document['seed']}: {coverage['schedules']:,} of {asked}"
     yield f"  every worker finished in {coverage['completed']:,}"
     for reason, count in coverage["told"].items():
-        yield f"  {count:,} ended early and told so, as they may: {reason}"
+        yield f"  {count:,} ended early and reported it, as they may: {reason}"
     if broken := coverage["schedules"] - coverage["completed"] - sum(coverage["told"].values()):
         yield (
             f"  {broken:,} did not finish, and nothing in {'its schedule' if broken == 1 else 'their schedules'} "
@@ -93,7 +93,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     if slower := slower_code({"code": document.get("ran", NATIVE)}):
         yield f"  code that ran: {slower}"
     yield ""
-    yield "Faults that struck"
+    yield "Faults that hit"
     for kind, count in sorted(coverage["struck"].items(), key=lambda item: -item[1]):
         often = coverage["strikes"][kind]
         yield f"  {kind:12} {often:>9,} {'time ' if often == 1 else 'times'}, in {amount(count, 'schedule')}"
@@ -114,7 +114,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     else:
         yield f"Transitions of the tables: none to count {traced}"
     if steps["lacks"]:
-        text = f"{', '.join(steps['lacks'])}: tables of our switch programs, of which {steps['lacked_by']} told no step"
+        text = (
+            f"{', '.join(steps['lacks'])}: tables of our switch programs; {steps['lacked_by']} reported no step of them"
+        )
         yield f"  not counted: {text}"
     if steps["never"]:
         yield f"  never taken: {', '.join(steps['never'])}"

@@ -119,7 +119,7 @@ def may_fail(scenario: Scenario) -> str | None:
         return "a node is killed"
     told = _tells_overflow(scenario.job.collective)
     if any((told and job.dtype == _SATURATING) or job.fixed_scale is not None for job in scenario.all_jobs):
-        return "a sum may leave int32, which is told"
+        return "a sum may leave int32, which is reported"
     return None
 
 

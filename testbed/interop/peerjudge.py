@@ -122,4 +122,4 @@ def _icrc(seen: Counter[tuple[str, str]]) -> CheckResult:
 
 def _faults(case: PeerCase, struck: Counter[str]) -> CheckResult:
     idle = [fault.name for fault in case.faults if not struck[fault.name]]
-    return CheckResult("exercised", Verdict.UNKNOWN if idle else Verdict.PASS, f"never struck: {', '.join(idle)}")
+    return CheckResult("exercised", Verdict.UNKNOWN if idle else Verdict.PASS, f"never hit: {', '.join(idle)}")

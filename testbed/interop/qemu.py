@@ -56,7 +56,7 @@ def qemu_command(
         *(w.switch_end for w in wires),
     ):
         if "," in str(path):
-            raise ValueError(f"QEMU cannot be told a path with a comma: {path}")
+            raise ValueError(f"QEMU cannot use a path with a comma: {path}")
     command = [
         QEMU, "-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-m", str(memory_mb), "-smp", str(cpus),
         "-nodefaults", "-no-user-config", "-display", "none", "-serial", f"file:{console}", "-no-reboot",

@@ -16,7 +16,7 @@ _RULE_A = (("loss/middle", "asap/middle"), ("chance/loss-1", "asap/loss-1"))
 def markdown_table(outcomes: Sequence[CaseOutcome]) -> str:
     """A row per case in the order in which they first stand; of several rounds the worst verdict, and least to most.
     Then the line on rule A, where its cases ran. Ends with a line break."""
-    rows = ["| case | strikes | packets | sent again | verdict |", "|---|---|---|---|---|"]
+    rows = ["| case | hits | packets | sent again | verdict |", "|---|---|---|---|---|"]
     for case, rounds in _by_case(outcomes).items():
         traffic = [one.traffic for one in rounds if one.traffic is not None]
         verdict = merge(one.verdict for one in rounds)
@@ -40,7 +40,7 @@ def rule_a_line(outcomes: Sequence[CaseOutcome]) -> str:
         parts.append(f"{with_rule:.1f} in `{ordered}`, {without:.1f} in `{asap}`{ratio}")
     if not parts:
         return ""
-    unit = "packets sent again per strike of a fault"
+    unit = "packets sent again per hit of a fault"
     return f"Rule A (release in PSN order) against release as soon as complete, {unit}: {'; '.join(parts)}."
 
 

@@ -237,8 +237,8 @@ def _open(inventory: Inventory, host: Host, policy: Any, keys: Any) -> Shell:
                 raise LabError(
                     host.name,
                     f"its host key is {fingerprint(error.key)}, but {inventory.known_hosts} trusts "
-                    f"{fingerprint(error.expected_key)}: another machine may answer in its place; if it was installed "
-                    f"anew: tb lab trust --replace {host.name}",
+                    f"{fingerprint(error.expected_key)}: another machine may answer at its address. If the host was "
+                    f"installed again: tb lab trust --replace {host.name}",
                 ) from None
             except AuthenticationException as error:
                 raise LabError(host.name, f"refuses user {connection.user} with {_reference(host)}: {error}") from None

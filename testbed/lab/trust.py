@@ -56,7 +56,7 @@ def record(path: Path, name: str, key: Any, *, replace: bool = False) -> bool:
         raise LabError(
             name,
             f"its host key is {fingerprint(key)}, but {path} trusts {', '.join(sorted(held.values()))}; "
-            f"if the host was installed anew: tb lab trust --replace {name}",
+            f"if the host was installed again: tb lab trust --replace {name}",
         )
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in lines if line.split(" ", 1)[0] != name]

@@ -28,7 +28,7 @@ def network_html(scenario: Scenario, history: Sequence[Record]) -> str:
     lines = []
     for line, link in zip(picture.lines, scenario.topology.links, strict=True):  # two nodes may have several links
         lost = sum(count for (target, _), count in struck.items() if target == link.name)
-        lines.append(replace(line, usual=not lost, label=f"{lost:,} struck" if lost else line.label))
+        lines.append(replace(line, usual=not lost, label=f"{lost:,} hit" if lost else line.label))
     drawing = draw_svg(replace(picture, lines=tuple(lines)))
     return f'<h2>Network</h2>\n<div class="wide">{drawing}</div>\n{_table(history, struck)}\n'
 
@@ -38,7 +38,7 @@ def _table(history: Sequence[Record], struck: Counter[tuple[str, str]]) -> str:
     measured = [record.event for record in of_kind(history, ShapingMeasured)]
     if not measured:
         return '<p class="dim">What each link carried was not measured: the run did not end.</p>'
-    counts = "struck by faults", "dropped by its queue", "dropped early by class", "trimmed by it", "marked"
+    counts = "hit by faults", "dropped by its queue", "dropped early by class", "trimmed by it", "marked"
     head = "".join(f"<td><b>{name}</b></td>" for name in ("link", "direction", "carried", *counts))
     rows = "".join(
         f"<tr><td>{escape(each.link)}</td><td>{escape(str(each.direction))}</td><td>{byte_size(each.bytes)}</td>"

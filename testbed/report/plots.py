@@ -46,7 +46,7 @@ def plots_html(
     end_s = found.end_ns / 1e9
     windows = [(fault["name"], since, until) for fault in faults for since, until in fault["active_s"] if since < end_s]
     caption = f"Counted every {_round(found.interval_ns)} from the history of events. {_looks(found)}"
-    shaded = f" Shaded: {', '.join(dict.fromkeys(name for name, _, _ in windows))} could strike." if windows else ""
+    shaded = f" Shaded: active times of {', '.join(dict.fromkeys(name for name, _, _ in windows))}." if windows else ""
     step = found.interval_ns / found.end_ns
     shown = [series for series in found.series if rates or not series.unit.endswith("/s")]
     plots = "\n".join(_plot(series, end_s, step, windows) for series in shown)

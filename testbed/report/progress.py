@@ -115,7 +115,7 @@ class Progress:
             if event.fault not in self._announced:
                 self._announced.add(event.fault)
                 where = f"{event.target} {event.direction}".strip()
-                return f"{at}{event.fault} strikes for the first time, on {where}"
+                return f"{at}{event.fault} hits for the first time, on {where}"
         elif isinstance(event, CollectiveCompleted):
             number = event.iteration
             self._completed[number] = self._completed.get(number, 0) + 1
@@ -158,7 +158,7 @@ class Progress:
         text = f"iteration {min(done + 1, self._iterations)} of {self._iterations}"
         if self._counts_messages:
             text += f", {self._received:,} of {self._results * self._workers:,} results"
-        text += f", {amount(self._struck, 'strike')}, {amount(self._went_back, 'retransmission')}{self._quality()}"
+        text += f", {amount(self._struck, 'hit')}, {amount(self._went_back, 'retransmission')}{self._quality()}"
         if self._time_ns - self._new_ns > max(_LONG_NS, self._new_ns):
             text += f", nothing arrived since {seconds(self._new_ns / 1e9)}"
         return State(text, self._done())

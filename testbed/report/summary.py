@@ -91,10 +91,10 @@ def _faults(result: dict[str, Any]) -> list[Line]:
         targets = ", ".join(f"{name} {times(count)}" for name, count in list(fault["targets"].items())[:8])
         more = len(fault["targets"]) - 8
         by = fault["backend"].split(",")
-        text = f"struck {amount(fault['strikes'], 'time')}" if fault["strikes"] else "never struck"
+        text = f"hit {amount(fault['strikes'], 'time')}" if fault["strikes"] else "never hit"
         text += " by eBPF in the kernel" if "ebpf" in by else ""
         if "netem" in by:
-            text = "carried out by netem in the kernel, which tells no strike"
+            text = "applied by netem in the kernel, which reports no hits"
         text += f" ({targets}{f' and {more} more' if more > 0 else ''})" if targets else ""
         silent = fault.get("silent", False)
         text += ", as its rate of 0 says" if silent and not fault["strikes"] else ""
@@ -119,7 +119,7 @@ def _times(fault: dict[str, Any]) -> str:
     if len(windows) > 1:
         when += f", {amount(len(windows), 'time')} until {seconds(windows[-1][1])}"
     at = f"at {seconds(struck[0])}" if struck[0] == struck[1] else f"from {seconds(struck[0])} to {seconds(struck[1])}"
-    return f"; active {when}, strikes {at}"
+    return f"; active {when}, hits {at}"
 
 
 def _recovery(result: dict[str, Any]) -> list[Line]:
@@ -231,7 +231,7 @@ def _go_back_n(again: dict[str, Any], lost: dict[str, int]) -> list[Line]:
         return []
     return [
         Line(
-            "that is go-back-N: who misses one packet gets it and all that was sent behind it once more, so "
+            "go-back-N resends a lost packet and all packets after it: "
             f"{amount(gone, 'lost packet')} "
             f"had {share:.0%} of all packets sent again, {each:.1f} for each lost one",
             "",
@@ -277,7 +277,7 @@ def _time(result: dict[str, Any]) -> list[Line]:
         f"{dilation['factor']})"
     )
     if dilation["tried"]:
-        text += f"; the machine did not keep up at {', '.join(map(str, dilation['tried']))}"
+        text += f"; the machine had too little CPU time at {', '.join(map(str, dilation['tried']))}"
     return [
         Line(text, "", 2),
         *(Line(f"not dilated: {item}", "unknown", 2) for item in dilation["not_dilated"]),

@@ -33,8 +33,8 @@ class Cost:
         if other is None:
             return f"With go-back-N the job would not have completed; with IRN it takes {seconds(own)} of virtual time."
         return (
-            f"With go-back-N instead of IRN the same job, losses and all, would have taken {seconds(other)} instead of "
-            f"{seconds(own)}: {other / own:.1f} times as long (both measured in virtual time)."
+            f"With go-back-N instead of IRN, the same job would have taken {seconds(other)} instead of {seconds(own)}: "
+            f"{other / own:.1f} times as long (both measured in virtual time)."
         )
 
 

@@ -125,11 +125,11 @@ def compare(verdict: str, history: list[Record], result: RunResult, world: str, 
     scenario = load_scenario(str(result.run_dir / "scenario.yaml"))
     reason = "" if world == "simulated" else why_bytes_depend_on_time(scenario)
     struck, fresh_struck = (set() if reason else _data_strikes(each, scenario.topology) for each in (history, fresh))
-    differences += [f"struck before, not now: {item}" for item in sorted(struck - fresh_struck)]
-    differences += [f"struck now, not before: {item}" for item in sorted(fresh_struck - struck)]
+    differences += [f"hit before, not now: {item}" for item in sorted(struck - fresh_struck)]
+    differences += [f"hit now, not before: {item}" for item in sorted(fresh_struck - struck)]
     compared = [
         f"{len(digests.keys() & fresh_digests.keys())} results",
-        f"no strikes, since {reason}" if reason else f"{amount(len(struck), 'strike')} on first transmissions of data",
+        f"no hits, since {reason}" if reason else f"{amount(len(struck), 'hit')} on first transmissions of data",
     ]
     if world == "simulated":
         compared.append(f"{len(history)} records of history")
@@ -160,7 +160,7 @@ def _why_of_part(scenario: Scenario) -> str:
     if traits.has_priorities and any(job.priority not in TIMELESS for job in jobs):
         return f"packets carry a priority ({jobs[0].priority}) that depends on time"
     if routing is not None and any(isinstance(fault, LinkDown | Kill) for fault in scenario.faults):
-        return "packets carry what their route asks for, and routes are planned anew meanwhile"
+        return "packets carry what their route asks for, and routes are planned again meanwhile"
     return ""
 
 

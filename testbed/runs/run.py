@@ -169,15 +169,15 @@ def run_scenario(
             return result
         assert scenario.dilation is not None
         reason = result.document["fidelity"]["reasons"][0]
-        found = f"at dilation {scenario.dilation} this machine did not keep up ({reason})"
+        found = f"at dilation {scenario.dilation} this machine had too little CPU time ({reason})"
         if is_settled(result.document, before):
-            found = "twice the dilation left the JCT where it was: it is not for want of a faster machine"
+            found = "JCT did not change at twice the dilation, so CPU time is not the cause"
             factor = exact_factor(plan, result.document, spent_s)
             if factor is None:
                 say(found)
                 return result
         before = result.document
-        say(f"{found}; once more at {factor}")
+        say(f"{found}; retrying at dilation {factor}")
         put_away(run_dir, scenario.dilation)
         tried.append(scenario.dilation)
         scenario = with_dilation(scenario, factor)

@@ -52,16 +52,16 @@ def why_no_judge(plan: Plan, backends: str = "") -> str:
     those of its faults."""
     tcp = [flow.config.name for flow in plan.background if flow.kind == "tcp"]
     if tcp:
-        return f"no twin: the kernel's TCP ({', '.join(tcp)}) runs in real time only"
+        return f"no reference run: the kernel's TCP ({', '.join(tcp)}) runs in real time only"
     if plan.scenario.nics:
         host, device = plan.scenario.nics[0]
-        return f"no twin: {host} is on the RDMA device {device}, which virtual time does not have"
+        return f"no reference run: {host} is on the RDMA device {device}, which virtual time does not have"
     if names := openflow_switches(plan):
-        return f"no twin: Open vSwitch ({', '.join(sorted(names))}) forwards as fast as this machine lets it"
+        return f"no reference run: Open vSwitch ({', '.join(sorted(names))}) forwards as fast as this machine lets it"
     if "netem" in backends:
-        return "no twin: netem rolls dice of its own"
+        return "no reference run: netem makes its own random choices"
     if is_own_program(plan.scenario.switch.program):
-        return "no twin: the switch runs a program of your own"
+        return "no reference run: the switch runs a program of your own"
     return ""
 
 
@@ -124,10 +124,10 @@ def make_twin(
     runs, end = _in_child(replace(plan, scenario=scenario), own, began + budget_s, say)
     took_s = time.monotonic() - began
     if end is _End.LATE and len(runs) < _ENOUGH:
-        reason = f"its twin in virtual time did not end within {seconds(budget_s)}, as long as the run took"
+        reason = f"the reference run in virtual time did not end within {seconds(budget_s)}, as long as the run took"
         return Twin(runs, left_out=reason, fails=True, took_s=took_s)
     if end is _End.FAILED:
-        return Twin(runs, left_out="its twin in virtual time failed", fails=True, took_s=took_s)
+        return Twin(runs, left_out="the reference run in virtual time failed", fails=True, took_s=took_s)
     return Twin(runs, is_by_identity(plan.scenario.faults), took_s=took_s)
 
 
@@ -153,7 +153,7 @@ def _in_child(
     try:
         while end is _End.LATE and (left := deadline - time.monotonic()) > 0:
             if time.monotonic() >= next_line:
-                say(f"its twin in virtual time: run {len(runs) + 1}, {left:.0f} s left for it")
+                say(f"reference run in virtual time: run {len(runs) + 1}, {left:.0f} s left for it")
                 next_line = time.monotonic() + _TELL_EVERY_S
             if not select.select([source], [], [], min(left, 0.1))[0]:
                 continue

@@ -97,8 +97,8 @@ def check_parties(
         if not given.get(key):
             continue
         problems.add(
-            (key,), "stands beside jobs of other collectives, whose hosts it does not know",
-            allowed="leave it out; transport.recovery of each collective says how its hosts repair losses",
+            (key,), "cannot be combined with jobs of other collectives, because it does not know their hosts",
+            allowed="omit it; transport.recovery of each collective says how its hosts repair losses",
         )  # fmt: skip
     if topology is not None and attachment(topology) is not None:
         problems.add(
@@ -116,8 +116,8 @@ def check_parties(
         with as_far_as_known():
             if party.job.copies > 1:
                 problems.add(
-                    (*party.path, "job", "copies"), "stands beside jobs of other collectives",
-                    found=str(party.job.copies), allowed="leave it out, or list every job in `jobs`, with its hosts",
+                    (*party.path, "job", "copies"), "cannot be combined with jobs of other collectives",
+                    found=str(party.job.copies), allowed="omit it, or list every job in `jobs`, with its hosts",
                 )  # fmt: skip
     _check_hosts(problems, parties)
     _check_ids(problems, parties)
@@ -130,7 +130,7 @@ def _check_collective(problems: Problems, party: Party) -> None:
     if is_own_code(name):
         problems.add(
             (*party.path, "job", "collective"), "a protocol of your own has the network for itself", found=f"'{name}'",
-            allowed="leave `beside` out",
+            allowed="omit `beside`",
         )  # fmt: skip
         return
     if not party.path or PLAIN.program in protocol_of(name).programs:
@@ -140,7 +140,7 @@ def _check_collective(problems: Problems, party: Party) -> None:
         (*party.path, "job", "collective"),
         f"{name} needs a switch program of its own, and the switches run the one program that serves `job`",
         found=f"'{name}'", allowed=", ".join(free),
-        hint=f"{name} can be the collective of `job`, with the others beside it",
+        hint=f"{name} can be the collective of `job`, with the others in `beside`",
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ __all__ = ["check_datagram_fault", "check_no_devices", "check_racks", "check_rto
 
 _ROCE_ONLY = ("corrupt", "ecn_mark", "forge")
 _TOO_MANY = "more workers than field bitmap0 of a packet has bits"
-_NEVER = "the fault can never strike: "
+_NEVER = "the fault can never hit: "
 
 
 def check_sizes(problems: Problems, entries: Sequence[tuple[KeyPath, Job]], workers: int) -> None:

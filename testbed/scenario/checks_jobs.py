@@ -116,13 +116,16 @@ def _check_base(problems: Problems, base: Job) -> None:
     if base.copies > 1:
         problems.add(
             ("job", "copies"),
-            "stands beside jobs",
+            "cannot be combined with jobs",
             found=str(base.copies),
-            allowed="leave it out, or list every job in `jobs`",
+            allowed="omit it, or list every job in `jobs`",
         )
     if base.hosts:
         problems.add(
-            ("job", "hosts"), "stands beside jobs", found=show(list(base.hosts)), allowed="hosts of each of the jobs"
+            ("job", "hosts"),
+            "cannot be combined with jobs",
+            found=show(list(base.hosts)),
+            allowed="hosts of each of the jobs",
         )
 
 

@@ -36,7 +36,7 @@ def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
         place = path if path in problems.places else ("job", "hosts")
         problems.add(
             place, "the parameter server is a worker", found=job.server,
-            allowed="a host of its own: leave it out of job.hosts, or name another job.server",
+            allowed="a host of its own: omit it in job.hosts, or name another job.server",
         )  # fmt: skip
     return job
 
@@ -97,7 +97,7 @@ def check_served(
         problems.add(
             ("job", "copies"),
             "every job has as many hosts",
-            found=f"{job.copies} jobs on {hosts} hosts beside the server",
+            found=f"{job.copies} jobs on {hosts} hosts besides the server",
             allowed=f"a divisor of {hosts}",
         )
         return

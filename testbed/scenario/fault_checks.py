@@ -53,10 +53,10 @@ def check_window(problems: Problems, path: KeyPath, fault: Fault, time_limit_ns:
         problems.add((*path, "until"), "the fault ends before it begins", found=found, allowed="later than `from`")
     if start >= time_limit_ns:
         found, limit = format_duration(start), format_duration(time_limit_ns)
-        problems.add((*path, "from"), "the fault can never strike: it begins after the time limit", found=found,
+        problems.add((*path, "from"), "the fault can never hit: it begins after the time limit", found=found,
                      allowed=f"before {limit}")  # fmt: skip
     if isinstance(fault, Delay) and fault.delay_ns == 0:
-        problems.add((*path, "delay"), "the fault can never strike", found="0ns", allowed="more than 0ns")
+        problems.add((*path, "delay"), "the fault can never hit", found="0ns", allowed="more than 0ns")
     if isinstance(fault, Delay) and fault.jitter_ns > fault.delay_ns:
         found = f"delay {format_duration(fault.delay_ns)}, jitter {format_duration(fault.jitter_ns)}"
         problems.add((*path, "jitter"), "jitter exceeds the delay", found=found, allowed="0 to the delay")
@@ -89,7 +89,7 @@ def check_match(
     sizes: Geometry | None,
 ) -> None:
     """Could any packet of this job match? `sizes`: None where the scenario does not tell."""
-    never = "the fault can never strike: "
+    never = "the fault can never hit: "
     if hosts is not None and match.source_rank is not None and match.source_rank >= hosts:
         problems.add((*path, "rank"), f"{never}no such rank", found=str(match.source_rank), allowed=f"0 to {hosts - 1}")
     if match.syndrome is not None and match.opcodes != ACK_OPCODES:
@@ -117,7 +117,7 @@ def check_match(
 
 
 def _too_far(problems: Problems, path: KeyPath, packet: int, length: int, what: str) -> None:
-    problems.add((*path, "packet"), "the fault can never strike: no message has so many packets", found=str(packet),
+    problems.add((*path, "packet"), "the fault can never hit: no message has so many packets", found=str(packet),
                  allowed=f"last, or 0 to {length - 1} ({what}: {length} packets)")  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
     if match.opcodes is None:
         return
     if match.opcodes <= UC_OPCODES:
-        problems.add((*path, "opcode"), "the fault can never strike: the hosts' connections are reliable ones",
+        problems.add((*path, "opcode"), "the fault can never hit: the hosts' connections are reliable ones",
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                      allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
         return
@@ -134,18 +134,18 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
     requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
     if transport.recovery in IRN_RECOVERIES:
         if requests and not IRN_OPCODES & set(requests):
-            problems.add((*path, "opcode"), "the fault can never strike: recovery irn sends no such packet",
+            problems.add((*path, "opcode"), "the fault can never hit: recovery irn sends no such packet",
                          found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                          allowed="data, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM")  # fmt: skip
         return
     if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
-        problems.add((*path, "opcode"), f"the fault can never strike: verb {transport.verb} sends no such packet",
+        problems.add((*path, "opcode"), f"the fault can never hit: verb {transport.verb} sends no such packet",
                      found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
                      allowed=f"data, {prefix}_FIRST, {prefix}_MIDDLE, {prefix}_LAST_IMM, {prefix}_ONLY_IMM")  # fmt: skip  # noqa: E501
     elif match.packet is not None and requests and not any(_position_fits(code, match.packet) for code in requests):
         where = "last" if match.packet < 0 else str(match.packet)
-        problems.add((*path, "packet"), "the fault can never strike: the opcode stands elsewhere in a message",
+        problems.add((*path, "packet"), "the fault can never hit: the opcode stands elsewhere in a message",
                      found=f"{where} with {', '.join(opcode_name(code) for code in sorted(match.opcodes))}",
                      allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
 
@@ -155,7 +155,7 @@ def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], r
     sent = Opcode.IRN_ANSWER if recovery in IRN_RECOVERIES else Opcode.ACKNOWLEDGE
     if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
         return False
-    problems.add((*path, "opcode"), f"the fault can never strike: recovery {recovery} has other answers",
+    problems.add((*path, "opcode"), f"the fault can never hit: recovery {recovery} has other answers",
                  found=", ".join(opcode_name(code) for code in sorted(opcodes)), allowed=sent.name)  # fmt: skip
     return True
 
@@ -238,7 +238,7 @@ def _check_dead_ends(
         if at >= 0 and stop <= dead[at][1]:
             problems.add(
                 path,
-                f"the fault can never strike: fault '{dead[at][2].name}' has killed {node} by then",
+                f"the fault can never hit: fault '{dead[at][2].name}' has killed {node} by then",
                 found=f"{format_duration(start)} on {', '.join(fault.links)}",
                 allowed=f"before {format_duration(dead[at][0])}",
             )

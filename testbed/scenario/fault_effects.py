@@ -15,7 +15,7 @@ from topologies import Topology
 
 __all__ = ["busy_hosts", "check_effects"]
 
-_NEVER = "the fault can never strike: "
+_NEVER = "the fault can never hit: "
 
 
 def busy_hosts(topology: Topology, jobs: Sequence[Job], background: Sequence[BackgroundFlow]) -> frozenset[str]:

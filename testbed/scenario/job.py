@@ -44,9 +44,9 @@ _WITH_PRIORITIES = only(lambda traits: traits.has_priorities, "has no priorities
 _SEVERAL = only(lambda traits: traits.several_jobs, "runs one job")
 _FALLS_BACK = only(lambda traits: traits.may_fall_back, "asks nothing of the network that could fail alone")
 _LAYERS = (
-    "the same, as a list: `[{layer: conv1, elements: 23296, forward: 1ms, "
-    "backward: 2ms}, ...]` in forward order; `elements` may be a list, one number for each tensor; without "
-    "times they are 0"
+    "the same, as a list in forward order: `[{layer: conv1, elements: 23296, forward: 1ms, "
+    "backward: 2ms}, ...]`. `elements` may be a list, one number for each tensor. If you omit the times, "
+    "they are 0"
 )
 
 
@@ -65,7 +65,7 @@ class Compute(Section):
 
     def check(self, at: At) -> None:
         if self.ratio is not None and (self.forward_ns is not None or self.backward_ns is not None):
-            (at / "ratio").add("stands beside times", allowed="ratio, or forward and backward")
+            (at / "ratio").add("cannot be combined with times", allowed="ratio, or forward and backward")
         elif (self.forward_ns is None) != (self.backward_ns is None):
             missing = "forward" if self.forward_ns is None else "backward"
             (at / missing).add("is missing", allowed="both forward and backward, as 20ms")

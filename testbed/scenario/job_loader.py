@@ -151,7 +151,7 @@ def _load_entry(at: At, entry: Any, base: Job, index: int) -> Job | None:
     found = {name: value for name, value in found.items() if name not in unknown or name in given}
     workers = found.pop("workers", None)
     if workers is not None and "hosts" in entry:
-        (at / "workers").add("stands beside hosts", found=str(workers), allowed="one of hosts, workers")
+        (at / "workers").add("cannot be combined with hosts", found=str(workers), allowed="one of hosts, workers")
     for item in fields(Job):
         with as_far_as_known():
             if item.name not in {key.field for key in keys_of(JobEntry)}:
@@ -164,14 +164,14 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
     several = [key for key in _GRADIENTS if key in data]
     if len(several) > 1:
         allowed = f"one of {', '.join(_GRADIENTS)}: how large a gradient is"
-        (at / several[1]).add(f"stands beside {several[0]}", allowed=allowed)
+        (at / several[1]).add(f"cannot be combined with {several[0]}", allowed=allowed)
         found.pop("size_bytes", None)
         found.pop("model", None)
         found.pop("stages", None)
     elif "stages" in data:
         found |= {"model": None, "scale": Job().scale}
         if "scale" in data:
-            (at / "scale").add("stands beside stages", allowed="with model or layers; stages have divide")
+            (at / "scale").add("cannot be combined with stages", allowed="with model or layers; stages have divide")
         if "compute" not in data:
             found["compute"] = None
     elif several:
@@ -179,10 +179,10 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
     if several == ["size"]:
         plain = Job()
         if "scale" in data and found.get("scale") != plain.scale:
-            (at / "scale").add("stands beside size", allowed="with model or layers; a size is not divided")
+            (at / "scale").add("cannot be combined with size", allowed="with model or layers; a size is not divided")
         found |= {"model": plain.model, "scale": plain.scale}
     if found.get("stages") is not None and found.get("compute") is not None:
-        (at / "compute").add("stands beside stages", allowed="leave the key out: a chain has its own times")
+        (at / "compute").add("cannot be combined with stages", allowed="omit the key: a chain has its own times")
     job = make(Job, found)
     assert job is not None
     with as_far_as_known():
@@ -201,7 +201,7 @@ def _check_times(at: At, job: Job) -> None:
         (at / "compute").add("no times, and nothing measured that could vary", allowed="ratio, or forward and backward")
     elif job.straggle_factor != 1.0:
         (at / "straggler" / "slowdown").add(
-            "nobody computes anything that could take longer", found=f"{job.straggle_factor:g}",
+            "no worker computes anything that could take longer", found=f"{job.straggle_factor:g}",
             allowed="with compute, or with layers of measured times",
         )  # fmt: skip
 

@@ -37,22 +37,22 @@ declare_keys(
     queue_full=(
         Annotated[str, choice(("drop", "trim"))],
         (
-            "what a switch does with a frame that finds the queue full: `drop`; `trim` cuts RoCE data to its headers, "
-            "so that the receiver asks for it at once ([trimming](trimming.md))"
+            "what a switch does with a frame that finds the queue full: `drop` or `trim`. `trim` cuts RoCE data to its "
+            "headers, so that the receiver asks for it at once ([trimming](trimming.md))"
         ),
     ),
     priority=(
         Annotated[str, choice(("none", "layers"))],
         (
-            "in which order a switch serves what waits: `none`, as it came; `layers`, strictly by the layer class in "
-            "DSCP, each of which has a queue of its own, of `queue` packets ([priority](priority.md))"
+            "the order in which a switch serves waiting frames: `none`, as they came; `layers`, strictly by the layer "
+            "class in DSCP. With `layers`, each class has its own queue of `queue` packets ([priority](priority.md))"
         ),
     ),
     drop_low_above_packets=(
         Annotated[int | None, whole_or("none", None, 1, 999_999, " (packets)"), Key("drop_low_above")],
         (
-            "packets, less than `queue`: a switch drops a frame whose DSCP is of the low class if it comes while at "
-            "least that many wait ([priority](priority.md))"
+            "packets, less than `queue`: if at least this many wait, a switch drops a frame whose DSCP is of the low "
+            "class ([priority](priority.md))"
         ),
     ),
 )

@@ -111,7 +111,7 @@ BACKGROUND_KINDS = {
 RECOVERIES = {
     "gbn": "go-back-N: all from the lost packet on is sent again",
     "irn": "IRN: what is lost is sent again alone",
-    "irn-rack": "IRN that tells loss from reordering by time (RFC 8985)",
+    "irn-rack": "IRN that distinguishes loss from reordering by time (RFC 8985)",
     "irn-held": "IRN where switches that sum say what they hold (netreduce)",
 }
 """how RC connections repair losses"""
@@ -135,7 +135,7 @@ GATES = {
     "epsn": "only the expected packet is taken",
 }
 EXPECTATIONS = {
-    "pass": "every sum is right and every fault struck",
+    "pass": "every sum is right and every fault hit",
     "fail": "the scenario breaks something on purpose",
     "unknown": "nothing can be said",
 }
@@ -175,7 +175,7 @@ RATE_MODES = {
     "paced": "each worker sends at the rate of the plan",
 }
 ON_COLLISION = {
-    "drop": "the switch drops the packet, and tells its worker to slow down and send it again",
+    "drop": "the switch drops the packet, and asks its worker to slow down and send it again",
     "to_ps": "the packet, and the rest of its block, go on to the parameter server",
 }
 ROCE_PATH_MTUS = (256, 512, 1024, 2048, 4096)

@@ -81,7 +81,7 @@ def check_nics(problems: Problems, world: str, nics: Sequence[tuple[str, str]], 
         if any(isinstance(fault, Kill) and fault.node == host and fault.window.stop_ns is not None for fault in faults):
             problems.add(
                 ("nics", host),
-                "a worker on a device cannot start anew: its peers know its old queue pairs",
+                "a worker on a device cannot restart: its peers know its old queue pairs",
                 found=f"verbs:{device}, and a kill of {host} with an end",
                 allowed=f"soft for {host}, or a kill without an end",
             )

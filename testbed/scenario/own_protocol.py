@@ -43,7 +43,7 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
     require_types(found, name)
     if found.like not in protocol_names():
         raise ScenarioError(
-            f"protocol {title} does not say which collective of ours a kept scenario file names in its place (like)",
+            f"protocol {title} does not say which collective of ours a kept scenario file names instead of it (like)",
             file=SET_FILE, key=COLLECTIVE_KEY, found=repr(found.like), allowed=", ".join(protocol_names()),
         )  # fmt: skip
     if found.traits.approximate and not found.checkers:

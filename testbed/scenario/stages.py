@@ -57,7 +57,7 @@ class StagesKeys(Section):
 
     def check(self, at: At) -> None:
         if (*at.path, "operators") in at.problems.places and (*at.path, "chain") in at.problems.places:
-            (at / "operators").add("stands beside chain", allowed="one of chain, operators")
+            (at / "operators").add("cannot be combined with chain", allowed="one of chain, operators")
         if self.chain is None:
             (at / "chain").add("is missing", allowed="the name of a chain, a YAML file, or operators")
             return

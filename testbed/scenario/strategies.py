@@ -63,7 +63,7 @@ def check_strategy(
         return
     if attachment(topology) is not None:
         problems.add(
-            ("job", "all_reduce"), "an accelerator beside its switch serves one ring", found=show(keys.all_reduce),
+            ("job", "all_reduce"), "an accelerator next to its switch serves one ring", found=show(keys.all_reduce),
             allowed=f"{_between_hosts()}, or another topology.kind",
         )  # fmt: skip
         return

@@ -68,9 +68,8 @@ Uplink: TypeAlias = Annotated[
     LinkChangesKey,
     Key(
         shown="as `link`",
-        doc="what is different on links from leaf to spine, from edge to aggregation, or on the one link (the NIC) "
-        "that leaves a "
-        "machine: `uplink: {rate: 40Mbps, delay: 1ms}`",
+        doc="what is different on links from leaf to spine, from edge to aggregation, or on the NIC of a machine: "
+        "`uplink: {rate: 40Mbps, delay: 1ms}`",
     ),
 ]
 

@@ -127,7 +127,7 @@ def _caption(finished: FinishedScenarios, figure: str, groups: Sequence[Group], 
         else "one run each"
     )
     if any(group.summary(figure) is None for group in groups):
-        text += "; x: no run told it"
+        text += "; x: no valid run"
     if left_out:
         text += f"; {left_out} more charts are in results.json alone"
     return "\n".join(textwrap.wrap(text, 110))

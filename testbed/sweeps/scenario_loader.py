@@ -207,7 +207,9 @@ class _Build:
         protocols = self._words("protocols")
         if protocols and given is not None:
             problems.add(
-                ("variants",), "stands beside protocols", allowed="one of both; a variant may name its protocol"
+                ("variants",),
+                "cannot be combined with protocols",
+                allowed="one of both; a variant may name its protocol",
             )
         for index, name in enumerate(protocols):
             self._protocol(("protocols", index), name)

@@ -171,12 +171,14 @@ def _untimed(finished: FinishedScenarios, width: int) -> Iterator[str]:
     if not untimed:
         return
     runs = amount(len(finished.points), "run")
-    help_ = "`--world simulated` needs no machine that keeps up"
+    help_ = "`--world simulated` does not depend on the CPU time of the machine"
     if any(world == "emulated" for world, _ in untimed):
-        help_ = f"`--set dilation=auto` (the default) slows such runs down until this machine keeps up; {help_}"
+        help_ = (
+            f"`--set dilation=auto` (the default) slows such runs down until this machine has enough CPU time; {help_}"
+        )
     yield ""
     yield from fold(
-        f"{len(untimed):,} of {runs} could not tell their times, and the tables leave those out; the first: "
+        f"{len(untimed):,} of {runs} could not report their times, and the tables omit those; the first: "
         f"{untimed[0][1]}. {help_}.",
         width,
     )

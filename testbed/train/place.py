@@ -81,7 +81,7 @@ def end_network(place: Path, timeout_s: float) -> None:
             raise ScenarioError(
                 "no network is up",
                 file="tb down",
-                found=f"nobody listens in {place}",
+                found=f"no program listens in {place}",
                 allowed="one of `tb up SCENARIO`",
             ) from error
         if (stranger := untrusted_peer(client)) is not None:

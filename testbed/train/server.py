@@ -237,7 +237,7 @@ class RankServer:
                 if error:
                     self._forget(connection)
             case _:
-                self._refuse(connection, f"nobody expects a {type(message).__name__.lower()} here")
+                self._refuse(connection, f"a {type(message).__name__.lower()} is not expected here")
 
     def _join(self, connection: _Connection, join: Join, now: int) -> None:
         if join.version != VERSION:

@@ -33,7 +33,7 @@ def misplaced(role: str, node: str, record: Record) -> str | None:
     """Why the process of `node` may not report a record; None: it may. `role`: host, switch or controller, which
     reports on the switches that it steers."""
     if type(record.event) not in _KINDS_OF[role] and not isinstance(record.event, OwnEvent):
-        return f"the {role} {node} told {record.name}, which is not a {role}'s to tell"
+        return f"the {role} {node} reported {record.name}, which a {role} must not report"
     if record.node != node and role != "controller":
-        return f"the {role} {node} told {record.name} in the name of {record.node}"
+        return f"the {role} {node} reported {record.name} in the name of {record.node}"
     return None

@@ -118,7 +118,7 @@ def finish_at(ns: int) -> list[Step]:
 
 
 def fail_at(ns: int) -> list[Step]:
-    return [(ns, lambda: [WorkerFailed("RETRY_EXC", "nobody answers")])]
+    return [(ns, lambda: [WorkerFailed("RETRY_EXC", "the card does not answer")])]
 
 
 def processes_of(state_dir: Path) -> list[int]:

@@ -81,7 +81,7 @@ def drive(program: SwitchProgram) -> None:
             (f"on switch s1 in receive_frame: TypeError: what was sent to port 1 is no frame: found '{'x' * 56}..., "
             "allowed are bytes")),
         ("def receive_frame(self, port, frame, now):\n    self.tell('rubbish')", 10,
-            ("on switch s1 in receive_frame: TypeError: what was told is no event: found 'rubbish', allowed are "
+            ("on switch s1 in receive_frame: TypeError: the reported value is no event: found 'rubbish', allowed are "
             "dataclasses")),
         ("def finish(self, now):\n    @dataclass\n    class Odd:\n        what: object\n    self.tell(Odd(b'x'))", 13,
             ("on switch s1 in finish: TypeError: the fields of event Odd are no JSON values: Object of type bytes is "

@@ -217,7 +217,7 @@ def test_without_fallback_the_job_fails_and_says_so() -> None:
     assert found["liveness"].startswith("fail")
     assert "RETRY_EXC" in found["liveness"]
     assert [name for name, text in found.items() if text.startswith("fail")] == ["liveness"]
-    assert "the 4 results that were told are right" in found["bit_exact"]
+    assert "the 4 reported results are right" in found["bit_exact"]
 
 
 def test_data_that_passed_instead_would_give_wrong_sums(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +288,7 @@ def test_the_second_life_must_be_whole(dying: CheckContext) -> None:
         return None if done else record
 
     result = bit_exact(changed(dying, forget))
-    assert (result.verdict, result.evidence[0]) == (Verdict.UNKNOWN, "h3 told no result of iteration 2")
+    assert (result.verdict, result.evidence[0]) == (Verdict.UNKNOWN, "h3 reported no result of iteration 2")
 
 
 def test_who_finished_before_it_fell_back_has_not_finished(dying: CheckContext) -> None:

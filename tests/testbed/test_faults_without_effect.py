@@ -57,7 +57,7 @@ _IDLE = [
 def test_such_a_fault_did_not_strike(tmp_path, capsys, fault, why, world):
     code, told, detail = run(tmp_path, capsys, fault, world)
     assert (code, told["strikes"], told["targets"]) == (2, 0, {}), detail
-    assert f"idle never struck: {why}" in detail
+    assert f"idle never hit: {why}" in detail
 
 
 @pytest.mark.parametrize("world", BOTH)
@@ -74,4 +74,4 @@ def test_such_a_fault_did_not_strike(tmp_path, capsys, fault, why, world):
 )  # fmt: skip
 def test_one_that_changed_something_did(tmp_path, capsys, fault, strikes, world):
     code, told, detail = run(tmp_path, capsys, fault, world)
-    assert (code, told["strikes"], detail) == (0, strikes, f"every fault struck: idle {strikes}x")
+    assert (code, told["strikes"], detail) == (0, strikes, f"every fault hit: idle {strikes}x")

@@ -51,16 +51,16 @@ def run(tmp_path: Path, text: str, program: str, world: str = "simulated") -> in
 
 
 ATTACKS = [
-    (NETREDUCE, "Forger", "lies", "it told CollectiveStarted, which others tell"),
-    (SWITCHML, "BlockForger", "lies", "it told CollectiveStarted, which others tell"),
-    (NETREDUCE, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
-    (SWITCHML, "TellsAStrike", "lie", "it told FaultStruck, which others tell"),
-    (NETREDUCE, "TellsADigest", "lie", "it told CollectiveCompleted, which others tell"),
-    (NETREDUCE, "NamesAWorker", "lie", "it told MessageAggregated, of another class than ours"),
+    (NETREDUCE, "Forger", "lies", "it reported CollectiveStarted, which others report"),
+    (SWITCHML, "BlockForger", "lies", "it reported CollectiveStarted, which others report"),
+    (NETREDUCE, "TellsAStrike", "lie", "it reported FaultStruck, which others report"),
+    (SWITCHML, "TellsAStrike", "lie", "it reported FaultStruck, which others report"),
+    (NETREDUCE, "TellsADigest", "lie", "it reported CollectiveCompleted, which others report"),
+    (NETREDUCE, "NamesAWorker", "lie", "it reported MessageAggregated, of another class than ours"),
     (NETREDUCE, "NamesAWorkerAnew", "lie", ("event Mine has a field node, which who records it fills; allowed is any "
                                            "other name")),
-    (NETREDUCE, "RenamesItsOwn", "lie", "it told FaultStruck, which others tell"),
-    (SWITCHML, "QueuesAStrike", "next_event", "it told FaultStruck, which others tell"),
+    (NETREDUCE, "RenamesItsOwn", "lie", "it reported FaultStruck, which others report"),
+    (SWITCHML, "QueuesAStrike", "next_event", "it reported FaultStruck, which others report"),
 ]  # fmt: skip
 
 
@@ -94,9 +94,10 @@ def test_so_it_is_between_namespaces(tmp_path, capsys, text, program, function, 
 def test_who_goes_past_all_that_watches_it_is_caught_where_records_are_made(tmp_path, capsys, world):
     assert run(tmp_path, NETREDUCE, "AnswersForItself", world) == 64
     assert (
-        f"switch.program: the program {LIARS}:AnswersForItself of switch s1 told what is not its to tell: it told "
+        f"switch.program: the program {LIARS}:AnswersForItself of switch s1 reported an event that it must not "
+        f"report: it reported "
         "FaultStruck, "
-        "which others tell"
+        "which others report"
     ) in capsys.readouterr().err
 
 
@@ -115,20 +116,22 @@ def test_a_fault_that_only_the_program_saw_did_not_strike(tmp_path, capsys):
         ("switch", "s1", a_record(0, "s1", "MessageAggregated"), None),
         ("switch", "s1", a_record(0, "s1", "FaultStruck"), None),
         ("switch", "s1", a_record(0, "s1", "OfMyOwn"), None),
-        ("switch", "s1", a_record(0, "h1", "MessageAggregated"), ("the switch s1 told MessageAggregated in the name of "
+        ("switch", "s1", a_record(0, "h1", "MessageAggregated"), ("the switch s1 reported MessageAggregated in "
+                                                                  "the name of "
                                                                  "h1")),
-        ("switch", "s1", a_record(0, "s1", "WorkerFinished"), ("the switch s1 told WorkerFinished, which is not a "
-                                                              "switch's to tell")),
-        ("switch", "s1", a_record(0, "s1", "TrafficStarted"), ("the switch s1 told TrafficStarted, which is not a "
-                                                              "switch's to tell")),
+        ("switch", "s1", a_record(0, "s1", "WorkerFinished"), ("the switch s1 reported WorkerFinished, which a "
+                                                              "switch must not report")),
+        ("switch", "s1", a_record(0, "s1", "TrafficStarted"), ("the switch s1 reported TrafficStarted, which a "
+                                                              "switch must not report")),
         ("host", "h1", a_record(0, "h1", "WorkerFinished"), None),
         ("host", "h1", a_record(0, "h1", "BlockSummed"), None),
-        ("host", "h1", a_record(0, "world", "WorkerFinished"), "the host h1 told WorkerFinished in the name of world"),
-        ("host", "h1", a_record(0, "h1", "MessageAggregated"), ("the host h1 told MessageAggregated, which is not a "
-                                                               "host's to tell")),
+        ("host", "h1", a_record(0, "world", "WorkerFinished"), ("the host h1 reported WorkerFinished in the name "
+                                                               "of world")),
+        ("host", "h1", a_record(0, "h1", "MessageAggregated"), ("the host h1 reported MessageAggregated, which a "
+                                                               "host must not report")),
         ("controller", "controller", a_record(0, "s2", "RulesInstalled"), None),
-        ("controller", "controller", a_record(0, "s2", "SlotsAtEnd"), ("the controller controller told SlotsAtEnd, "
-                                                                      "which is not a controller's to tell")),
+        ("controller", "controller", a_record(0, "s2", "SlotsAtEnd"), ("the controller controller reported SlotsAtEnd, "
+                                                                      "which a controller must not report")),
     ],
 )  # fmt: skip
 def test_each_process_tells_what_is_its_own(role, node, record, problem):
@@ -150,6 +153,6 @@ def test_what_a_process_sends_is_a_record_or_ends_the_run(program, error):
     node = SimpleNamespace(task=SimpleNamespace(node=place, plan=SimpleNamespace(scenario=scenario)))
     told = {"t": 0, "node": "s1", "event": "BlockSummed", "job": 1, "block": "x", "slot": 0, "contributions": []}
     with pytest.raises(
-        error, match="the switch s1 told what is no record: block of BlockSummed: 'x', not a whole number"
+        error, match="the switch s1 reported what is no record: block of BlockSummed: 'x', not a whole number"
     ):
         Fleet._record(None, node, told)

@@ -270,7 +270,7 @@ def test_code_that_ends_its_process_ends_no_run(here: Path, capsys: pytest.Captu
                   "UNLIKE, "
                  "UNORDERED, BROKEN, ABSENT, ENDING, GONE, LYING, FAILING, KEYED")),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
-        ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names in its place "
+        ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names instead of it "
                    "(like); found ''; allowed: atp, binomial_tree,")),
         ("UNJUDGED", "the sums of protocol UNJUDGED are approximate, and no checker of its own judges them (checkers)"),
         ("UNORDERED", ("protocol UNORDERED does not say in which order it adds (order), and its sums are not "

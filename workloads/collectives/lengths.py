@@ -59,6 +59,6 @@ def require_ring(kind: str) -> None:
     """Raises ScenarioError when it is none."""
     if kind not in _PACKETS:
         raise ScenarioError(
-            "no ring is of that kind, and the worker is told no phases", key="job.collective", found=kind,
+            "no ring is of that kind, and the worker's configuration has no phases", key="job.collective", found=kind,
             allowed=f"{', '.join(_PACKETS)}; any other with the phases of a plan",
         )  # fmt: skip

@@ -49,7 +49,7 @@ Schedule: TypeAlias = Callable[..., tuple[PairPhase, ...]]
 def check_ranks(ranks: int) -> None:
     """Raises ScenarioError below 2 ranks."""
     if ranks < 2:
-        raise ScenarioError("nobody to reduce with", key="ranks", found=str(ranks), allowed="at least 2")
+        raise ScenarioError("no other rank to reduce with", key="ranks", found=str(ranks), allowed="at least 2")
 
 
 def standing_ranks(ranks: int) -> list[int]:

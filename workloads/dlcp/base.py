@@ -53,7 +53,7 @@ class DlcpHost(QuickHost):
         """acknowledgements"""
         self._found = Arrival()
         if config.lives:
-            self.fail("RESTARTED", "it started anew: what it had of its flows, nobody sends again")
+            self.fail("RESTARTED", "it restarted: no host sends again what it had of its flows")
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         found = self._found

@@ -130,7 +130,7 @@ class DlcpRing(DlcpHost):
     def take_elements(self, found: Arrival, now: int) -> None:
         iteration, step = found.tensor, found.slot
         if iteration > self._done + 1 or iteration >= self._training.iterations:
-            self.reject("unexpected", f"a vector of iteration {iteration}, which nobody can have begun")
+            self.reject("unexpected", f"a vector of iteration {iteration}, which no worker can have begun")
             return
         if iteration >= self._done and not self.can_exist(iteration, step):
             self.reject("unexpected", f"step {step}, which needs more of this rank's vectors than it has sent")

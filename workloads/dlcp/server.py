@@ -93,7 +93,7 @@ class DlcpServer(DlcpHost):
         packet, bitmap, rank = found.sequence - 1, found.bitmap, 0
         over = found.tensor < self._summed
         if not over and (found.tensor > self._summed or self._summed == self._training.iterations):
-            self.reject("unexpected", f"a gradient of iteration {found.tensor}, which nobody can have begun")
+            self.reject("unexpected", f"a gradient of iteration {found.tensor}, which no worker can have begun")
             return
         gathered = self._gathered
         closed = () if over else gathered.take(found)

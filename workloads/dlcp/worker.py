@@ -74,7 +74,7 @@ class DlcpWorker(DlcpHost):
             self.reject("unexpected", f"a sum of iteration {found.tensor}, which this worker has not begun")
             return
         if found.tensor == done and outgoing is not None and outgoing.flow.departed < self._needed:
-            self.reject("unexpected", f"a sum of iteration {found.tensor}, of which this worker has sent too little")
+            self.reject("unexpected", f"a sum of iteration {found.tensor}, for which this worker has sent too little")
             return
         if found.tensor < done or not result.take(packet):
             self._duplicates += 1

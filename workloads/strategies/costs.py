@@ -43,7 +43,9 @@ class Devices:
 
     def __post_init__(self) -> None:
         if self.count < 2:
-            raise ScenarioError("nobody to share with", key="devices", found=str(self.count), allowed="at least 2")
+            raise ScenarioError(
+                "no other device to share with", key="devices", found=str(self.count), allowed="at least 2"
+            )
         if not self.bytes_per_s > 0:
             raise ScenarioError("not a bandwidth", key="bandwidth", found=f"{self.bytes_per_s:g}", allowed="above 0")
 

@@ -27,7 +27,7 @@ def readable(tensors: Tensors, what: str) -> list[torch.Tensor]:
         if tensor.device.type != "cpu" or tensor.layout != torch.strided or tensor.is_nested:
             layout = "nested" if tensor.is_nested else tensor.layout
             raise ValueError(
-                f"the backend ina does {what} on dense tensors in the processor's memory, and was given one on "
+                f"the backend ina does {what} on dense tensors in the processor's memory. This tensor is on "
                 f"{tensor.device} with layout {layout}: move it with .cpu() or .to_dense()"
             )
     return list(tensors)
@@ -40,7 +40,7 @@ def writable(tensors: Tensors, what: str) -> list[torch.Tensor]:
         if _overlaps(tensor):
             raise ValueError(
                 f"{what} writes to a tensor of shape {list(tensor.shape)} and strides {list(tensor.stride())}, whose "
-                "elements share memory (as after .expand()): give it a copy made by .clone() or .contiguous()"
+                "elements share memory (as after .expand()). Give it a copy made by .clone() or .contiguous()"
             )
     return list(tensors)
 

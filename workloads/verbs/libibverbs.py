@@ -216,7 +216,9 @@ def _refusal(device: str, what: str, error: Exception) -> HostCapabilityError:
     if code == errno.ENOMEM and what.startswith("post"):
         return HostCapabilityError(can, "its queue is full")
     if code in (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH) and what.startswith("connect"):
-        return HostCapabilityError(can, "nobody answers ARP for that address: is the peer up, does the switch forward?")
+        return HostCapabilityError(
+            can, "no host answers ARP for that address: is the peer up, does the switch forward?"
+        )
     if what.startswith("open") and not Path("/dev/infiniband").is_dir():
         return HostCapabilityError(can, "`modprobe ib_uverbs` makes /dev/infiniband")
-    return HostCapabilityError(can, f"`rdma link show` tells the state of {', '.join(device_names()) or 'no device'}")
+    return HostCapabilityError(can, f"`rdma link show` prints the state of {', '.join(device_names()) or 'no device'}")

@@ -33,8 +33,8 @@ td{text-align:right}td small{display:block;color:#5c6670}.best{background:#e3f5e
 def note_of_scale() -> str:
     scales = ", ".join(f"{model.name} by {model.scale}" for model in MODELS)
     return (
-        "sizes and link rates (10 Gbit/s at hosts) are divided alike, so that times are those of the whole model: "
-        f"{scales}; packets, all of them, in virtual time; 100 ms of computing in every cell"
+        "sizes and link rates (10 Gbit/s at hosts) are divided alike, so times are those of the whole model: "
+        f"{scales}. Every packet is simulated in virtual time. Computing takes 100 ms in every cell"
     )
 
 

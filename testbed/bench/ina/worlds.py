@@ -96,7 +96,7 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
             f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{seconds(pair.virtual_s)}",
             f"{seconds(pair.real_s)}", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
             str(pair.dilation), "" if pair.deviation is None else f"{pair.deviation:+.1%}",
-            f"{pair.fidelity}, kept up in {pair.kept_up} of {pair.repeats}"
+            f"{pair.fidelity}, on time in {pair.kept_up} of {pair.repeats}"
             + (f": {pair.reason}" if pair.reason else ""),
         )
         for pair in pairs

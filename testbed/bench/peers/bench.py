@@ -78,6 +78,6 @@ def _told(sample: Sample) -> str:
     if sample.case.loss:
         text += f", {sample.lost} frames lost"
     if sample.fidelity:
-        off = "" if sample.deviation is None else f", {sample.deviation:+.1%} from its twin"
+        off = "" if sample.deviation is None else f", {sample.deviation:+.1%} from its reference run"
         text += f", dilation {sample.dilation}{off}, fidelity {sample.fidelity}"
     return text

@@ -26,7 +26,7 @@ def read_seconds(folder: Path, ranks: int) -> float:
     for rank in range(ranks):
         words = (folder / f"result.{rank}").read_text(encoding="ascii").split()
         if len(words) != 3 or not all(word.isdecimal() for word in words):
-            raise InternalError(f"rank {rank} told no result: {words}")
+            raise InternalError(f"rank {rank} reported no result: {words}")
         if words[2] != "1":
             raise InternalError(f"the sum of rank {rank} is wrong")
         starts.append(int(words[0]))

@@ -59,7 +59,7 @@ def rows_of(figures: Figures) -> list[Row]:
                 fidelity=figure.fidelity or "pass",
                 note="; ".join(
                     [f"{lost[0]} to {lost[-1]} frames lost" if case.loss else "",
-                     "" if figure.fidelity else "kernel TCP: no twin", *reasons]
+                     "" if figure.fidelity else "kernel TCP: no reference run", *reasons]
                 ).strip("; ")[:200],
                 **for_whom("emulated", figure.samples),
             )

@@ -9,9 +9,9 @@ __all__ = ["configure_steering"]
 
 def configure_steering(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
-Of a scenario: the rules that its commodity switches get at the start. Of a run directory, during the run or after it:
-the rules with their counters as the controller read them last (once a second), and when it changed them. Ports count
-from 0.
+Prints the rules that the commodity switches of a scenario get at the start. For a run directory, during or after the
+run, it prints the rules and their counters as the controller last read them (once a second). It also prints when the
+controller changed them. Ports count from 0.
 
 examples:
   ./tb steering accelerator

@@ -41,8 +41,8 @@ def _act(fault: Forge, stream: int, seen: Seen, copy: Copy, bit: int) -> Copies:
 KIND = FaultKind(
     word="forge",
     value=Forge,
-    meaning="a frame that no host sends comes beside the packet",
-    page="a frame that no host sends, made of the packet, comes beside it (the packet itself goes on unharmed)",
+    meaning="a frame that no host sends comes in addition to the packet",
+    page="a frame that no host sends, made of the packet, comes in addition to it (the packet itself goes on unharmed)",
     healing="no more forged frames; what they broke stays broken",
     act=_act,
     native=10,

@@ -24,8 +24,8 @@ def _draw(dice: Dice, name: str) -> Kill:
 KIND = FaultKind(
     word="kill",
     value=Kill,
-    meaning="a node dies, and perhaps starts anew with empty state",
-    page="the node dies at `from`; with `until` it starts anew then, with empty memory",
-    healing="the node starts anew with empty state",
+    meaning="a node dies, and perhaps restarts with empty state",
+    page="the node dies at `from`; with `until` it restarts then, with empty memory",
+    healing="the node restarts with empty state",
     drawn=Drawn(_draw, roce=3, datagrams=3, grid=5, once=True),
 )

@@ -82,7 +82,7 @@ class LeaseBook:
         self._check(resource)
         held = self.holder(resource, now)
         if held is None:
-            raise LeaseRefused(f"{resource} is leased by nobody; first: tb lab lease")
+            raise LeaseRefused(f"{resource} is not leased; first: tb lab lease")
         if held.token_hash != _hash(token):
             raise LeaseRefused(_held(held), held)
         return held

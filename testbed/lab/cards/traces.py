@@ -73,7 +73,7 @@ def _pcap(path: Path, config: SwitchConfig) -> list[TimedFrame]:
         source = frame[6:12]
         if source not in ports:
             raise ScenarioError(
-                f"frame {len(frames)} is from a MAC whose port nobody knows", file=str(path), found=source.hex(":"),
+                f"frame {len(frames)} is from a MAC whose port is not known", file=str(path), found=source.hex(":"),
                 allowed="an entry in macs of the switch's configuration, or a pcapng with one interface per port",
             )  # fmt: skip
         frames.append(TimedFrame(ports[source], seconds * 1_000_000_000 + fraction * scale, frame))

@@ -43,7 +43,7 @@ def _part(worker: DlcpConfig) -> Part:
 
 PROTOCOL = Protocol(
     name="dlcp",
-    summary="sums of gradients of each of which a bounded share may be missing: at the last host, with switches that "
+    summary="sums of gradients that may each lack a bounded share: at the last host, with switches that "
     "add (program dlcp), or in a ring",
     plan=later("testbed.protocols.dlcp.plan:plan_dlcp"),
     programs=("forward", "dlcp"),
@@ -60,7 +60,7 @@ PROTOCOL = Protocol(
         Checker(
             "bounded_loss",
             later("testbed.protocols.dlcp.bounded_loss:bounded_loss"),
-            proves="every rank holds, bit for bit, the sum of what was told to have come, which is enough of it",
+            proves="every rank holds, bit for bit, the sum of what was reported as received, and that is enough",
         ),
     ),
     follow=later("testbed.protocols.dlcp.bounded_training:BoundedPieces"),

@@ -36,6 +36,6 @@ def bounded_loss(context: CheckContext, create: SourceFactory | None = None) -> 
         return CheckResult(_NAME, Verdict.FAIL, violations(findings.wrong), tuple(findings.wrong[:_SHOWN]))
     if findings.missing or not findings.compared:
         missing = findings.missing or ["no host completed an iteration"]
-        detail = f"the {findings.compared} results that were told are right, others are missing; first: {missing[0]}"
+        detail = f"the {findings.compared} reported results are right, others are missing; first: {missing[0]}"
         return CheckResult(_NAME, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
     return CheckResult(_NAME, Verdict.PASS, what_came(findings.compared, findings.left_out))

@@ -61,7 +61,7 @@ class ServerJob(JobJudge):
             inside = self.told.summed.get((server, iteration * self.packets + packet))
             wanted = tuple(bitmap >> packet & 1 for bitmap in bitmaps)
             if inside != wanted:
-                found = "nothing is told of its sum" if inside is None else f"its sum has the ranks {inside} times"
+                found = "its sum is not reported" if inside is None else f"its sum has the ranks {inside} times"
                 yield f"{server}, iteration {iteration}, packet {packet}: {found}, {wanted} came"
 
     def _parts_of(self, iteration: int, bitmaps: Sequence[int]) -> Iterator[str]:

@@ -84,7 +84,7 @@ class Told:
                     self.wrong.append(f"{node} sent a sum of {event.contributions} as one of {inside}")
             case CollectiveCompleted():
                 if (node, event.iteration) in self.digests:
-                    self.wrong.append(f"{node} told its result of iteration {event.iteration} twice")
+                    self.wrong.append(f"{node} reported its result of iteration {event.iteration} twice")
                 self.digests[node, event.iteration] = event.sha256
 
 
@@ -201,7 +201,7 @@ class JobJudge(ABC):
         title = f"{name}, iteration {iteration}, flow of rank {sender}" + (f" in step {step}" if step else "")
         closed = self.told.closed.get((name, iteration, sender, step))
         if closed is None:
-            raise NotTold(f"{title}: its end was not told")
+            raise NotTold(f"{title}: its end was not reported")
         bitmap = int(closed.bitmap, 16)
         kept = (1 - Fraction(repr(self.hosts[0].loss_bound))) * packets
         needed = -(-kept.numerator // kept.denominator)

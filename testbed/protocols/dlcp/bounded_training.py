@@ -105,7 +105,7 @@ class BoundedPieces:
         told.add(record.node, record.event)
         wrong = tuple(told.wrong)
         if not isinstance(record.event, PartialSent):
-            wrong += (f"{record.node} told {type(record.event).__name__} of iteration {iteration}, which was over",)
+            wrong += (f"{record.node} reported {type(record.event).__name__} of iteration {iteration}, which was over",)
         if wrong:
             yield PieceBounded(iteration, 0, 0, 0, 0, 0, 0, wrong=wrong)
 
@@ -153,7 +153,8 @@ def bounded_training(context: CheckContext) -> CheckResult:
     posted = sum(record.event.pieces for record in context.events(AllReducePosted))
     wrong = [found for piece in judged for found in piece.wrong]
     wrong += [
-        f"{record.node} told {type(record.event).__name__} of iteration {record.event.iteration}, which nobody posted"
+        f"{record.node} reported {type(record.event).__name__} of iteration {record.event.iteration}, "
+        "which no worker posted"
         for record in context.events(FlowClosed, CollectiveCompleted)
         if record.event.iteration >= posted
     ]
@@ -161,7 +162,7 @@ def bounded_training(context: CheckContext) -> CheckResult:
         return CheckResult(_NAME, Verdict.FAIL, violations(wrong), tuple(wrong[:_SHOWN]))
     results, wanted = sum(piece.results for piece in judged), posted * len(context.workers)
     if results < wanted or not wanted:
-        detail = f"{results} of {wanted} results were told with all that they rest on; these are right"
+        detail = f"{results} of {wanted} results were reported with all that they depend on; these are right"
         return CheckResult(_NAME, Verdict.UNKNOWN, detail)
     out: Counter[str] = Counter()
     for piece in judged:

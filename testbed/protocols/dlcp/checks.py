@@ -64,7 +64,7 @@ def check_dlcp(
         if len(each.hosts) < 2:
             place = (*path, "workers") if (*path, "workers") in problems.places else (*path, "hosts")
             problems.add(
-                place, "nobody sends to the server, which is the last host", found="1 host", allowed="2 or more"
+                place, "no host sends to the server, which is the last host", found="1 host", allowed="2 or more"
             )
 
 
@@ -80,7 +80,7 @@ def _check_program(problems: Problems, switch: SwitchOptions, keys: DlcpKeys, jo
         found = f"{switch.memory} for {jobs} job{'s' if jobs > 1 else ''}"
         problems.add(("switch", "memory"), "no slot for every job", found=found, allowed=f"{jobs} or more")
     if keys.adds and keys.slot_timer_ns == 0:
-        problems.add(("job", "slot_timer"), "a slot would wait for nobody", found="0", allowed="above 0")
+        problems.add(("job", "slot_timer"), "a slot would not wait for any packet", found="0", allowed="above 0")
 
 
 def check_dlcp_fault(problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None) -> None:

@@ -169,7 +169,7 @@ class _SwitchModel:
             )
 
     def successor(self, step: SlotChanged, owner: int | None) -> Broken:
-        assert owner is not None, "an empty slot was told above"
+        assert owner is not None, "an empty slot was reported above"
         if step.block - owner < self._job.window:
             yield (
                 "ghosts_go",
@@ -178,7 +178,7 @@ class _SwitchModel:
         self._set(step.slot, None)
 
     def other(self, step: SlotChanged, owner: int | None) -> Broken:
-        assert owner is not None, "an empty slot was told above"
+        assert owner is not None, "an empty slot was reported above"
         if owner == step.block:
             yield "slots_follow_table", f"{self._title(step)} serves block {owner}, and turned a part of it away"
         elif step.block - owner >= self._job.window:

@@ -77,7 +77,7 @@ def may_fail(scenario: Scenario) -> str | None:
     if any(isinstance(fault, Kill) for fault in scenario.faults):
         return "a node is killed"
     if scenario.job.dtype == "int32sat":
-        return "a sum may leave int32, which is told"
+        return "a sum may leave int32, which is reported"
     return None if _is_reached(scenario) else "no plan goes around what stays away"
 
 

@@ -13,6 +13,6 @@ def never_in_blocks(event: str, reason: str) -> dict[str, str]:
 
 
 SERVER_STEPS = BLOCK_TABLE.steps
-ONE_SIZE = "a block has one size at all of its workers, also when one starts anew: only forged packets differ"
+ONE_SIZE = "a block has one size at all of its workers, also when one restarts: only forged packets differ"
 OVERRUN = "who sends a block has the result of the one a window before; a packet that says otherwise fails credit_bound"
 NO_REMINDER = "an ATP server asks workers, never a switch, so that none answers that it has nothing"

@@ -64,7 +64,7 @@ def skip_link_bytes(context: CheckContext) -> str | None:
 
 def link_bytes(context: CheckContext) -> CheckResult:
     if not context.all_finished:
-        return CheckResult(_NAME, Verdict.UNKNOWN, "not every host finished: nobody knows what would have been sent")
+        return CheckResult(_NAME, Verdict.UNKNOWN, "not every host finished: what would have been sent is not known")
     try:
         loads = link_loads(context)
     except (OSError, ValueError) as error:

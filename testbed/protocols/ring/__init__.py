@@ -30,7 +30,7 @@ PROTOCOL = Protocol(
         recoveries=("gbn", *IRN_END_TO_END),
         is_stage=True,
         told_share=0.25,
-        as_fallback="each worker then starts the job anew as ring all-reduce between the hosts (collective netreduce "
+        as_fallback="each worker then starts the job again as ring all-reduce between the hosts (collective netreduce "
         "only)",
         why_no_clamping="a ring adds step by step and would clamp early",
     ),

@@ -12,7 +12,7 @@ from workloads.wire import Opcode, opcode_name
 
 __all__ = ["check_framing", "check_uc_fault"]
 
-_NEVER = "the fault can never strike: "
+_NEVER = "the fault can never hit: "
 
 
 def check_framing(

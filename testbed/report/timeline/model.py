@@ -21,7 +21,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "fail": Kind("F", "failure", "#111111", True),
-    "fault": Kind("x", "fault struck", "#c81e1e", True),
+    "fault": Kind("x", "fault hit", "#c81e1e", True),
     "timeout": Kind("T", "timer ran out", "#c2410c", True),
     "back": Kind("G", "sender goes back", "#ea8a1e", True),
     "nak": Kind("N", "NAK sent", "#7e3ab5", True),

@@ -162,7 +162,9 @@ def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, c
 def _lacking(what: str, missing: list[HostCapabilityError]) -> HostCapabilityError:
     """Each of `missing` would do."""
     names = [error.missing for error in missing]
-    lacks = f"{names[0]}, needed for" if len(names) == 1 else f"both {' and '.join(names)}, one of which is needed for"
+    lacks = (
+        f"{names[0]}, needed for" if len(names) == 1 else f"{' and '.join(names)} (one of them is enough), needed for"
+    )
     return HostCapabilityError(f"{lacks} {what}", "; or ".join(error.remedy for error in missing))
 
 

@@ -98,7 +98,7 @@ def build_device_host(
     plan = agree(task.plan, channel, worker.names)
     if plan is None:
         worker.close()
-        raise InternalError(f"{task.node.name} was stopped before its neighbours had told their names")
+        raise InternalError(f"{task.node.name} was stopped before its neighbours had reported their names")
     worker.connect(_config_of(plan, task.node.name))
     return DeviceLoop(worker, channel)
 

@@ -65,7 +65,7 @@ def clock_of(scenario: Scenario) -> EmulatedClock:
     """The clock of a process of a run. Raises ScenarioError where the factor is still to be chosen."""
     if scenario.dilation is None:
         raise ScenarioError(
-            "nobody chose the factor yet", key="dilation", found="auto",
+            "the factor is not chosen yet", key="dilation", found="auto",
             allowed="a whole number; `tb run` and testbed.runs.run.run_scenario choose",
         )  # fmt: skip
     return EmulatedClock(scenario.dilation)

@@ -314,7 +314,7 @@ class Fleet:
             if problem is None:
                 return record
         except NoRecord as error:
-            problem = f"the {role} {place.name} told what is no record: {error}"
+            problem = f"the {role} {place.name} reported what is no record: {error}"
         program = node.task.plan.scenario.switch.program
         if role == "switch" and ":" in program:
             raise ScenarioError(problem, key=PROGRAM_KEY, found=program)

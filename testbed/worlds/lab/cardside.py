@@ -17,9 +17,9 @@ from workloads.errors import LabError
 __all__ = ["configure_card", "tell_card"]
 
 _NO_TRACE = (
-    "exactly_once: which packet entered which sum; the card tells counters and no trace",
-    "liveness: each slot at the end; the card tells counters and no trace",
-    "slots_private: how many slots were in use; the card tells its active rings and no trace",
+    "exactly_once: which packet entered which sum; the card reports counters and no trace",
+    "liveness: each slot at the end; the card reports counters and no trace",
+    "slots_private: how many slots were in use; the card reports its active rings and no trace",
 )
 
 

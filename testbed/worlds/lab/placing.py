@@ -34,7 +34,7 @@ def refuse_for_lab(scenario: Scenario) -> None:
         raise refuse("a card runs this program only", "switch.program", scenario.switch.program, ", ".join(PROGRAMS))
     if scenario.faults:
         allowed = "none in world lab; emulated and simulated have them"
-        raise refuse("the cables of a lab cannot be struck", "faults", scenario.faults[0].name, allowed)
+        raise refuse("the cables of a lab cannot have faults", "faults", scenario.faults[0].name, allowed)
     if scenario.background:
         raise refuse("other tenants are not played in a lab", "background", scenario.background[0].name, "none")
     if scenario.clocks != TRUE_CLOCKS:

@@ -113,7 +113,7 @@ def test_whoever_dies_at_any_access_of_a_configuration_leaves_the_old_or_the_new
     for last in range(0, total, 17):
         bench = running()
         bench.fault_now(AgentDies(bench.card._accesses + last))
-        with pytest.raises(CardError, match="nobody answers"):
+        with pytest.raises(CardError, match="the card does not answer"):
             bench.driver.configure(new)
         bench.fault_now()
         found = bench.driver.configuration()
@@ -130,7 +130,7 @@ def test_whoever_dies_at_any_access_of_a_load_leaves_a_card_that_passes_nothing(
     for last in range(12, 60, 9):
         bench = running()
         bench.fault_now(AgentDies(bench.card._accesses + last))
-        with pytest.raises(CardError, match="nobody answers"):
+        with pytest.raises(CardError, match="the card does not answer"):
             bench.driver.program(other)
         bench.fault_now()
         state = bench.driver.state()
@@ -157,7 +157,10 @@ def test_who_comes_while_a_load_of_a_dead_client_is_checked_waits_for_it():
     assert bench.card.status == Status.PROGRAMMED
 
 
-_NOBODY = r"nobody answers \(nobody answers\); a configuration under way is not in use, and the next one begins anew"
+_NOBODY = (
+    r"the card does not answer \(no answer\); a configuration under way is not in use, "
+    r"and the next one begins from the start"
+)
 _NOISE = (
     r"reads are garbage: READ_CHECK does not fit the words read, 3 times; found 0x[0-9a-f]{8} for 0x[0-9a-f]{8}; allowed: "  # noqa: E501
     r"0x[0-9a-f]{8}; no card, another map, a dead bus, or somebody else reads at the same time"

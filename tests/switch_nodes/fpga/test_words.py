@@ -30,5 +30,5 @@ def test_long_bursts_are_cut_to_what_the_way_carries():
 def test_accesses_that_a_transport_refuses_are_told_as_its_fault():
     bench = CardBench(2)
     bench.bus.max_bytes = 6
-    with pytest.raises(CardError, match=r"register LOAD_BUFFER\[0\]: nobody answers"):
+    with pytest.raises(CardError, match=r"register LOAD_BUFFER\[0\]: the card does not answer"):
         bench.driver.words.write("LOAD_BUFFER", 1, 2, 3)

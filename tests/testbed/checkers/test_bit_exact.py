@@ -61,7 +61,7 @@ def test_result_told_twice_with_different_bits(good):
 def test_missing_result(good):
     result = exact(changed(good, without(good.history, "CollectiveCompleted", node="h3", iteration=1)))
     assert result.verdict is UNKNOWN
-    assert "h3 told no result of iteration 1" in result.detail
+    assert "h3 reported no result of iteration 1" in result.detail
     assert exact(changed(good, without(good.history, "CollectiveCompleted"))).verdict is UNKNOWN
 
 

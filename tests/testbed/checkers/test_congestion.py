@@ -129,7 +129,7 @@ def test_goodput_of_a_udp_flow(good):
     assert flow["marked_packets"] > 0
     assert 0 <= flow["missing_packets"] < 20
     (silent,) = background_metrics(without(good, "FlowReceived"))
-    assert (silent["goodput_bps"], silent["trouble"]) == (None, "its receiver told nothing")
+    assert (silent["goodput_bps"], silent["trouble"]) == (None, "its receiver reported nothing")
 
 
 def test_goodput_of_a_tcp_flow(good):

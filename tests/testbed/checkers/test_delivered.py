@@ -101,7 +101,8 @@ def test_right_digests_of_sums_that_nobody_made() -> None:
     result = bit_exact(told)
     assert result.verdict is Verdict.FAIL
     assert (
-        "h1, iteration 0: it told the right sum, and only frames with another sum left for it with packet 0 of message "
+        "h1, iteration 0: it reported the right sum, and only frames with another sum left for it with packet 0 "
+        "of message "
         "1" in result.detail
     )
 
@@ -131,7 +132,7 @@ def test_each_packet_counts(packet: int, name: str) -> None:
     for change, what in ((gone, "no frame"), (altered, "only frames with another sum")):
         verdict, detail = judged(context, change)
         assert verdict is Verdict.FAIL
-        assert f"h3, iteration 0: it told the right sum, and {what} left for it with {name}" in detail
+        assert f"h3, iteration 0: it reported the right sum, and {what} left for it with {name}" in detail
 
 
 @pytest.mark.parametrize("event", ["CaptureCut", "CaptureLost"])

@@ -100,7 +100,7 @@ def test_an_early_drop_of_another_class_fails(good: CheckContext, dscp: int) -> 
     ("early", "waiting", "problem"),
     [
         (True, 19, "dropped early below the threshold, 20"),
-        (True, 60, "told as dropped early, and the queue was full"),
+        (True, 60, "reported as dropped early, and the queue was full"),
         (False, 59, "lost, and the queue had room for 60"),
     ],
 )
@@ -172,7 +172,7 @@ def _of_dscp(frame: CapturedFrame, dscp: int) -> CapturedFrame:
         (lambda frame: [], "dropped early in the capture, "),
         (lambda frame: [frame, frame], "dropped early in the capture, "),
         (lambda frame: [_of_dscp(frame, 8)], "s1 dropped a frame with DSCP 8 early on h2-s1"),
-        (lambda frame: [_of_dscp(frame, 9)], "h2-s1, DSCP 9: 1 dropped early in the capture, 0 told"),
+        (lambda frame: [_of_dscp(frame, 9)], "h2-s1, DSCP 9: 1 dropped early in the capture, 0 reported"),
     ],
 )
 def test_captures_must_show_the_same(good: CheckContext, change: Any, problem: str) -> None:

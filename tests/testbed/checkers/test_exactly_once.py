@@ -63,9 +63,9 @@ def test_what_a_switch_summed_in_two_lives_is_told_by_none(good):
     assert (result.verdict, result.detail) == (
         UNKNOWN,
         (
-            "the switch told nothing of 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 started anew, "
-            "and a "
-            "message that was summed in two lives is told by none"
+            "the switch reported nothing about 1 of 5 messages; first: message 3 (iteration 1, part 1 of 2); s1 "
+            "restarted: "
+            "messages that were summed in part before are not reported"
         ),
     )
     a_host = without(started_anew(good, "h1"), "MessageAggregated", message=3)
@@ -134,7 +134,7 @@ def test_a_message_that_no_spine_summed(fabric):
     unfinished = without(without(silent, "WorkerFinished"), "MessageAggregated", node=root, message=LAST)
     result = judged(fabric, unfinished)
     assert result.verdict is UNKNOWN
-    assert result.detail.startswith("a switch told nothing of 1 of 5 messages; first: message 3")
+    assert result.detail.startswith("a switch reported nothing about 1 of 5 messages; first: message 3")
 
 
 def test_a_message_that_two_spines_summed(fabric):

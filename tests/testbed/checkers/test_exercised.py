@@ -1,4 +1,4 @@
-"""A fault that never struck proves nothing."""
+"""A fault that never hit proves nothing."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_every_fault_must_strike():
     result = faults_exercised(changed(context, [*context.history, *all_of_them, struck("loss-1")]))
     assert (result.verdict, result.detail) == (
         PASS,
-        "every fault struck: loss-1 2x, slow 1x, kill-1 1x, pause-1 1x",
+        "every fault hit: loss-1 2x, slow 1x, kill-1 1x, pause-1 1x",
     )
     for missing in range(4):
         some = [record for record in all_of_them if record.event.fault != faults[missing].name]
         result = faults_exercised(changed(context, [*context.history, *some]))
         assert result.verdict is UNKNOWN
-        assert f"{faults[missing].name} never struck" in result.detail
+        assert f"{faults[missing].name} never hit" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def unseen(**fields):
         ),
         (
             {"undescribed": 3},
-            "h1-s1 up: 3 strikes are not told one by one, since the eBPF program's log was full",
+            "h1-s1 up: 3 hits are not recorded one by one, since the eBPF program's log was full",
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_netem_tells_no_strike():
     result = faults_exercised(changed(context, [*context.history, told]))
     assert (result.verdict, result.detail) == (
         UNKNOWN,
-        "loss-1: netem carries it out by dice of its own and tells no strike",
+        "loss-1: netem applies it by its own random choices and reports no hits",
     )
 
 
@@ -103,9 +103,9 @@ SILENT = [
 def test_a_rate_of_0_is_expected_not_to_strike(fault):
     context = good_context(fault)
     result = faults_exercised(context)
-    assert (result.verdict, result.detail) == (PASS, "zero: a rate of 0, expected not to strike")
+    assert (result.verdict, result.detail) == (PASS, "zero: a rate of 0, expected not to hit")
     result = faults_exercised(changed(context, [*context.history, struck("zero"), struck("zero")]))
-    assert (result.verdict, result.detail) == (Verdict.FAIL, "zero has a rate of 0 and struck 2x")
+    assert (result.verdict, result.detail) == (Verdict.FAIL, "zero has a rate of 0 and hit 2x")
 
 
 def test_a_burst_that_loses_in_its_good_state_must_strike():
@@ -117,5 +117,5 @@ def test_faults_that_strike_and_those_that_must_not_are_told_together():
     result = faults_exercised(changed(context, [*context.history, struck("loss-1")]))
     assert (result.verdict, result.detail) == (
         PASS,
-        "every fault struck: loss-1 1x; zero: a rate of 0, expected not to strike",
+        "every fault hit: loss-1 1x; zero: a rate of 0, expected not to hit",
     )

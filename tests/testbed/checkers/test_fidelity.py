@@ -178,7 +178,7 @@ def test_processors_that_others_had(good, change, found):
     alone = judge_fidelity(context)
     assert alone.verdict is UNKNOWN
     assert found in alone.evidence[0]
-    assert judge_fidelity(context, OWN, Twin(left_out="no twin: TCP")).verdict is UNKNOWN
+    assert judge_fidelity(context, OWN, Twin(left_out="no reference run: TCP")).verdict is UNKNOWN
     # Beside a twin that agrees they did no harm; beside one that does not they are the likely cause.
     assert judge_fidelity(context, OWN, AGREES).verdict is PASS
     assert found in judge_fidelity(context, OWN, DISAGREES).evidence[1]
@@ -194,7 +194,7 @@ def _stood(context, node="s1", **change):
 
 @pytest.mark.parametrize("node", ["s1", "h2"])
 def test_a_node_that_stood_still_where_no_reference_run_judges(good, node):
-    for twin in (None, Twin(left_out="no twin: TCP")):
+    for twin in (None, Twin(left_out="no reference run: TCP")):
         result = judge_fidelity(_stood(good, node), OWN, twin)
         assert result.verdict is UNKNOWN
         (reason,) = result.evidence
@@ -272,9 +272,12 @@ def test_a_twin_that_disagrees(good):
     ("twin", "found"),
     [
         (AGREES, "; the JCT is +0.0% from that in virtual time"),
-        (Twin((OWN, OWN)), "; the JCT is within the range of 2 twins in virtual time"),
-        (Twin((Figures({"JCT": 0.98}, 0),) * 2), "; the JCT is +2.0% from the range of 2 twins in virtual time"),
-        (Twin(left_out="no twin: TCP"), "; no twin: TCP"),
+        (Twin((OWN, OWN)), "; the JCT is within the range of 2 reference runs in virtual time"),
+        (
+            Twin((Figures({"JCT": 0.98}, 0),) * 2),
+            "; the JCT is +2.0% from the range of 2 reference runs in virtual time",
+        ),
+        (Twin(left_out="no reference run: TCP"), "; no reference run: TCP"),
     ],
 )
 def test_a_pass_says_how_far_the_twin_is(good, twin, found):

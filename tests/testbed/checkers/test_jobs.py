@@ -109,7 +109,7 @@ def test_a_missing_sum() -> None:
     found = check("exactly_once", records)
     assert (found.verdict, found.detail) == (
         Verdict.FAIL,
-        "no switch told of 1 of 7 blocks; first: block 4 (iteration 0, packet 5 of 7) of job 1",
+        "no switch reported 1 of 7 blocks; first: block 4 (iteration 0, packet 5 of 7) of job 1",
     )
     unfinished = [record for record in records if not isinstance(record.event, WorkerFinished)]
     assert check("exactly_once", unfinished).verdict is Verdict.UNKNOWN
@@ -144,7 +144,7 @@ def test_a_slot_that_got_another_block_is_not_private() -> None:
         (changed("MemoryAtEnd", first_slot=1), Verdict.FAIL, "has slots from 1, 4 of them"),
         (changed("MemoryAtEnd", job=2), Verdict.FAIL, "s1 has slots of job 2, which it does not serve"),
         (changed("BlockSummed", slot=4), Verdict.FAIL, "used slot 4, which is not its own"),
-        (without("MemoryAtEnd"), Verdict.UNKNOWN, "nothing is told about the slots of job 1 on s1"),
+        (without("MemoryAtEnd"), Verdict.UNKNOWN, "the slots of job 1 on s1 are not reported"),
     ],
 )
 def test_slots_of_others(records: list[Record], verdict: Verdict, detail: str) -> None:
@@ -159,7 +159,7 @@ def test_parts_that_overlap() -> None:
     plan = replace(PLAN, switches=(replace(switch, jobs=(job, replace(job, job=2, first_slot=3))),))
     assert "jobs 1 and 2 share slots of s1" in check("slots_private", good(), plan).detail
     beside = replace(PLAN, switches=(replace(switch, jobs=(replace(job, job=2, first_slot=4), job)),))
-    assert check("slots_private", good(), beside).detail == "nothing is told about the slots of job 2 on s1"
+    assert check("slots_private", good(), beside).detail == "the slots of job 2 on s1 are not reported"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_parts_that_overlap() -> None:
     [
         (changed("MemoryAtEnd", open=2), Verdict.FAIL, "contributions without a sum are left: s1, job 1: 2 slots"),
         (without("MemoryAtEnd"), Verdict.UNKNOWN, "a switch did not tell what is left"),
-        ([], Verdict.UNKNOWN, "the history tells of no traffic"),
+        ([], Verdict.UNKNOWN, "the history contains no traffic"),
         (without("WorkerFinished"), Verdict.FAIL, "2 of 2 workers did not finish; h1 waited, and sent nothing again"),
     ],
 )

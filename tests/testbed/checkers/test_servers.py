@@ -60,7 +60,8 @@ def test_the_credit_of_esa_is_not_judged() -> None:
     plan, history = run("esa")
     (skipped,) = [found for found in run_checks(CheckContext(plan, history)).skipped if found.name == "credit_bound"]
     assert (
-        skipped.reason == "switches of esa send results that its server never sees: nobody knows who is ahead of them"
+        skipped.reason
+        == "switches of esa send results that its server never sees: no node knows which workers are ahead"
     )
 
 

@@ -51,9 +51,8 @@ def test_a_good_run() -> None:
     assert (result.verdict, result.detail) == (
         Verdict.PASS,
         (
-            "96 frames at 3 hosts: 33 data packets came, each with the headers that a host sent it with and a valid "
-            "iCRC; "
-            "15 answers came, each sent by a host"
+            "96 frames at 3 hosts: 33 data packets arrived with the headers that a host sent and a valid iCRC; "
+            "15 answers arrived, each sent by a host"
         ),
     )
     assert [text.split(":")[0] for text in result.evidence] == ["rule 1", "rule 6", "rule 7", "rule 8"]

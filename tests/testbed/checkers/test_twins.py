@@ -1,4 +1,4 @@
-"""An emulated run beside its twins in virtual time."""
+"""An emulated run beside its reference runs in virtual time."""
 
 from __future__ import annotations
 
@@ -79,8 +79,10 @@ def test_under_chance_single_jobs_are_draws_and_their_average_counts() -> None:
 
 
 def test_a_job_that_only_one_of_them_completed() -> None:
-    assert judge_twin(figures(None), twin_of(1.0)) == ["JCT: the twin in virtual time has it, this run does not"]
-    assert judge_twin(figures(1.0), Twin((figures(None),))) == ["JCT: the twin in virtual time has none"]
+    assert judge_twin(figures(None), twin_of(1.0)) == [
+        "JCT: the reference run in virtual time has it, this run does not"
+    ]
+    assert judge_twin(figures(1.0), Twin((figures(None),))) == ["JCT: the reference run in virtual time has none"]
     assert judge_twin(figures(None), Twin((figures(None),))) == []
 
 
@@ -107,8 +109,8 @@ def test_packets_sent_again_are_equal_where_nothing_is_left_to_chance(
 
 
 def test_a_twin_that_was_left_out_judges_nothing() -> None:
-    assert judge_twin(figures(9.0), Twin(left_out="no twin: TCP")) == []
-    assert deviation(figures(9.0), Twin(left_out="no twin: TCP")) is None
+    assert judge_twin(figures(9.0), Twin(left_out="no reference run: TCP")) == []
+    assert deviation(figures(9.0), Twin(left_out="no reference run: TCP")) is None
 
 
 def test_a_twin_that_was_too_slow_leaves_the_figures_unknown() -> None:

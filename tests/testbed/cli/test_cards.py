@@ -90,7 +90,7 @@ def test_registers_of_the_map_and_of_a_card(served, capsys):
     ("fault", "text"),
     [
         (ProgrammingFails(1), "register ERROR: page 1 of 6: the card refuses; found 10 LOAD_BROKEN; allowed: 0 NONE"),
-        (AgentDies(0), "register MAGIC: nobody answers (no answer to 5 requests in 1 s)"),
+        (AgentDies(0), "register MAGIC: the card does not answer (no answer to 5 requests in 1 s)"),
     ],
 )
 def test_what_a_card_does_wrong_ends_with_75(served, files, capsys, fault, text):

@@ -137,7 +137,7 @@ def test_demo_takes_other_figures(demo):
     assert (len(scenario.topology.hosts), scenario.seed, scenario.faults[0].rate) == (8, 7, 0.03)
     assert main(["demo", "-q", "--loss", "0"]) == 0
     loss, *others = engine.asked[0].faults
-    assert (loss.name, loss.rate) == ("lossy-links", 0.0), "expected not to strike"
+    assert (loss.name, loss.rate) == ("lossy-links", 0.0), "expected not to hit"
     assert tuple(others) == load_scenario("demo").faults[1:]
 
 

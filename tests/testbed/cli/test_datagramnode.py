@@ -205,12 +205,12 @@ def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text
 @pytest.mark.parametrize(
     ("program", "line", "text"),
     [
-        ("atp", "knobs: {preempt: false}", ("knobs.preempt: program atp does not heed it; allowed: leave it out; it "
+        ("atp", "knobs: {preempt: false}", ("knobs.preempt: program atp does not use it; allowed: omit it; the "
                                            "heeds reclaim")),
-        ("netreduce", "memory: 8", ("memory: program netreduce does not heed it; allowed: leave it out; it heeds "
+        ("netreduce", "memory: 8", ("memory: program netreduce does not use it; allowed: omit it; the program uses "
                                     "rings, "
                                    "release, gate")),
-        ("forward", "release: asap", "release: program forward does not heed it; allowed: leave it out"),
+        ("forward", "release: asap", "release: program forward does not use it; allowed: omit it"),
     ],
 )  # fmt: skip
 def test_what_a_switch_does_not_heed_is_refused(
@@ -227,7 +227,7 @@ def test_all_that_a_switch_does_not_heed_is_told_at_once(tmp_path: Path, capsys:
     path.write_text("name: s1\nmemory: 8\nrelease: asap\nknobs: {free: ack, preempt: false}\n", encoding="utf-8")
     assert main(["switch", "--program", "forward", "--port", "p0", "--config", str(path)]) == 64
     lines = [(2, "memory"), (3, "release"), (4, "knobs")]
-    text = "program forward does not heed it; allowed: leave it out"
+    text = "program forward does not use it; allowed: omit it"
     assert capsys.readouterr().err == "".join(f"tb: {path}:{line}: {key}: {text}\n" for line, key in lines)
 
 

@@ -49,7 +49,7 @@ def test_all_cases_once_by_default(suite, capsys):
     assert options == {"seed": 1, "repeat": 1, "guests": None, "where": "auto", "keep": None}
     assert capsys.readouterr().out == (
         "booting\n"
-        "pass    loss/middle                          1 strikes    420 packets,    25 again   0.50 s\n"
+        "pass    loss/middle                          1 hits    420 packets,    25 again   0.50 s\n"
         "pass: 1 of 1 cases passed in 60.2 s (prepared 1.0 s, booted 24.0 s)\n"
     )
 
@@ -103,7 +103,7 @@ def test_json_stands_alone_on_stdout(suite, capsys):
 def test_the_table_is_markdown_behind_all_else(suite, capsys):
     assert main(["interop", "--table"]) == 0
     assert capsys.readouterr().out.endswith(
-        "\n\n| case | strikes | packets | sent again | verdict |\n|---|---|---|---|---|\n"
+        "\n\n| case | hits | packets | sent again | verdict |\n|---|---|---|---|---|\n"
         "| loss/middle | 1 | 420 | 25 | pass |\n\n"
     )
 

@@ -19,7 +19,7 @@ def test_it_ends_with_unknown_and_leaves_all_files(tmp_path: Path, capsys: pytes
     assert main([*_LONG, "--real-limit", "50ms", "--out", str(out)]) == 2
     said = " ".join(capsys.readouterr().out.split())
     assert "ended after 50.0 ms of real time at " in said
-    assert "--real-limit 1h gives it longer" in said
+    assert "--real-limit 1h allows more time" in said
     document = json.loads((out / "result.json").read_text())
     assert document["verdict"] == "unknown"
     checks = {check["name"]: check["verdict"] for check in document["checks"]}

@@ -113,7 +113,7 @@ def test_a_run_that_fails(width: int, folder: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_run_that_is_interrupted(width: int, folder: Path) -> None:
     words = ["run", "rack-lossy", "--world", "simulated", "--set", "job.size=100MB", "--set", "time_limit=1000s"]
-    screen = on_terminal(words, width, cwd=folder, press_after=lambda text: "strikes for the first time" in text)
+    screen = on_terminal(words, width, cwd=folder, press_after=lambda text: "hits for the first time" in text)
     check(screen, 130)
     assert screen.lines[-1] == "tb: interrupted"
     assert not any("^C" in line for line in screen.lines[:-2])

@@ -87,7 +87,7 @@ def test_batch_and_device(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["alexnet", "--scenario", "rackk"], "no such scenario"),
         (["alexnet", "--scenario", "jobs-mix"], "jobs: has several jobs, whose collectives a sweep does not change"),
-        (["alexnet", "--scenario", "accelerator", "--collective", "netreduce"], "an accelerator beside its switch"),
+        (["alexnet", "--scenario", "accelerator", "--collective", "netreduce"], "an accelerator next to its switch"),
         (["alexnet", "--devices", "2", "--csv", "/nowhere/x.csv"], "--csv: "),
     ],
 )

@@ -118,9 +118,8 @@ def test_a_kernel_without_netem(said: str) -> None:
     assert str(refused.value) == (
         "this machine lacks the netem qdisc; load the module sch_netem (Debian: apt-get install linux-image-amd64, "
         "then "
-        "modprobe sch_netem), or end the link at a switch node of the testbed, whose ports delay, reorder and lose "
-        "packets "
-        "themselves"
+        "modprobe sch_netem), or end the link at a switch node of the testbed. The ports of such a node delay, "
+        "reorder and lose packets themselves"
     )
 
 

@@ -102,7 +102,7 @@ def test_unfinished_run_has_no_figures():
 
 def test_figures_of_a_machine_that_did_not_keep_up_are_set_apart():
     context = good_context()
-    slow = CheckResult("fidelity", Verdict.UNKNOWN, "the machine did not keep up: h1")
+    slow = CheckResult("fidelity", Verdict.UNKNOWN, "the machine had too little CPU time: h1")
     values = metrics(context, slow)
     assert (values["jct_s"], values["iterations_s"], values["goodput_bps"]) == (None, None, None)
     assert values["unreliable"]["reason"] == slow.detail

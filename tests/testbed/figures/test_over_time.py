@@ -41,7 +41,7 @@ def lines_of(found: OverTime | None, title: str) -> dict[str, tuple[float, ...]]
 
 def test_sums_over_all_intervals_are_those_of_the_run(lossy: tb.Run) -> None:
     found = over_time(lossy.history)
-    struck = lines_of(found, "strikes of faults")
+    struck = lines_of(found, "hits of faults")
     assert sum(map(sum, struck.values())) == lossy.figures["faults.loss.strikes"]
     per_link = {record.event.target for record in of_kind(lossy.history, FaultStruck)}
     assert set(struck) == per_link
@@ -76,7 +76,7 @@ def test_packets_sent_again_are_those_of_the_summary(
     shortest = packet_times(loaded)
     for host, line in again.items() if world == "simulated" else ():
         assert max(line) <= found.interval_ns / shortest[host] + 1, host
-    struck = found.of("strikes of faults")
+    struck = found.of("hits of faults")
     assert sum(map(sum, struck.values())) == sum(fault["strikes"] for fault in result.document["faults"])
 
 
@@ -108,7 +108,7 @@ def test_a_fault_that_changed_nothing_after_all_has_no_strike() -> None:
     ]
     found = over_time(history)
     assert found is not None
-    assert {name: sum(line) for name, line in found.of("strikes of faults").items()} == {"h1": 1}
+    assert {name: sum(line) for name, line in found.of("hits of faults").items()} == {"h1": 1}
 
 
 def test_a_worker_that_begins_again_has_nothing_yet() -> None:

@@ -129,7 +129,7 @@ def test_the_timeline_of_a_killed_run_is_drawn_and_said_to_be_a_part(
     assert main(["timeline", str(killed), "--to", "1ms"]) == 0
     out, err = capsys.readouterr()
     assert out
-    assert err.splitlines()[-1] == f"tb: {killed}: this run did not end; what it told until then is drawn"
+    assert err.splitlines()[-1] == f"tb: {killed}: this run did not end; what it recorded until then is drawn"
 
 
 def test_a_run_without_any_history_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,7 +174,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
                                                    "allowed: 1 to 31")),
         (["rack", "--set", "transport.retry_count=2"], ("its retries do not outlast recovery, which may take three of "
                                                        "them or more; found 2;")),
-        (["rack", "--set", "transport.timeout=11"], "timeouts would strike without any fault"),
+        (["rack", "--set", "transport.timeout=11"], "timeouts would expire without any fault"),
         (["--set", "job.size=4"], ("a hunt without a scenario draws everything but code of your own; found "
                                   "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME, "
                                   "transport.recovery=RECOVERY, or give a SCENARIO")),
@@ -332,7 +332,7 @@ def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
     assert hunt("--program", "switchml", *words, tmp_path / "h") == 0
     told = capsys.readouterr().out
     assert "Transitions of the tables: none to count (" in told
-    assert f"  not counted: slot: tables of our switch programs, of which {file}:Mine told no step" in " ".join(
+    assert f"  not counted: slot: tables of our switch programs; {file}:Mine reported no step of them" in " ".join(
         told.split("\n    ")
     )
     assert "0 of 14" not in told

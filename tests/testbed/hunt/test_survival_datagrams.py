@@ -155,7 +155,7 @@ def test_a_server_that_starts_anew_asks_and_that_takes_waits():
 def test_sums_that_may_overflow_are_excused_where_they_may(change):
     scenario = atp()
     scenario = replace(scenario, jobs=(scenario.jobs[0], replace(scenario.jobs[1], **change)))
-    assert may_fail(scenario) == "a sum may leave int32, which is told"
+    assert may_fail(scenario) == "a sum may leave int32, which is reported"
     assert excused(make_plan(scenario)) == {"h4", "h5"}
 
 

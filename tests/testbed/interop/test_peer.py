@@ -130,7 +130,7 @@ def test_recovery_that_nobody_saw_and_faults_that_never_struck_are_unknown():
     assert (seen_nothing.verdict, seen_nothing.detail) == (Verdict.UNKNOWN, "recovery: soft sent no nak")
     faults = next(case for case in PEER_CASES if case.id == "peer/loss-nak").faults
     idle = judge_peer(run(replace(SIMPLE, faults=faults)))  # its message 1 has no packet 3
-    assert (idle.verdict, idle.detail) == (Verdict.UNKNOWN, "exercised: never struck: drop")
+    assert (idle.verdict, idle.detail) == (Verdict.UNKNOWN, "exercised: never hit: drop")
 
 
 def test_memory_tells_what_landed_from_what_did_not():

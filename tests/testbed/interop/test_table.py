@@ -16,7 +16,7 @@ def test_a_row_per_case_and_the_line_on_rule_a():
         outcome("asap/loss-1", 10, 450), outcome("peer/send-bw"),
     ]  # fmt: skip
     assert markdown_table(outcomes) == (
-        "| case | strikes | packets | sent again | verdict |\n"
+        "| case | hits | packets | sent again | verdict |\n"
         "|---|---|---|---|---|\n"
         "| loss/middle | 1 | 420 | 20 | pass |\n"
         "| chance/loss-1 | 12 | 700 | 300 | pass |\n"
@@ -24,7 +24,7 @@ def test_a_row_per_case_and_the_line_on_rule_a():
         "| asap/loss-1 | 10 | 850 | 450 | pass |\n"
         "| peer/send-bw | 0 | - | - | pass |\n"
         "\n"
-        "Rule A (release in PSN order) against release as soon as complete, packets sent again per strike of a "
+        "Rule A (release in PSN order) against release as soon as complete, packets sent again per hit of a "
         "fault: 20.0 in `loss/middle`, 170.0 in `asap/middle`, 8.5 times as many; 25.0 in `chance/loss-1`, 45.0 in "
         "`asap/loss-1`, 1.8 times as many.\n"
     )

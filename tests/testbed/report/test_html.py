@@ -45,7 +45,7 @@ def test_the_timeline_is_in_the_page(tmp_path, monkeypatch):
     page = html_report(result_of(context, monkeypatch), context.history).split("<h2>Timeline</h2>")[1]
     drawing = page[page.index("<svg") : page.index("</svg>") + 6]
     texts = [element.text for element in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"h1 -> h2", "h2 -> h3", "h3 -> h1", "fault struck"} <= set(texts)
+    assert {"h1 -> h2", "h2 -> h3", "h3 -> h1", "fault hit"} <= set(texts)
 
 
 def test_a_timeline_that_is_too_large_is_named_instead(tmp_path, monkeypatch):

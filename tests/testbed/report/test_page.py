@@ -53,7 +53,7 @@ def test_the_page_has_plots_with_the_windows_of_faults(flap: tb.Run) -> None:
         r"Queues of switches, slots and marks were looked at every \d+",
         page,
     )
-    assert " Shaded: flap could strike." in page
+    assert " Shaded: active times of flap." in page
     parser = _Balance()
     parser.feed(page)
     assert parser.open == []
@@ -70,7 +70,7 @@ def test_every_line_stays_inside_its_picture(flap: tb.Run) -> None:
 
 def test_the_page_shows_what_each_link_carried_and_lost(flap: tb.Run) -> None:
     page = flap.report.read_text(encoding="utf-8")
-    assert f"{flap.figures['faults.flap.strikes']:,} struck" in page
+    assert f"{flap.figures['faults.flap.strikes']:,} hit" in page
     rows = re.findall(r"<tr><td>([\w-]+)</td><td>(up|down)</td><td>([^<]+)</td><td>([\d,]+)</td>", page)
     assert len(rows) == 8
     assert sum(int(row[3].replace(",", "")) for row in rows) == flap.figures["faults.flap.strikes"]
@@ -80,7 +80,7 @@ def test_the_page_shows_what_each_link_carried_and_lost(flap: tb.Run) -> None:
 def test_each_of_several_links_between_two_switches_shows_its_own_losses() -> None:
     history = [a_record(1, "world", "FaultStruck", target=f"s1-a1-{lane}") for lane in (1, 1, 2)]
     shown = network_html(load_scenario("accelerator"), history)
-    assert sorted(re.findall(r">(\d+ struck)<", shown)) == ["1 struck", "2 struck"]
+    assert sorted(re.findall(r">(\d+ hit)<", shown)) == ["1 hit", "2 hit"]
 
 
 def test_the_same_page_comes_from_the_directory(

@@ -24,8 +24,8 @@ def lines_of(context):
 def test_lines_of_a_passing_run(tmp_path):
     assert lines_of(lossy_context(tmp_path)) == [
         " 400.0 us  4 nodes are up, the traffic starts",
-        " 3.000 ms  loss-1 strikes for the first time, on h1-s1 up",
-        " 3.200 ms  flap strikes for the first time, on h2-s1 up",
+        " 3.000 ms  loss-1 hits for the first time, on h1-s1 up",
+        " 3.200 ms  flap hits for the first time, on h2-s1 up",
         " 4.000 ms  iteration 1 of 2 complete",
         " 6.600 ms  iteration 2 of 2 complete",
     ]
@@ -40,7 +40,7 @@ def test_how_far_a_run_is():
     progress = Progress(small_plan(), print)
     for second in range(6):
         progress(a_record(second * 10**9, "h1", "MessageReceived", message=second, crc32=0))
-    text = "iteration 1 of 2, 6 of 15 results, 0 strikes, 0 retransmissions"
+    text = "iteration 1 of 2, 6 of 15 results, 0 hits, 0 retransmissions"
     assert progress.state() == State(text, 6 / 15)
     progress.close()
 

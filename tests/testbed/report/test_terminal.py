@@ -41,7 +41,7 @@ def test_go_back_n_is_blamed_where_nothing_else_repairs_losses(tmp_path, monkeyp
     result["metrics"]["lost"]["data"] = 10
     result["metrics"]["retransmissions"] |= {"packets": 500, "of_packets_sent": 1000, "by_cause": {"nak": 9}}
     text = plain_summary(result)
-    assert ("that is go-back-N" in text) == explained
+    assert ("go-back-N resends" in text) == explained
     assert ("senders went back: 9 after a NAK" in text) == explained
     assert ("sent again: 9 after a NAK" in text) == (not explained)
 
@@ -119,9 +119,9 @@ def test_idle_fault(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("backend", "strikes", "text"),
     [
-        ("user", 2, "struck 2 times (h1-s1 2x)"),
-        ("ebpf", 2, "struck 2 times by eBPF in the kernel (h1-s1 2x)"),
-        ("netem", 0, "carried out by netem in the kernel, which tells no strike"),
+        ("user", 2, "hit 2 times (h1-s1 2x)"),
+        ("ebpf", 2, "hit 2 times by eBPF in the kernel (h1-s1 2x)"),
+        ("netem", 0, "applied by netem in the kernel, which reports no hits"),
     ],
 )
 def test_what_the_kernel_did_is_said(tmp_path, monkeypatch, backend, strikes, text):
@@ -169,10 +169,9 @@ def test_a_run_says_its_loss_rate_and_what_going_back_means(tmp_path):
     document = run_scenario(scenario, tmp_path / "run").document
     text = " ".join(plain_summary(document, 100).split())
     again, lost = document["metrics"]["retransmissions"], sum(document["metrics"]["lost"].values())
-    assert "loss 1 % of packets: struck" in text
+    assert "loss 1 % of packets: hit" in text
     assert (
-        f"so {lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again"
-        in text
+        f"{lost} lost packets had {again['packets'] / again['of_packets_sent']:.0%} of all packets sent again" in text
     )
     assert f"{again['packets'] / lost:.1f} for each lost one" in text
     assert "Every link loses packets by chance, both ways. Contributions, results" in text
@@ -188,4 +187,4 @@ def test_a_silent_fault_is_no_trouble(tmp_path):
     scenario = load_scenario("rack-lossy", ["job.size=100kB", "faults.loss.rate=0"], world="simulated")
     document = run_scenario(scenario, tmp_path / "run").document
     assert document["verdict"] == "pass"
-    assert "  loss  never struck, as its rate of 0 says" in plain_summary(document).splitlines()
+    assert "  loss  never hit, as its rate of 0 says" in plain_summary(document).splitlines()

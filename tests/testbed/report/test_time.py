@@ -44,7 +44,7 @@ def test_dilation_and_twin_are_in_every_report(context: CheckContext) -> None:
     assert result["twin"]["deviation"] == pytest.approx(1 / 0.98 - 1)
     assert (result["twin"]["runs"], result["twin"]["left_out"], result["twin"]["took_s"]) == (1, "", 0.25)
     text = " ".join(plain_summary(result).split())
-    assert "a second of it took 8 real seconds (dilation 8); the machine did not keep up at 2, 4" in text
+    assert "a second of it took 8 real seconds (dilation 8); the machine had too little CPU time at 2, 4" in text
     assert "not dilated: background flow bulk: the kernel's TCP and its timers" in text
     assert "the same run in virtual time: " in text
     assert ", +2.0%; it took 250 ms to run" in text
@@ -80,7 +80,7 @@ def test_an_untrusted_run_that_did_not_end_says_both(context: CheckContext) -> N
         ((), 0.5, "auto"),
         ((1, 2, 4), 0.5, "16"),
         ((), 0.98, ""),
-        ((), Twin(left_out="its twin in virtual time failed", fails=True), "auto"),
+        ((), Twin(left_out="the reference run in virtual time failed", fails=True), "auto"),
         ((), None, ""),
     ],
     ids=["factor given", "auto", "figures hold", "no reference run", "none was asked for"],

@@ -142,16 +142,16 @@ def of_datagrams(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 def test_strikes_on_datagrams_are_compared(of_datagrams: RunResult) -> None:
     history = read_run(of_datagrams.run_dir).history.records
     same = compare("pass", history, of_datagrams, "")
-    assert (same.differences, same.compared) == ((), ("12 results", "30 strikes on first transmissions of data"))
+    assert (same.differences, same.compared) == ((), ("12 results", "30 hits on first transmissions of data"))
     data = [found for found in of_kind(history, FaultStruck) if found.event.packet.startswith("data ")]
     lacking = compare("pass", [record for record in history if record is not data[0]], of_datagrams, "")
     (difference,) = lacking.differences
     found = data[0].event
-    assert difference == (f"struck now, not before: {found.fault} on {found.target} {found.direction}, {found.packet}")
+    assert difference == (f"hit now, not before: {found.fault} on {found.target} {found.direction}, {found.packet}")
     assert re.search(r", data 10\.77\.0\.\d>10\.77\.255\.1 job 1 packet \d+ #[0-9a-f]{16}$", difference)
     other = [event_with(record, packet=found.packet[:-1] + "x") if record is data[0] else record for record in history]
     assert [text.partition(":")[0] for text in compare("pass", other, of_datagrams, "").differences] == [
-        "struck before, not now", "struck now, not before",
+        "hit before, not now", "hit now, not before",
     ]  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_what_depends_on_time_is_not_compared_across_worlds(of_datagrams: RunRes
         ("atp-two-jobs", [], "jobs that share slots move to other ones when their packets meet"),
         ("esa-lossy", [], "packets carry a priority (esa-default) that depends on time"),
         ("esa-lossy", ["job.priority=layer"], ""),
-        ("grid-link-down", [], "packets carry what their route asks for, and routes are planned anew meanwhile"),
+        ("grid-link-down", [], "packets carry what their route asks for, and routes are planned again meanwhile"),
     ],
 )
 def test_where_the_bytes_of_a_first_transmission_depend_on_time(name: str, changes: list[str], reason: str) -> None:
@@ -190,9 +190,9 @@ def test_a_replay_says_why_it_compares_no_strikes(tmp_path: Path) -> None:
     first = run_scenario(load_scenario("esa-lossy", ["job.size=40kB"], 1, "simulated"), tmp_path / "first")
     history = read_run(first.run_dir).history.records
     assert compare("pass", history, first, "").compared[1] == (
-        "no strikes, since packets carry a priority (esa-default) that depends on time"
+        "no hits, since packets carry a priority (esa-default) that depends on time"
     )
-    assert compare("pass", history, first, "simulated").compared[1].endswith(" strikes on first transmissions of data")
+    assert compare("pass", history, first, "simulated").compared[1].endswith(" hits on first transmissions of data")
 
 
 @pytest.mark.parametrize("name", some_at_once(["switchml-lossy", "atp-lossy", "grid-lossy"], quick=["atp-lossy"]))

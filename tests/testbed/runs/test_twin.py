@@ -91,7 +91,7 @@ def test_one_that_takes_longer_than_the_run_is_left_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "LEAST_BUDGET_S", 0.0)
     found = make_twin(plan_of("rack"), NOBODY, 0.0, RunFacts())
     assert found.fails
-    assert found.left_out == "its twin in virtual time did not end within 0 s, as long as the run took"
+    assert found.left_out == "the reference run in virtual time did not end within 0 s, as long as the run took"
 
 
 @pytest.mark.parametrize(("ended", "judges"), [(2, False), (3, True)])
@@ -118,17 +118,20 @@ def test_one_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "run_twins", broken)
     found = make_twin(plan_of("rack", *SMALL), NOBODY, 60, RunFacts())
-    assert (found.fails, found.left_out) == (True, "its twin in virtual time failed")
+    assert (found.fails, found.left_out) == (True, "the reference run in virtual time failed")
 
 
 def test_where_virtual_time_is_no_judge() -> None:
     assert why_no_judge(plan_of("rack")) == ""
-    assert why_no_judge(plan_of("rack"), "loss on h1-s1 up: netem") == "no twin: netem rolls dice of its own"
+    assert (
+        why_no_judge(plan_of("rack"), "loss on h1-s1 up: netem")
+        == "no reference run: netem makes its own random choices"
+    )
     tcp = plan_of("rack", "background=[{name: bulk, kind: tcp, from: h1, to: h2}]")
-    assert why_no_judge(tcp) == "no twin: the kernel's TCP (bulk) runs in real time only"
+    assert why_no_judge(tcp) == "no reference run: the kernel's TCP (bulk) runs in real time only"
     plan = plan_of("rack")
     verbs = replace(plan, scenario=replace(plan.scenario, nics=(("h2", "mlx5_0"),)))
-    assert why_no_judge(verbs) == "no twin: h2 is on the RDMA device mlx5_0, which virtual time does not have"
+    assert why_no_judge(verbs) == "no reference run: h2 is on the RDMA device mlx5_0, which virtual time does not have"
     own = replace(plan, scenario=replace(plan.scenario, switch=replace(plan.scenario.switch, program="my.py:Mine")))
-    assert why_no_judge(own) == "no twin: the switch runs a program of your own"
-    assert make_twin(tcp, NOBODY, 60, RunFacts()).left_out.startswith("no twin:")
+    assert why_no_judge(own) == "no reference run: the switch runs a program of your own"
+    assert make_twin(tcp, NOBODY, 60, RunFacts()).left_out.startswith("no reference run:")

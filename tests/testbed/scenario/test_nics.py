@@ -48,7 +48,7 @@ def test_hosts_on_devices_come_in_the_order_of_the_hosts_and_load_back(text, nic
         ),
         (
             "nics: {h1: verbs:a}\nfaults: [{kind: kill, node: h1, from: 1s, until: 2s}]\n",
-            ("f:3: nics.h1: a worker on a device cannot start anew: its peers know its old queue pairs; found verbs:a, "
+            ("f:3: nics.h1: a worker on a device cannot restart: its peers know its old queue pairs; found verbs:a, "
              "and a "
             "kill of h1 with an end; allowed: soft for h1, or a kill without an end"),
         ),

@@ -74,5 +74,5 @@ def test_a_missing_figure_is_told_where_it_is_missing(tmp_path: Path) -> None:
         for path in figure.write_plots(finished(3), tmp_path)
         if path.suffix == ".svg"
     }
-    assert "no run told it" not in written["plot-jct_s.svg"]
-    assert "no run told it" in written["plot-retransmissions.packets.svg"]
+    assert "no valid run" not in written["plot-jct_s.svg"]
+    assert "no valid run" in written["plot-retransmissions.packets.svg"]

@@ -141,13 +141,13 @@ def test_a_figure_that_no_run_has_is_named(finished: FinishedScenarios) -> None:
 
 def test_runs_that_could_not_tell_their_times_say_why(finished: FinishedScenarios) -> None:
     assert not [line for line in scenario_summary(finished) if "could not tell" in line]
-    lags = [replace(outcome, untimed="the machine did not keep up: lags") for outcome in finished.outcomes[:2]]
+    lags = [replace(outcome, untimed="the machine had too little CPU time: lags") for outcome in finished.outcomes[:2]]
     slow = replace(finished, outcomes=(*lags, *finished.outcomes[2:]))
     for world, hint in (("emulated", "`--set dilation=auto`"), ("lab", "`--world simulated`")):
         points = tuple(replace(point, world=world) for point in finished.points)
         text = " ".join(scenario_summary(replace(slow, points=points), 60))
-        assert "2 of 18 runs could not tell their times" in text
-        assert f"the first: the machine did not keep up: lags. {hint}" in text
+        assert "2 of 18 runs could not report their times" in text
+        assert f"the first: the machine had too little CPU time: lags. {hint}" in text
     assert [result["untimed"] for result in scenario_document(slow)["results"]][:3] == [lags[0].untimed] * 2 + [""]
 
 
@@ -195,7 +195,7 @@ def test_plots_have_error_bars_labels_and_both_formats(finished: FinishedScenari
     ):
         assert word in text, word
     assert text.count("LineCollection") >= 2, "error bars of both protocols"
-    assert "x: no run told it" in text
+    assert "x: no valid run" in text
     assert written[1].read_bytes().startswith(b"%PDF-")
 
 

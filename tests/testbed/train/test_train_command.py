@@ -129,7 +129,7 @@ def test_a_program_that_never_joins_is_told_what_is_missing(tmp_path):
                                                                    "shift")),
         (("train", "rack", "--piece", "1 apple", "--", "true"), "found '1 apple'"),
         (("train", "rack", "--memory", "1kB", "--", "true"), "found '1kB'; allowed: 4KiB to 1024GiB"),
-        (("down", "--place", "/tmp/nothing-of-ours"), ("tb down: no network is up; found nobody listens in "
+        (("down", "--place", "/tmp/nothing-of-ours"), ("tb down: no network is up; found no program listens in "
                                                       "/tmp/nothing-of-ours")),
         (("up", "rack", "--world", "simulated", "--place", "/tmp/" + "x" * 100), "--place: too long for a socket"),
         (("up", "rack", "--world", "simulated", "--place", "/no/such/place"),

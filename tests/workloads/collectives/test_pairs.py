@@ -158,7 +158,7 @@ def test_near_partners_first_take_little_out_of_a_rack() -> None:
 
 def test_what_cannot_be_scheduled() -> None:
     for name, schedule in SCHEDULES.items():
-        with pytest.raises(ScenarioError, match="nobody to reduce with"):
+        with pytest.raises(ScenarioError, match="no other rank to reduce with"):
             schedule(1, 10)
         assert schedule(2, 2), name
     with pytest.raises(ScenarioError, match="allowed: at least 4 elements"):

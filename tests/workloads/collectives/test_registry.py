@@ -26,6 +26,7 @@ def test_an_unknown_name(call):
     with pytest.raises(ScenarioError) as caught:
         call()
     assert str(caught.value) == (
-        "scenario: job.collective: no ring is of that kind, and the worker is told no phases; found rings; allowed: "
+        "scenario: job.collective: no ring is of that kind, and the worker's configuration has no phases; found "
+        "rings; allowed: "
         "netreduce, ring, shift; any other with the phases of a plan"
     )

@@ -46,7 +46,7 @@ def test_who_dominates(one: tuple[int, int], other: tuple[int, int], better: boo
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Devices(1, 1), "devices: nobody to share with; found 1; allowed: at least 2"),
+        (lambda: Devices(1, 1), "devices: no other device to share with; found 1; allowed: at least 2"),
         (lambda: Devices(2, 0), "bandwidth: not a bandwidth; found 0; allowed: above 0"),
         (
             lambda: price_of(TWO, ("DP",), Devices(2, 1)),

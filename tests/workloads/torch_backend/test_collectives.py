@@ -67,7 +67,7 @@ def test_ranks_that_differ_both_hear_why(tmp_path, what, told):
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ("sparse", ("the backend ina does all_reduce on dense tensors in the processor's memory, and was given one on "
+        ("sparse", ("the backend ina does all_reduce on dense tensors in the processor's memory. This tensor is on "
                    "cpu with layout torch.sparse_coo")),
         pytest.param(
             "premul", ("the backend ina does all_reduce with sum, avg, product, min, max, band, bor, bxor, and was "

@@ -149,7 +149,7 @@ def test_closing_closes_all_once(nic):
             (
                 "this machine lacks what it takes to connect to 10.77.0.2 (rxe0: Failed to do to_rts. Errno: 110, "
                 "Connection "
-                "timed out); nobody answers ARP for that address: is the peer up, does the switch forward?"
+                "timed out); no host answers ARP for that address: is the peer up, does the switch forward?"
             ),
         ),
         (

@@ -60,7 +60,7 @@ PLANNERS: dict[str, Planner] = {
         lambda problem, rng: plan_atp(problem, merge_residual=False),
     ),
     "atp-whole": Planner(
-        "at the nearest switch or straight to the server, nobody split", lambda problem, rng: plan_atp_whole(problem)
+        "at the nearest switch or straight to the server, without splits", lambda problem, rng: plan_atp_whole(problem)
     ),
     "grid": Planner(
         "one node and one way each, links in view: exact where small, else rounded and repaired",

@@ -40,20 +40,20 @@ def test_worlds_side_by_side() -> None:
     assert list(world_lines(pairs, 130)) == [
         "mix-2+2 at 1.00 Mbit/s and 88 ms per hop, average JCT in both worlds; emulated: medians of 3",
         "   M  protocol  seed  simulated  emulated  spread  ratio  dilation   twin  fidelity",
-        "  64  atp          1     5.00 s    5.40 s    3.7%  1.080         4  +2.0%  pass, kept up in 3 of 3",
-        "  64  atp          1     5.00 s    5.60 s   10.7%  1.120         4  +2.0%  pass, kept up in 3 of 3",
+        "  64  atp          1     5.00 s    5.40 s    3.7%  1.080         4  +2.0%  pass, on time in 3 of 3",
+        "  64  atp          1     5.00 s    5.60 s   10.7%  1.120         4  +2.0%  pass, on time in 3 of 3",
         (
-            "  64  atp          1     5.00 s    5.35 s    1.9%  1.070         4  +2.0%  pass, kept up in 2 of 3: "
+            "  64  atp          1     5.00 s    5.35 s    1.9%  1.070         4  +2.0%  pass, on time in 2 of 3: "
             "s1 waited 80 ms for the CPU"
         ),
         (
-            "  64  atp          1     5.00 s    5.00 s    0.0%  1.000         4  +2.0%  unknown, kept up in 1 of 3: "
+            "  64  atp          1     5.00 s    5.00 s    0.0%  1.000         4  +2.0%  unknown, on time in 1 of 3: "
             "s1 waited 80 ms for the CPU"
         ),
     ]
     assert {(row.world, row.dilation, row.deviation) for row in world_rows(pairs)} == {("emulated", 4, 0.02)}
     assert [row.met for row in world_rows(pairs)] == [True, False, True, False], (
-        "equal times of a machine that did not keep up prove nothing"
+        "equal times of a machine that had too little CPU time prove nothing"
     )
 
 

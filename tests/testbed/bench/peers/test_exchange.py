@@ -25,7 +25,7 @@ def test_a_rank_that_still_writes_is_not_there(tmp_path: Path) -> None:
     assert not all_there(tmp_path, "result", 3)
 
 
-@pytest.mark.parametrize(("text", "problem"), [("1 2 0\n", "sum of rank 1 is wrong"), ("1 2\n", "told no result")])
+@pytest.mark.parametrize(("text", "problem"), [("1 2 0\n", "sum of rank 1 is wrong"), ("1 2\n", "reported no result")])
 def test_a_wrong_sum_is_no_measurement(tmp_path: Path, text: str, problem: str) -> None:
     _tell(tmp_path, "1 2 1\n", text)
     with pytest.raises(InternalError, match=problem):

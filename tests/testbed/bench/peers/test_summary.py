@@ -50,5 +50,5 @@ def test_rows_say_for_whom_they_hold() -> None:
     assert (row.repeats, row.unit, row.dilation, row.deviation, row.fidelity) == (3, "s", 4, -0.03, "pass")
     assert row.note == "10 to 30 frames lost"
     peer = rows["gloo, N=8, 16 MB, 0% loss"]
-    assert (peer.dilation, peer.deviation, peer.note) == (1, None, "kernel TCP: no twin")
+    assert (peer.dilation, peer.deviation, peer.note) == (1, None, "kernel TCP: no reference run")
     assert all(row.met for row in rows.values())

@@ -76,7 +76,7 @@ def test_it_says_what_its_host_is(agent: _Agent) -> None:
 def test_a_card_wants_a_lease_of_its_own(agent: _Agent) -> None:
     agent.lease("host")
     assert _problem(lambda: agent("program", card="fpga0", sha256=_SHA, token=_ANN)) == (
-        "card fpga0 is leased by nobody; first: tb lab lease"
+        "card fpga0 is not leased; first: tb lab lease"
     )
     agent.lease("card fpga0")
     assert _problem(lambda: agent("program", card="fpga0", sha256=_SHA, token=_BOB)) == (
@@ -169,10 +169,10 @@ def test_a_card_that_does_what_it_should_not_is_unknown_until_it_is_programmed_a
     card.error = ScenarioError("more ports than the card has")
     assert "more ports" in _problem(lambda: agent("card", card="fpga0", verb="configure", token=_ANN))
     assert agent("cards")[0].state == "programmed", "the user's mistake"
-    card.error = LabError("fpga0", "nobody answers")
-    assert "nobody answers" in _problem(lambda: agent("card", card="fpga0", verb="start", token=_ANN))
+    card.error = LabError("fpga0", "the card does not answer")
+    assert "the card does not answer" in _problem(lambda: agent("card", card="fpga0", verb="start", token=_ANN))
     found = agent("cards")[0]
-    assert (found.state, "nobody answers" in found.problem) == ("unknown", True)
+    assert (found.state, "the card does not answer" in found.problem) == ("unknown", True)
     assert _Agent(tmp_path)("cards")[0].state == "unknown"
     card.error = None
     assert agent("program", card="fpga0", sha256=_SHA, token=_ANN).state == "programmed"
@@ -212,7 +212,7 @@ def _until(holds: Callable[[], bool]) -> None:
 
 def test_processes_wait_at_the_barrier_and_end_with_their_lease(agent: _Agent, tmp_path: Path) -> None:
     prepare = {"run": "r1", "config": "{}", "device": "d0", "kind": _PROGRAM}
-    assert "leased by nobody" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))
+    assert "is not leased" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))
     agent.lease("host")
     agent("prepare", name="h1", token=_ANN, **prepare)
     assert "a process h1 already" in _problem(lambda: agent("prepare", name="h1", token=_ANN, **prepare))

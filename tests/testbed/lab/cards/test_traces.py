@@ -52,7 +52,7 @@ def test_pcap_finds_ports_by_source(tmp_path, order, magic, scale):
         (lambda path: pcap(path, TRACE, linktype=113), "is no capture of Ethernet; found link type 113"),
         (lambda path: pcap(path, TRACE, cut=9), "frame 0 was cut off by the capture"),
         (lambda path: pcap(path, [replace(TRACE[0], frame=bytes(60))]),
-            "frame 0 is from a MAC whose port nobody knows; found 00:00:00:00:00:00"),
+            "frame 0 is from a MAC whose port is not known; found 00:00:00:00:00:00"),
         (lambda path: write_trace(path, 4, [replace(TRACE[0], port=3)], outgoing=False, when=lambda step: 0),
             "frame 0 is of interface 3; allowed: one interface per port, 0 .. 2"),
         (lambda path: pcap(path, []), "holds no frame"),

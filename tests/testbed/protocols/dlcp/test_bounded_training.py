@@ -115,7 +115,7 @@ def in_step(step: int) -> Callable[[Record[Any]], bool]:
         (SERVER, CollectiveCompleted, down, lambda e: replace(e, sha256="0" * 64), "sha256 0000000000000000... inst"),
         (SERVER, CollectiveCompleted, down, lambda e: [replace(e, sha256="0" * 64), e], "its result of iteration 1 tw"),
         (SERVER, FlowClosed, up, swapped, "its sum has the ranks"),
-        (SERVER, FlowClosed, down, lambda e: None, "its end was not told"),
+        (SERVER, FlowClosed, down, lambda e: None, "its end was not reported"),
         (SERVER, FlowClosed, down, lambda e: [e, e], "h2 ended the flow of rank 2 in iteration 1 twice"),
         (SERVER, FlowClosed, up, lambda e: replace(e, counted=4, bitmap="f"), "it ends with 36 of 40"),
         (SERVER, FlowClosed, up, lambda e: replace(e, counted=40, bitmap=f"{2**40 - 1:x}"), "it ends with 36 of 40"),
@@ -124,7 +124,7 @@ def in_step(step: int) -> Callable[[Record[Any]], bool]:
         (SWITCHES, PartialSent, block(5), lambda e: replace(e, contributions=(1, 2, 1, 0)), "sent a sum of (1, 2, 1"),
         (SWITCHES, SumParts, block(5), lambda e: replace(e, parts=(1, *e.parts)), "are not the ranks"),
         (RING, FlowClosed, in_step(1), swapped, "entered"),
-        (RING, FlowClosed, in_step(2), lambda e: None, "its end was not told"),
+        (RING, FlowClosed, in_step(2), lambda e: None, "its end was not reported"),
         (RING, FlowClosed, in_step(3), lambda e: [e, e], "h2 ended the flow of rank 0 in iteration 1 twice"),
         (RING, FlowClosed, in_step(4), lambda e: replace(e, counted=8, bitmap="ff"), "it ends with 9 of 10"),
     ],
@@ -167,7 +167,7 @@ def test_what_a_host_tells_of_a_piece_that_is_over_fails(kind: type, iteration: 
     """Also of the last one, behind which nothing is judged any more."""
     found = after_all(context_of(), kind, lambda event: event, iteration)
     assert found.verdict is Verdict.FAIL
-    assert f"told {kind.__name__} of iteration {iteration}, which was over" in found.detail
+    assert f"reported {kind.__name__} of iteration {iteration}, which was over" in found.detail
 
 
 def test_a_switch_may_tell_late_what_the_server_had_no_use_for() -> None:
@@ -182,7 +182,7 @@ def test_what_nobody_posted_fails() -> None:
     context = context_of()
     found = checked(context, [pieces_of(context)[0]], posted=1)
     assert found.verdict is Verdict.FAIL
-    assert "told FlowClosed of iteration 1, which nobody posted" in found.detail
+    assert "reported FlowClosed of iteration 1, which no worker posted" in found.detail
 
 
 def test_what_is_missing_is_not_known() -> None:
@@ -190,7 +190,7 @@ def test_what_is_missing_is_not_known() -> None:
     found = checked(edited(CollectiveCompleted, down, lambda event: None))
     assert (found.verdict, found.detail) == (
         Verdict.UNKNOWN,
-        "5 of 6 results were told with all that they rest on; these are right",
+        "5 of 6 results were reported with all that they depend on; these are right",
     )
     assert checked(CheckContext(context_of().plan, [])).verdict is Verdict.UNKNOWN
     assert checked(CheckContext(context_of().plan, []), [], posted=0).verdict is Verdict.UNKNOWN

@@ -104,7 +104,7 @@ def test_a_server_that_starts_anew_asks_and_that_takes_waits():
 
 def test_sums_that_may_overflow_are_excused():
     scenario = calm(dtype="int32sat")
-    assert may_fail(scenario) == "a sum may leave int32, which is told"
+    assert may_fail(scenario) == "a sum may leave int32, which is reported"
     assert excused(make_plan(scenario)) == {"h1", "h2"}
 
 

@@ -27,7 +27,7 @@ def test_one_well_formed_picture_without_anything_from_outside(trace: bool) -> N
     assert root.tag == f"{SVG}svg"
     assert not re.search(r"href|url\(|@import|<script|<image", drawing)
     texts = {element.text for element in root.iter(f"{SVG}text")}
-    assert {"h1 -> h2", "h2 <- h1", "iterations", "fault struck", "sender goes back"} <= texts
+    assert {"h1 -> h2", "h2 <- h1", "iterations", "fault hit", "sender goes back"} <= texts
     assert any("--set trace=true" in (text or "") for text in texts) != trace
 
 

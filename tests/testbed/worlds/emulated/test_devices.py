@@ -170,7 +170,7 @@ def test_a_node_that_is_stopped_meanwhile_gives_its_device_back(orchestrator):
     channel, end = orchestrator
     plan, made = plan_on_devices(), []
     _, thread = answer(end, {"control": "stop"})
-    with pytest.raises(InternalError, match="h1 was stopped before its neighbours had told their names"):
+    with pytest.raises(InternalError, match="h1 was stopped before its neighbours had reported their names"):
         build_device_host(
             NodeTask(plan, plan.scenario.topology.node("h1"), ("h1-0.abcde",), None),
             channel,

@@ -97,7 +97,7 @@ def test_a_frame_takes_half_a_millisecond_where_frames_arrive_one_by_one() -> No
 
 
 def test_whoever_runs_it_chooses_first() -> None:
-    with pytest.raises(ScenarioError, match="nobody chose the factor yet"):
+    with pytest.raises(ScenarioError, match="the factor is not chosen yet"):
         clock_of(plan_of("dilation=auto").scenario)
 
 

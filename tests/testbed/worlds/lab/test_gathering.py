@@ -43,9 +43,11 @@ def test_what_is_no_record(tmp_path: Path, line: str) -> None:
 
 
 def test_workers_and_cards_tell_what_is_theirs() -> None:
-    with pytest.raises(LabError, match=r"h1: the host h1 told MessageAggregated, which is not a host's to tell"):
+    with pytest.raises(LabError, match=r"h1: the host h1 reported MessageAggregated, which a host must not report"):
         list(worker_records([a_record(0, "h1", "MessageAggregated")], "h1", 0))
-    with pytest.raises(LabError, match=r"s1: the switch s1 told CollectiveCompleted, which is not a switch's to tell"):
+    with pytest.raises(
+        LabError, match=r"s1: the switch s1 reported CollectiveCompleted, which a switch must not report"
+    ):
         list(trace_records([a_record(0, "h1", "CollectiveCompleted")], "s1", 0))
 
 

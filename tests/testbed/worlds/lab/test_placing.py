@@ -59,7 +59,7 @@ def test_a_plan_has_the_addresses_of_the_hardware() -> None:
     [
         (
             "faults: [{kind: loss, rate: 1%, name: lossy}]\n",
-            "faults: the cables of a lab cannot be struck; found lossy",
+            "faults: the cables of a lab cannot have faults; found lossy",
         ),
         ("trace: true\n", "trace: a card does not tell every step of its tables; found true"),
         ("clocks: {offset: 1s}\n", "clocks"),

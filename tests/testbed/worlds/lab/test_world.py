@@ -172,7 +172,7 @@ def test_a_card_with_one_wrong_bit(faulty: Path, tmp_path: Path, state: Path) ->
 _FAULTS = {
     "wrong-bitstream": ("another bitstream was loaded than the one that was sent", {"half-programmed"}),
     "programming-fails:1": ("found 10 LOAD_BROKEN", {"half-programmed"}),
-    "agent-dies:10": ("nobody answers", {"half-programmed", "unknown"}),
+    "agent-dies:10": ("the card does not answer", {"half-programmed", "unknown"}),
     "garbage-reads:4": ("register", {"half-programmed", "unknown"}),
 }
 """by fault: what is told, and what the agent knows of the card then (`unknown`: it was asked before it was

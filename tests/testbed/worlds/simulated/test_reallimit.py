@@ -56,7 +56,7 @@ def test_it_ends_at_the_limit_and_says_what_it_did(monkeypatch: pytest.MonkeyPat
     assert result.detail.startswith("ended after 40.0 s of real time at ")
     assert f"{over.event.busiest} did most: " in result.detail
     assert "in iteration 1 of " in result.detail
-    assert "--real-limit 1h gives it longer" in result.detail
+    assert "--real-limit 1h allows more time" in result.detail
 
 
 def test_without_a_limit_it_looks_at_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
