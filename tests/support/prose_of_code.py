@@ -33,7 +33,6 @@ EXCEPTIONS = (
     ("testbed/report/html.py", "body{font"),
     ("testbed/report/junit.py", "deviation from the twin in virtual time"),
     ("testbed/report/plots.py", ".plot{"),
-    ("testbed/scenario/beside.py", "`beside`"),
     ("testbed/sweeps/matrix.py", "body{font"),
 )
 """Path of a file, and a part of a message there that may break the rules: code of another language, or a literal key"""
