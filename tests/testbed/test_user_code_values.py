@@ -175,7 +175,7 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("bench=5", "OWN.bench: the protocol cannot have this; found 5; allowed: a tuple"),
         ("bench=(Subject('x', 'switchml', knobs=7),)", "OWN.bench[0].knobs: the protocol cannot have this; found 7"),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
-        ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names in its place"),
+        ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names instead of it"),
     ],
 )  # fmt: skip
 def test_a_protocol_that_defines_a_wrong_value_is_refused(

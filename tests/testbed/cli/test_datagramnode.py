@@ -206,7 +206,7 @@ def test_mistakes_in_a_servers_file(tmp_path: Path, change: dict[str, Any], text
     ("program", "line", "text"),
     [
         ("atp", "knobs: {preempt: false}", ("knobs.preempt: program atp does not use it; allowed: omit it; the "
-                                           "heeds reclaim")),
+                                           "program uses reclaim")),
         ("netreduce", "memory: 8", ("memory: program netreduce does not use it; allowed: omit it; the program uses "
                                     "rings, "
                                    "release, gate")),
