@@ -158,8 +158,8 @@ _BOTH = (
     "ResendAllocates", "ResendAddsTwice", "ResendKeepsTheSlot", "FreesOnEveryResult", "FreesForAnyJob", "NeverFrees",
     "CountsPackets", "FreesBeforeTheResult", "ReclaimsNothing", "OneSlotForAll", "LastExponents",
     "partial merged twice",
-    "overlapping partial added", "whole sum added", "results not kept", "blocks mixed", "ReclaimsTheNewer",
-    "ReclaimsWithinTheWindow", "ReclaimsFromOthers",
+    "overlapping partial added", "wider packet added", "whole sum added", "results not kept", "blocks mixed",
+    "ReclaimsTheNewer", "ReclaimsWithinTheWindow", "ReclaimsFromOthers",
 )  # fmt: skip
 """names of broken programs, and of broken servers, of either protocol"""
 _OF_ATP = ("workers never asked", "no reminder")
@@ -220,6 +220,7 @@ _BOTH_NOT_HUNTED = {
     "NoRacksInside": "nobody reads which racks are inside: the workers are named, too",
     "overtaken block not asked for": "costs time: the block's own timer asks for it",
     "repairs to everybody": "costs time: who did not ask drops the copy",
+    "wider packet thrown away": "costs time: the server asks the worker again that came with it",
     "losses not told": "a sum is lost with a killed worker only, and then its jobs need not finish",
     "new index told once": _ORDER,
     "no new index": _ORDER,

@@ -13,7 +13,6 @@ cdef class GridWindow(SendWindow):
     cdef public dict _refusals
     cdef ShareTable _shares
     cdef dict _top
-    cdef long long _from
 
     cpdef refuse(self, long long packet)
     cpdef follow(self, ShareTable shares)

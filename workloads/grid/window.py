@@ -47,14 +47,12 @@ class GridWindow(SendWindow):
         self._shares = ShareTable([[NodeShare(SERVER, 1.0)]])
         self._top: dict[int, int] = {}
         """last packet with a result, by way"""
-        self._from = 0
-        """first packet that leaves by these shares"""
         if first is not None:
             self.size = min(first, window)
 
     def follow(self, shares: ShareTable) -> None:
-        """Follow a plan: packets that leave for the first time from now on take its ways."""
-        self._shares, self._from = shares, self.next
+        """Follow a plan. All outstanding packets leave again, in order, on its ways."""
+        self._shares = shares
         self._top.clear()
 
     def refuse(self, packet: int) -> None:
@@ -67,7 +65,7 @@ class GridWindow(SendWindow):
 
     def _overtook(self, packet: int) -> None:
         way = self._shares.way_of(packet)
-        before = max(self._top.get(way, -1) + 1, self.base, self._from)
+        before = max(self._top.get(way, -1) + 1, self.base)
         for missing in range(before, packet):
             if self._shares.way_of(missing) == way and self.is_outstanding(missing):
                 self.ask_again(missing, GAP)

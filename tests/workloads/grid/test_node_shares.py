@@ -35,6 +35,24 @@ def test_a_switch_expects_exactly_those_who_send_to_it(shares: list[list[tuple[i
         assert [node for node, mask in expected.items() if mask >> rank & 1] == [table.node_of(rank, packet)]
 
 
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 5)), min_size=1, max_size=3,
+    unique_by=lambda x: x[0]),
+                min_size=1, max_size=4), st.integers(0, 1 << 33), st.integers(1, 500))  # fmt: skip
+def test_packets_of_one_way_have_the_same_node_at_each_rank(
+    shares: list[list[tuple[int, float]]], packet: int, later: int
+) -> None:
+    table = ShareTable([tuple(NodeShare(*part) for part in each) for each in shares])
+    same_way = table.way_of(packet) == table.way_of(packet + later)
+    nodes = [[table.node_of(rank, each) for rank in range(len(shares))] for each in (packet, packet + later)]
+    assert not same_way or nodes[0] == nodes[1]
+
+
+def test_a_way_ends_where_any_rank_changes_its_node() -> None:
+    halves, thirds = [NodeShare(1, 1), NodeShare(2, 1)], [NodeShare(1, 1), NodeShare(2, 2)]
+    assert {ShareTable([halves, thirds]).way_of(packet) for packet in range(100)} == {0, 1, 2}
+    assert {ShareTable([halves, halves]).way_of(packet) for packet in range(100)} == {0, 1}
+
+
 @pytest.mark.parametrize("shares", [(), (NodeShare(1, 0.0),), (NodeShare(1, 1.0), NodeShare(2, -1.0))])
 def test_a_worker_without_a_share_is_refused(shares: tuple[NodeShare, ...]) -> None:
     with pytest.raises(ValueError, match="share above zero"):

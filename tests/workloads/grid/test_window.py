@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workloads.grid.config import NodeShare
+from workloads.grid.node_shares import ShareTable
 from workloads.grid.window import GridWindow
 
 
@@ -125,3 +127,40 @@ def test_a_paced_sender_has_it_open() -> None:
     window.refuse(3)
     window.expire(10_000)
     assert window.size == 16
+
+
+def two_ways() -> tuple[GridWindow, list[int], list[int]]:
+    """A window whose 16 packets left, and those of each way."""
+    window, shares = started(None), ShareTable([[NodeShare(1, 1), NodeShare(2, 1)]])
+    window.follow(shares)
+    take_all(window)
+    ways: tuple[list[int], list[int]] = ([], [])
+    for packet in range(16):
+        ways[shares.way_of(packet)].append(packet)
+    return window, *ways
+
+
+def test_results_of_one_switch_say_nothing_about_the_packets_of_another() -> None:
+    window, one, other = two_ways()
+    for packet in other:
+        window.settle(packet, 10)
+    assert [cause for _, cause in take_all(window)] == [""] * (one[0] - window.base)
+    assert min(one) == window.base
+
+
+def test_a_result_shows_the_loss_of_earlier_packets_of_its_way_once() -> None:
+    window, one, _ = two_ways()
+    window.settle(one[2], 10)
+    assert [packet for packet, cause in take_all(window) if cause == "gap"] == one[:2]
+    window.settle(one[3], 20)
+    assert not [packet for packet, cause in take_all(window) if cause == "gap"]
+
+
+def test_a_new_plan_begins_all_ways_again() -> None:
+    window, one, _ = two_ways()
+    window.settle(one[2], 10)
+    take_all(window)
+    window.follow(ShareTable([[NodeShare(3, 1)]]))
+    window.settle(one[3], 20)
+    missing = [packet for packet in range(one[3]) if packet != one[2]]
+    assert [packet for packet, cause in take_all(window) if cause == "gap"] == missing
