@@ -87,8 +87,7 @@ def test_a_wrong_host_key_is_refused(small_lab: Path, tmp_path: Path) -> None:
     error = _refusal(inventory, inventory.hosts["h1"])
     assert error.problem == (
         f"its host key is {shown['ssh-ed25519']}, but {inventory.known_hosts} trusts {held['ssh-ed25519']}: another "
-        "machine "
-        "may answer in its place; if it was installed again: tb lab trust --replace h1"
+        "machine may answer at its address. If the host was installed again: tb lab trust --replace h1"
     )
     with open_shell(inventory, inventory.hosts["h2"]) as shell:
         assert shell.run(["true"]).status == 0
