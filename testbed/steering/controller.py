@@ -1,10 +1,11 @@
 """The controller without its wires: what switches say goes in, commands and facts come out. No clock, no library.
 
-Rule 1: a switch that (re)connects says what it holds; only the difference is sent. What is right is never touched, so a
-controller that dies and comes back changes nothing. Rule 2: make before break: groups, then flows that use them, then
-what is not wanted any more. Rule 3: every change ends with a barrier; a fact is reported when the switch has answered
-it. Rule 4: a port that changed at one switch may change the rules of all: everything is computed again, and the
-difference sent.
+Rule 1: a switch that (re)connects says what it holds, and the controller sends only the difference. Right entries stay
+        as they are, so a controller that dies and comes back changes nothing.
+Rule 2: make before break: groups, then flows that use them. Unwanted entries go last.
+Rule 3: every change ends with a barrier. The controller reports a fact when the switch has answered the barrier.
+Rule 4: a port that changes at one switch may change the rules of all. The controller computes all rules again and sends
+        the difference.
 """
 
 from __future__ import annotations

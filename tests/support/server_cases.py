@@ -172,6 +172,16 @@ def parts_that_saturated_do_not_spoil_the_whole(make: Make) -> None:
         assert not sent.header.flags & DatagramFlag.OVERFLOW
 
 
+def an_overflow_goes_with_the_packet_that_is_replaced(make: Make) -> None:
+    for flag in (0, DatagramFlag.OVERFLOW):
+        bench = make(dtype="int32sat")
+        bench.send([0], 0, flag, values=[2**31 - 1, 5])
+        bench.send([1], 0, values=[1, 6])
+        (sent,) = bench.send([0, 2], 0, RESEND, values=[-7, 1])
+        assert elements(sent) == [-6, 7]
+        assert not sent.header.flags & DatagramFlag.OVERFLOW
+
+
 def marks_go_back_to_the_workers(make: Make) -> None:
     bench = make()
     bench.send([0], 0)
@@ -271,7 +281,8 @@ CASES: dict[str, Callable[[Make], None]] = {
         who_asks_again_gets_the_result_alone,
         a_whole_sum_again_frees_the_slot_again, results_stay_for_two_windows, what_is_gone_is_said_to_be_gone,
         a_collision_moves_the_entry, exponents_are_the_largest, sums_wrap, saturated_sums_say_so,
-        parts_that_saturated_do_not_spoil_the_whole, marks_go_back_to_the_workers, who_goes_ahead_of_results_is_named,
+        parts_that_saturated_do_not_spoil_the_whole, an_overflow_goes_with_the_packet_that_is_replaced,
+        marks_go_back_to_the_workers, who_goes_ahead_of_results_is_named,
         an_open_block_is_asked_for,
         a_reminder_without_an_answer_is_no_end, what_a_switch_held_is_added_and_the_rest_asked_for,
         a_block_that_three_others_overtake_is_asked_for_at_once, copies_of_results_are_kept_and_not_sent,

@@ -96,18 +96,18 @@ class Block:
 
     def _sum(self, workers: Any, frame: bytes, at: int, left_range: bool) -> None:
         """Add the elements at `at` of the frame. `left_range`: a switch says that a sum in them left int32."""
+        self.overflow = self.overflow or left_range
         if not self._packets:
             read_words(self.values, 0, frame, at, self.size)
         elif self._saturating:
             exact = np.asarray(self.values).astype(np.int64) + np.frombuffer(frame, ">i4", self.size, at)
             total = np.clip(exact, _LEAST, _MOST)
             self.values = total.astype(np.int32)
-            left_range = left_range or bool((exact != total).any())
+            self.overflow = self.overflow or bool((exact != total).any())
         else:
             add_words(self.values, 0, frame, at, self.size)
         self._packets.append((workers, frame, at, left_range))
         self.bitmap |= workers
-        self.overflow = self.overflow or left_range
         for rank in ranks_in(workers):
             self.entered[rank] += 1
 
