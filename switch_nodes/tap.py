@@ -17,6 +17,12 @@ class Tap(Protocol):
         """Rows start..stop-1 are about to enter the Machine, or have just left it (`outgoing`). `now` in ns."""
         ...
 
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        """As `record`, of one frame."""
+        batch = FrameBatch.of(1, len(frame))
+        batch.append(port, frame)
+        self.record(batch, 0, 1, now, outgoing)
+
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """A frame was lost on a port. `reason` is `filter` (a fault), `queue` (drop-tail), `early` (for its class),
         `link` (the interface is down) or `misfit` (too long for the MTU, or no Ethernet header). An outgoing one was

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from switch_nodes.tap import Tap
 from testbed.captures.pcapng import (
     EPB,
     IDB,
@@ -35,25 +36,29 @@ _BLOCK_BYTES = 64
 """bytes of a block at most, in addition to its frame and without a comment"""
 
 
-class PcapngTap:
+class PcapngTap(Tap):
     """Records what enters and leaves one switch, all ports in one file, in the order in which the machine saw it.
 
     An existing file is continued with a new section, behind its last whole block. A switch that was killed and restarts
     keeps what its first life recorded.
     """
 
-    def __init__(self, path: Path, interfaces: Sequence[str]) -> None:
-        """`interfaces[port]` names the port's link."""
+    def __init__(self, path: Path, interfaces: Sequence[str], held_bytes: int = 0) -> None:
+        """`interfaces[port]` names the port's link. `held_bytes` are kept in memory at most; with 0, what was recorded
+        survives the death of the process."""
         self.path = path
         if path.exists():
             os.truncate(path, complete_length(path))
-        self._file = path.open("ab", buffering=0)
+        self._file: BinaryIO = path.open("ab", buffering=held_bytes)
         self._writer = PcapngWriter(self._file, interfaces)
 
     def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
         """Rows start..stop-1 are about to enter the machine, or have just left it."""
         if stop > start:
             self._writer.write_batch(batch, start, stop, now, outgoing=outgoing)
+
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        self._writer.write_frame(port, frame, now, outgoing=outgoing)
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """A fault took the frame away before it entered, or after it left."""
@@ -81,6 +86,9 @@ class BoundedTap(PcapngTap):
         if not self.is_full:
             super().record(batch, start, stop, now, outgoing)
 
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        Tap.record_frame(self, port, frame, now, outgoing)
+
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """No fault is at a host."""
 
@@ -88,7 +96,7 @@ class BoundedTap(PcapngTap):
         """No host trims."""
 
 
-class MemoryTap:
+class MemoryTap(Tap):
     """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
 
     def __init__(self, switch: str, interfaces: Sequence[str]) -> None:
@@ -99,6 +107,9 @@ class MemoryTap:
     def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
         for row in range(start, stop):
             self._frames.append(CapturedFrame(int(batch.ports[row]), now, outgoing, bytes(batch.row(row)), ""))
+
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), ""))
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
@@ -148,7 +159,9 @@ def split_by_link(path: Path, out_dir: Path) -> tuple[Path, ...]:
                 files[number].write(section + block)
                 number += 1
             elif kind == EPB:
-                interface = struct.unpack_from(order + "I", block, 8)[0]
+                interface = struct.unpack_from(order + "I", block, 8)[0] if len(block) > 12 else number
+                if interface >= number:
+                    raise ValueError(f"{path}: a frame of interface {interface}; {number} are described")
                 files[interface].write(block[:8] + bytes(4) + block[12:])
     finally:
         for file in files:

@@ -56,7 +56,7 @@ def _block(kind: int, body: bytes) -> bytes:
 
 
 class PcapngWriter:
-    """Appends blocks to a file without a buffer of its own: what was recorded survives the death of the process."""
+    """Appends blocks to a file, each in one call of `write`."""
 
     def __init__(self, file: BinaryIO, interfaces: Sequence[str]) -> None:
         self._file = file
@@ -86,8 +86,9 @@ class PcapngWriter:
         self._write(b"".join(parts))
 
     def write_frame(self, port: int, frame: Buffer, time_ns: int, *, outgoing: bool, comment: str = "") -> None:
-        tail = self._tail(len(frame), outgoing, comment)
         size = len(frame)
+        tail = b"" if comment else self._tails.get(size << 1 | outgoing, b"")
+        tail = tail or self._tail(size, outgoing, comment)
         head = _EPB_HEAD.pack(EPB, 28 + size + len(tail), port, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size)
         self._write(b"".join((head, frame, tail)))
 
@@ -145,12 +146,16 @@ def read_blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
 
 def read_capture(path: Path, interfaces: list[Interface] | None = None) -> Iterator[CapturedFrame]:
     """Frames in file order. `interfaces` is filled as they are found. A second section that describes an interface
-    again under the same number replaces it. Raises ValueError when the file is no pcapng."""
+    again under the same number replaces it. Raises ValueError when the file is no pcapng, or contradicts itself."""
     found = [] if interfaces is None else interfaces
     count = 0
     for kind, block, order in read_blocks(path):
         if kind == EPB:
+            if len(block) < 32:
+                raise ValueError(f"{path}: a packet's block of {len(block)} bytes")
             number, high, low, captured = struct.unpack_from(order + "IIII", block, 8)
+            if number >= len(found):
+                raise ValueError(f"{path}: a frame of interface {number}; {len(found)} are described")
             end = 28 + captured
             time_ns = high << 32 | low
             scale = found[number].ns_per_tick

@@ -35,6 +35,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
     name, jobs = "exactly_once", summing_nodes(context)
     groups = context.plan.groups
     layouts = {job: block_layout(context, job) for job in groups}
+    parts = {job: [part_of(context, worker).contributes for worker in members] for job, members in groups.items()}
     seen: set[tuple[str, int, int]] = set()
     summed: set[tuple[int, int]] = set()
     wrong = []
@@ -59,8 +60,8 @@ def blocks_once(context: CheckContext) -> CheckResult:
         contributions = list(record.event.contributions)
         if len(contributions) != len(members):
             wrong.append(f"{title} counts {len(contributions)} ranks, the job has {len(members)}")
-        for worker, count in zip(members, contributions, strict=False):
-            if count != part_of(context, worker).contributes:
+        for worker, count, due in zip(members, contributions, parts[job], strict=False):
+            if count != due:
                 rank = worker.collective.rank
                 wrong.append(f"{title}: the packet of rank {rank} ({worker.name}) entered its sum {count} times")
     wrong += list(_miscounted(context))

@@ -46,11 +46,11 @@ class IrnConnectionRules(ConnectionRules):
         self._message = None if ends else (begin, announced, before + size)
 
     def left(self, frame: RoceFrame) -> None:
-        super().left(frame)
+        ConnectionRules.left(self, frame)
         self._await_answer(frame)
 
     def left_trimmed(self, frame: RoceFrame, *, here: bool) -> None:
-        super().left_trimmed(frame, here=here)
+        ConnectionRules.left_trimmed(self, frame, here=here)
         if not here:
             self._await_answer(frame)
 
@@ -65,7 +65,8 @@ class IrnConnectionRules(ConnectionRules):
             return
         if frame.syndrome not in (_ACK, Nak.PSN_SEQUENCE, Nak.TRIMMED):
             return
-        cumulative, selective = (self._clock.absolute(psn & PSN_MASK) for psn in frame.sack)
+        cumulative = self._clock.absolute(frame.sack[0] & PSN_MASK)
+        selective = self._clock.absolute(frame.sack[1] & PSN_MASK)
         is_gap = frame.syndrome == Nak.PSN_SEQUENCE
         if frame.syndrome == Nak.TRIMMED:
             is_gap = selective > cumulative

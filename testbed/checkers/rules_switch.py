@@ -96,7 +96,8 @@ class SwitchRules:
 
     def entered_trimmed(self, frame: RoceFrame, seen: Sighting) -> None:
         """The headers of data that a queue before this switch cut."""
-        self._passage(frame).cut += 1
+        passage = self._passage(frame)
+        passage.cut += 1
         self._cut.setdefault((frame.connection, frame.psn), str(seen))
 
     def _passage(self, frame: RoceFrame) -> _Passage:
@@ -186,7 +187,7 @@ class SwitchRules:
                 self._violations.add(7, seen, "no packet of this connection and PSN entered before")
             return
         if frame.head not in passage.heads:
-            self._violations.add(7, seen, _difference(passage.heads[-1], frame.head))
+            self._violations.add(7, seen, _difference(passage.heads[len(passage.heads) - 1], frame.head))
         passage.left += 1
         if passage.left > passage.entered:
             self._violations.add(7, seen, f"it left {passage.left} times and entered {passage.entered} times")

@@ -33,7 +33,7 @@ table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}.wide svg{border-color:#3a4046}code{background:#272c31}a{color:#7db7ff}
 .pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
 """  # noqa: E501
-_MOST_BYTES = 2_000_000
+_MOST_BYTES, _MOST_EVENTS = 2_000_000, 50_000
 """most bytes of the timeline: a larger one is not opened in good time"""
 
 
@@ -137,7 +137,7 @@ def _paragraph(line: Line) -> str:
 def _timeline(history: Sequence[Record]) -> str:
     if any(isinstance(record.event, PhaseStarted) for record in history):
         return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>"
-    drawing = timeline_svg(build_timeline(history))
-    if len(drawing) > _MOST_BYTES:
+    drawing = "" if len(history) > _MOST_EVENTS else timeline_svg(build_timeline(history))
+    if not drawing or len(drawing) > _MOST_BYTES:
         return "<p>Too much for this page: <code>tb timeline RUN_DIR --format svg --out FILE</code> draws it.</p>"
     return f'<div class="wide tall">{drawing}</div>'

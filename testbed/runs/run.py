@@ -19,6 +19,7 @@ from testbed.estimate import require_memory
 from testbed.figures.metrics import figures_of, metrics
 from testbed.history import HistoryLog, Record, sort_history
 from testbed.history.verdict import Verdict
+from testbed.kernel.garbage import seldom
 from testbed.kernel.room import needs_room
 from testbed.kernel.scratch import scratch
 from testbed.plan import Plan, make_plan
@@ -160,7 +161,7 @@ def run_scenario(
     before: dict[str, Any] | None = None
     spent_s = 0.0
     while True:
-        with needs_room(run_dir):
+        with needs_room(run_dir), seldom():
             result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried, own)
         again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
         spent_s += (scenario.dilation or 1) * (result.document["metrics"].get("duration_s") or 0.0)

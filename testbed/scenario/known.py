@@ -4,6 +4,7 @@ imported when it is first asked for: it binds parts of higher floors."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -36,7 +37,12 @@ def protocol_of(collective: str) -> Protocol:
         return load_protocol(collective)
     if collective not in protocol_names():
         raise InternalError(f"there is no collective {collective!r}")
-    return cast("Protocol", import_module(f"{_PACKAGE}.{collective}").PROTOCOL)
+    return _ours(collective)
+
+
+@cache
+def _ours(name: str) -> Protocol:
+    return cast("Protocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
 
 
 def traits_of(collective: str) -> Traits:

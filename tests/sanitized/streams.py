@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cache
 
+from switch_nodes.tap import Tap
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
@@ -17,7 +18,7 @@ _MOST = 6000
 """frames that are kept of a node"""
 
 
-class _Listener:
+class _Listener(Tap):
     def __init__(self) -> None:
         self.heard: dict[bool, list[tuple[int, bytes]]] = defaultdict(list)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.registry import create_program
+from switch_nodes.tap import Tap
 from testbed.plan import Plan
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.native.agenda import NativeAgenda
@@ -18,7 +19,7 @@ from workloads.machine import Buffer, FrameBatch
 __all__ = ["counted_returns", "outcome", "same"]
 
 
-class Tap:
+class Kept(Tap):
     def __init__(self) -> None:
         self.seen: list[Any] = []
 
@@ -42,7 +43,7 @@ def outcome(
     create: Callable[[SwitchConfig], FinishingMachine] = create_program,
 ) -> dict[str, Any]:
     records: list[Any] = []
-    taps = {config.name: Tap() for config in plan.switches} if tap else {}
+    taps = {config.name: Kept() for config in plan.switches} if tap else {}
     simulation = Simulation(plan, records.append, taps, create, native=native)
     simulation.run()
     wires = {

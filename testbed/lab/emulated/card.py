@@ -22,6 +22,7 @@ from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
+from switch_nodes.tap import Tap
 from testbed.captures.capture import BoundedTap
 from testbed.history import make_record
 from testbed.history.codec import encode_record
@@ -44,7 +45,7 @@ def card_command(shape: LabShape) -> tuple[str, ...]:
     return (*own, CARD_SOCKET, CARD_TRACE, str(shape.card_load_ms), ",".join(shape.card_faults), *ports)
 
 
-class Trace:
+class Trace(Tap):
     """What the card does, since the last START: events as JSON lines in PREFIX.jsonl, frames in PREFIX.pcapng. A `Tap`.
     When one of them has its `limit_bytes`, nothing more is written but that it was cut: a card does not stop by itself.
     """

@@ -16,7 +16,7 @@ from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.node import Node, Tell
 from testbed.worlds.simulated.wire import Wire
-from workloads.machine import Buffer, Event, FrameBatch
+from workloads.machine import Buffer, Event
 
 __all__ = ["HostNode", "SwitchNode"]
 
@@ -217,9 +217,7 @@ class SwitchNode(Node):
 
     def _record(self, port: int, frame: Buffer, *, outgoing: bool) -> None:
         assert self._tap is not None
-        batch = FrameBatch.of(1, len(frame))
-        batch.append(port, frame)
-        self._tap.record(batch, 0, 1, self._agenda.now, outgoing)
+        self._tap.record_frame(port, frame, self._agenda.now, outgoing)
 
     def _tell_strikes(self, found: FrameFilter) -> None:
         while (event := found.next_event()) is not None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import TimedFrame
+from switch_nodes.tap import Tap
 from testbed.plan import make_plan
 from testbed.scenario.model import Scenario
 from testbed.worlds.simulated.world import Simulation
@@ -15,7 +16,7 @@ from workloads.machine import Buffer, FrameBatch
 __all__ = ["scenario_trace"]
 
 
-class _Inputs:
+class _Inputs(Tap):
     """A tap that keeps what came in."""
 
     def __init__(self) -> None:

@@ -391,9 +391,5 @@ def _arrived_bits(wire: Wire, now: int) -> int:
 def make_taps(plan: Plan, run_dir: Path) -> dict[str, PcapngTap]:
     """A capture per switch; its interfaces are the links in port order."""
     topology = plan.scenario.topology
-    return {
-        config.name: PcapngTap(
-            run_dir / f"{config.name}.pcapng", [link.name for _, link, _ in sorted(topology.ports(config.name))]
-        )
-        for config in plan.switches
-    }
+    links = {config.name: [link.name for _, link, _ in sorted(topology.ports(config.name))] for config in plan.switches}
+    return {name: PcapngTap(run_dir / f"{name}.pcapng", of_it, held_bytes=1 << 20) for name, of_it in links.items()}

@@ -11,6 +11,7 @@ import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce import NetReduceProgram
+from switch_nodes.tap import Tap
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.simulated.world import Simulation
@@ -21,7 +22,7 @@ from workloads.wire import icrc_of
 pytestmark = needs_native("switch_programs")
 
 
-class Kept:
+class Kept(Tap):
     """A tap that keeps what enters."""
 
     def __init__(self) -> None:

@@ -147,6 +147,42 @@ def test_frames_recorded_are_on_disk_at_once(tmp_path):
     tap.close()
 
 
+@pytest.mark.parametrize("kind", [PcapngTap, lambda path, names: PcapngTap(path, names, held_bytes=1 << 20)])
+def test_single_frames_are_recorded_as_batches_are(kind, tmp_path):
+    rows = [(0, b"\1" * 60), (2, b"\2" * 61)]
+    many, single, memory = kind(tmp_path / "a", NAMES), kind(tmp_path / "b", NAMES), MemoryTap("s1", NAMES)
+    many.record(batch_of(*rows), 0, 2, 5, True)
+    for port, frame in rows:
+        single.record_frame(port, frame, 5, True)
+        memory.record_frame(port, frame, 5, True)
+    many.close()
+    single.close()
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert list(FileCapture(tmp_path / "b").read()) == list(memory.read())
+
+
+@pytest.mark.parametrize(
+    ("block", "found"),
+    [(struct.pack("<IIII", 6, 16, 0, 16), "a packet's block of 16 bytes"),
+     (struct.pack("<IIIIIIII", 6, 32, 3, 0, 0, 0, 0, 32), "a frame of interface 3; 3 are described")],
+    ids=["short", "unknown interface"],
+)  # fmt: skip
+def test_a_file_that_contradicts_itself_is_refused(block, found, tmp_path):
+    path = tmp_path / "s1.pcapng"
+    PcapngTap(path, NAMES).close()
+    path.write_bytes(path.read_bytes() + block)
+    with pytest.raises(ValueError, match=found):
+        list(read_capture(path))
+
+
+def test_a_frame_of_an_unknown_interface_goes_to_no_file(tmp_path):
+    path = tmp_path / "s1.pcapng"
+    PcapngTap(path, NAMES).close()
+    path.write_bytes(path.read_bytes() + struct.pack("<IIIIIIII", 6, 32, 3, 0, 0, 0, 0, 32))
+    with pytest.raises(ValueError, match="a frame of interface 3; 3 are described"):
+        split_by_link(path, tmp_path / "links")
+
+
 def test_reader_takes_big_endian_microseconds_and_unknown_blocks(tmp_path):
     def block(kind, body):
         return struct.pack(">II", kind, len(body) + 12) + body + struct.pack(">I", len(body) + 12)

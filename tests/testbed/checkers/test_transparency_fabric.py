@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from testbed.captures.capture import PcapngTap
 from testbed.checkers.context import CheckContext
-from testbed.checkers.rules import Violations
+from testbed.checkers.frames import RoceFrame
+from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.transparency import transparency
 from testbed.faults.model import Duplicate, Loss
@@ -128,9 +128,11 @@ def test_the_receivers_switch_follows_psns_around_their_wrap() -> None:
     violations = Violations()
     rules = ConnectionRules(violations, first_psn=7, path_mtu=256, window_packets=9, in_order=True, sees_sender=False)
     for number in range(8):
-        rules.left(SimpleNamespace(psn=(7 + number * (PSN_MODULUS // 4)) % PSN_MODULUS))
-        nak = SimpleNamespace(psn=(6 + number * (PSN_MODULUS // 4)) % PSN_MODULUS, syndrome=NAK, msn=0)
-        rules.answered(nak, "here")
+        data, nak = RoceFrame(), RoceFrame()
+        data.psn = (7 + number * (PSN_MODULUS // 4)) % PSN_MODULUS
+        nak.psn, nak.syndrome, nak.msn = (6 + number * (PSN_MODULUS // 4)) % PSN_MODULUS, NAK, 0
+        rules.left(data)
+        rules.answered(nak, Sighting({}))
     # There are holes, but something behind each of these PSNs has always left.
     assert set(violations.counts) == {4}
 

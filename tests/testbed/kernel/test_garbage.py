@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.kernel.garbage import spared
+from testbed.kernel.garbage import seldom, spared
 
 
 @pytest.fixture(autouse=True)
@@ -35,3 +35,20 @@ def test_what_was_frozen_before_stays_frozen() -> None:
     with spared():
         pass
     assert not any(found is there for found in gc.get_objects())
+
+
+def test_the_collector_looks_seldom_and_as_before_afterwards() -> None:
+    before = gc.get_threshold()
+    with seldom():
+        assert gc.get_threshold()[0] == 200_000
+    assert gc.get_threshold() == before
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(0)
+    try:
+        with seldom():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)

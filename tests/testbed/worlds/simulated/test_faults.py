@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from switch_nodes.events import PacketIgnored
+from switch_nodes.tap import Tap
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.kinds import FAULT_KINDS
@@ -40,7 +41,7 @@ DATA = Match(DATA_OPCODES)
 JOB = {"size_bytes": 200_000, "message_packets": 16, "window_messages": 4}
 
 
-class Tap:
+class Kept(Tap):
     """Keeps what comes into the switch, behind the faults of the way up."""
 
     def __init__(self):
@@ -61,7 +62,7 @@ class Tap:
 
 
 def run(*faults, **options):
-    plan, tap = rack_plan(3, faults=faults, **({"job": JOB, "transport": {"timeout_code": 11}} | options)), Tap()
+    plan, tap = rack_plan(3, faults=faults, **({"job": JOB, "transport": {"timeout_code": 11}} | options)), Kept()
     records = simulate(plan, {"s1": tap})
     return plan, records, tap
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from switch_nodes.events import PlaneStatistics, SlotsAtEnd
+from switch_nodes.tap import Tap
 from testbed.checkers import CheckContext, run_checks
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateChange, Window
@@ -256,7 +257,7 @@ def test_late_receives_bring_rnr_naks_and_right_sums():
     assert digests(records) == expected_digests(plan)
 
 
-class Tap:
+class Kept(Tap):
     def __init__(self):
         self.seen, self.lost = [], []
 
@@ -274,7 +275,7 @@ class Tap:
 
 
 def test_a_tap_sees_what_the_program_takes_and_gives():
-    tap, plan = Tap(), lossy()
+    tap, plan = Kept(), lossy()
     records = simulate(plan, {"s1": tap})
     (plane,) = [record for record in of(records, PlaneStatistics) if record.node == "s1"]
     assert len([row for row in tap.seen if not row[3]]) == plane.event.frames_in
