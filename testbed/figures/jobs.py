@@ -3,8 +3,8 @@ used for.
 
 Definitions (docs/jobs.md). JCT: from a job's arrival until its slowest worker holds the last result. Busy: occupied
 values, summed over time, over all values of all switches and the time until the last job was done. Useful: the same,
-but of each value only the time from the first to the last contribution to a sum that the switch completed. A figure
-that no node reported is None.
+but of each value only the time from the first to the last contribution to a sum that the switch completed. Fairness:
+Jain's index over the goodputs of the jobs. A figure that no node reported is None.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from typing import Any, TypeVar
 from testbed.checkers.blocks import block_layout
 from testbed.checkers.context import CheckContext
 from testbed.checkers.parts import parts_of
+from testbed.figures.percentiles import nearest_rank
+from testbed.figures.samples import samples_of, samples_per_second
 from testbed.history import Record
 from testbed.history.events import TrafficStarted
+from testbed.scenario.job import Job
 from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.blocks import BlockSummed, Collided, MemoryAtEnd, PartialSent, ServerStatistics
 from workloads.events import CollectiveCompleted, DatagramResent, RcStatistics
 
-__all__ = ["JOB_PERFORMANCE", "job_metrics", "without_performance"]
+__all__ = ["JOB_PERFORMANCE", "jain_index", "job_metrics", "without_performance"]
 
-JOB_PERFORMANCE = ("average_jct_s", "p95_jct_s", "makespan_s", "busy", "useful")
+JOB_PERFORMANCE = ("average_jct_s", "p95_jct_s", "makespan_s", "fairness", "busy", "useful")
 """figures that mean nothing when the machine had too little CPU time; of each job those of `_PERFORMANCE`"""
 _OfJob = TypeVar("_OfJob", Collided, DatagramResent, PartialSent, ServerStatistics)
-_PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "busy", "useful")
+_PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "samples_per_second", "busy", "useful")
 
 
 def job_metrics(context: CheckContext) -> dict[str, Any] | None:
@@ -49,10 +52,13 @@ def job_metrics(context: CheckContext) -> dict[str, Any] | None:
     makespan_ns = None if None in last else max(time for time in last if time is not None) - start_ns
     capacity = memory * makespan_ns if makespan_ns else None
     each = [
-        {**head, **_job(part, group, workers, ends[name, group], start_ns, capacity)}
+        {**head, **_job(part, job, group, workers, ends[name, group], start_ns, capacity)}
         for name, part in parts.items()
-        for head, (group, workers) in zip(
-            _heads(part, name if context.plan.beside else ""), part.plan.groups.items(), strict=True
+        for head, job, (group, workers) in zip(
+            _heads(part, name if context.plan.beside else ""),
+            part.plan.scenario.all_jobs,
+            part.plan.groups.items(),
+            strict=True,
         )
     ]
     served = each[: len(context.plan.parts[0].groups)]
@@ -60,13 +66,23 @@ def job_metrics(context: CheckContext) -> dict[str, Any] | None:
     done = None not in jcts
     return {
         "average_jct_s": sum(jcts) / len(jcts) if done else None,
-        "p95_jct_s": _nearest_rank(jcts, 0.95) if done else None,
+        "p95_jct_s": nearest_rank(sorted(jcts), 95) if done else None,
         "makespan_s": None if makespan_ns is None else makespan_ns / 1e9,
+        "fairness": jain_index([job["goodput_bps"] for job in each]),
         "memory_values": memory,
         "busy": _sum(job["busy"] for job in served),
         "useful": _sum(job["useful"] for job in served),
         "each": each,
     }
+
+
+def jain_index(shares: Sequence[float | None]) -> float | None:
+    """Jain's fairness index (Jain, Chiu, Hawe: DEC-TR-301, 1984): 1 where all n have the same, 1/n where one has all.
+    None: there are not two, or one is not known."""
+    known = [share for share in shares if share is not None]
+    if len(known) < 2 or len(known) < len(shares) or not any(known):
+        return None
+    return sum(known) ** 2 / (len(known) * sum(share * share for share in known))
 
 
 def _heads(context: CheckContext, collective: str) -> Iterable[dict[str, Any]]:
@@ -87,6 +103,7 @@ def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:
 
 def _job(
     context: CheckContext,
+    job: Job,
     group: int,
     workers: Sequence[HostConfig],
     ends: Sequence[int | None],
@@ -110,6 +127,7 @@ def _job(
         "jct_s": jct_s,
         "iterations_s": _differences([arrival_ns, *ends]),
         "goodput_bps": 8 * size_bytes * workload.iterations / jct_s if jct_s else None,
+        "samples_per_second": samples_per_second([samples_of(job, len(workers))], jct_s),
         "gradient_bytes": size_bytes,
         "resends": _resends(context, group, workers),
         "collisions": None if serverless else len(collisions),
@@ -181,9 +199,3 @@ def _known(time_ns: int) -> int | None:
 def _sum(parts: Iterable[float | None]) -> float | None:
     found = list(parts)
     return None if None in found else sum(part for part in found if part is not None)
-
-
-def _nearest_rank(values: Sequence[float], share: float) -> float:
-    """The least value that at least `share` of all do not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]

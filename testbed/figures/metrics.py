@@ -16,12 +16,16 @@ from testbed.checkers.twins import OF_JOB, Figures
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import windows_of
 from testbed.faults.model import Corrupt, is_silent
+from testbed.figures.bandwidth import bandwidths, link_metrics
 from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.extent import end_of_job
 from testbed.figures.jobs import job_metrics, without_performance
+from testbed.figures.percentiles import iteration_times, message_times
 from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
 from testbed.figures.sampled import sampled_metrics
+from testbed.figures.samples import samples_of, samples_per_second
+from testbed.figures.slots import slot_occupancy
 from testbed.figures.timers import timer_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
@@ -48,8 +52,10 @@ from workloads.wire import OPCODES, Opcode
 
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
-PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps")
+PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "algbw_bps", "busbw_bps", "samples_per_second")
 """metrics that mean nothing when the machine had too little CPU time"""
+_TIMES = ("jct", "iteration_times", "message_times")
+"""groups of figures that mean nothing then, either"""
 _BOUND = Allowed("a finite number above 0", lambda found: type(found) in (int, float) and 0 < found < math.inf)
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
@@ -79,14 +85,20 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     alone = not (context.plan.scenario.jobs or context.plan.beside)
     known = len(times) == len(iterations) and sum(times) > 0 and alone
     goodput = 8 * sum(sizes.values()) / sum(times) if known else None
+    duration_s, jct_s = _duration(context), _jct(context)
     values: dict[str, Any] = {
-        "duration_s": _duration(context),
-        "jct_s": _jct(context),
-        "jct": timer_metrics(context, _jct(context)),
+        "duration_s": duration_s,
+        "jct_s": jct_s,
+        "jct": timer_metrics(context, jct_s),
         "iterations_s": iterations,
         "goodput_bps": goodput,
+        **bandwidths(context, goodput),
+        "samples_per_second": samples_per_second(_samples(context), jct_s),
         "bound_bps": None if context.plan.beside else bound_bps(context),
         "gradient_bytes": size_bytes,
+        "iteration_times": iteration_times(context),
+        "message_times": message_times(context),
+        **link_metrics(context, duration_s),
         "retransmissions": _retransmissions(context),
         "reliable": bool(context.plan.ring_workers),
         "refused_results": refused_results(context),
@@ -104,6 +116,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "peak_slots": max(
             (record.event.peak_occupied for record in context.events(SlotsAtEnd, MemoryAtEnd)), default=None
         ),
+        "slot_occupancy": slot_occupancy(context),
         "training": _training(context),
         "unreliable": None,
     }
@@ -130,7 +143,10 @@ def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
     jobs = values.get("jobs")
     values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
     values.update(dict.fromkeys(PERFORMANCE))
-    values["jct"] = dict.fromkeys(values["jct"])
+    for name in _TIMES:
+        values[name] = dict.fromkeys(values[name])
+    values["busiest_link"] = {**values["busiest_link"], "utilisation": None}
+    values["slot_occupancy"] = {**values["slot_occupancy"], "mean": None}
     if jobs is not None:
         values["unreliable"]["jobs"] = jobs
         values["jobs"] = without_performance(jobs)
@@ -198,6 +214,15 @@ def _jct(context: CheckContext) -> float | None:
     return float(max(ends, default=0) - (started[0] if started else 0)) / 1e9
 
 
+def _samples(context: CheckContext) -> list[int | None]:
+    """Of each job."""
+    return [
+        samples_of(job, len(workers))
+        for part in context.plan.parts
+        for job, workers in zip(part.scenario.all_jobs, part.groups.values(), strict=True)
+    ]
+
+
 def _duration(context: CheckContext) -> float | None:
     """From the start of the traffic to the end of the job (`end_of_job`); None: there was no traffic."""
     started = next((record.t for record in context.events(TrafficStarted)), None)
@@ -234,6 +259,7 @@ def _retransmissions(context: CheckContext) -> dict[str, Any]:
     return {
         "packets": again if statistics else None,
         "of_packets_sent": sent if statistics else None,
+        "share": again / sent if sent else None,
         "spurious": spurious if endpoints else None,
         "by_cause": _counts(record.event.cause for record in context.events(Retransmission, DatagramResent)),
     }

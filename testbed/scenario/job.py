@@ -118,6 +118,9 @@ class SharedJob(Section):
     `rabenseifner`, `netreduce` on two tiers)"""
     iterations: Annotated[int, whole(1, 1_000_000)] = 1
     """all-reduces, one after the other"""
+    batch: Annotated[int | None, whole(1, 1 << 24)] = None
+    """samples from which each worker computes one gradient, for the figure `samples_per_second`. It changes no packet
+    and no time. `digits` has its own"""
     window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
     """W, packets outstanding per worker, 1 to 32768; never more than a gradient has packets. With `switchml` never more
     than its part of `switch.memory` has indices: half of it with one job"""

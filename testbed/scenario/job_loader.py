@@ -181,6 +181,8 @@ def _finished(at: At, data: Mapping[str, Any], found: dict[str, Any]) -> Job:
         if "scale" in data and found.get("scale") != plain.scale:
             (at / "scale").add("cannot be combined with size", allowed="with model or layers; a size is not divided")
         found |= {"model": plain.model, "scale": plain.scale}
+    if "batch" in data and found.get("workload") == "digits":
+        (at / "batch").add("cannot be combined with workload: digits", allowed="omit the key: digits has its own")
     if found.get("stages") is not None and found.get("compute") is not None:
         (at / "compute").add("cannot be combined with stages", allowed="omit the key: a chain has its own times")
     job = make(Job, found)

@@ -27,12 +27,12 @@ from workloads.errors import HostCapabilityError
 from workloads.events import TrainingProgress
 from workloads.gradients.base import Vector
 
-__all__ = ["DigitsSource", "digits_elements"]
+__all__ = ["DigitsSource", "digits_batch", "digits_elements"]
 
 Floats = NDArray[np.float32]
 
 _LAYERS = (64, 192, 96, 10)
-_HELD_OUT = 297
+_HELD_OUT, _TRAINING = 297, 1500
 _BATCH = 32
 _RATE, _MOMENTUM = np.float32(0.08), np.float32(0.9)
 _SERIAL_PRODUCTS = 4 * 65536  # OpenBLAS interface/gemm.c: SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD
@@ -42,6 +42,11 @@ _INITIAL, _SHUFFLE, _BATCHES = range(3)  # streams of one seed
 def digits_elements() -> int:
     """Parameters of the model: the elements of its gradient."""
     return sum((inputs + 1) * outputs for inputs, outputs in pairwise(_LAYERS))
+
+
+def digits_batch(ranks: int) -> int:
+    """Images from which each rank computes one gradient."""
+    return min(_BATCH, _TRAINING // ranks)
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +90,7 @@ class DigitsSource:
         self._test = images[held_out], classes[held_out]
         share = training[rank::size]
         self._share = images[share], classes[share]
-        self._batch = min(_BATCH, len(training) // size)
+        self._batch = digits_batch(size)
         self._gradient = np.empty(self.elements, np.float32)
         self.weights: Floats = np.empty(self.elements, np.float32)
         """shape (elements,): all layers, each its matrix (row-major) and then its bias"""

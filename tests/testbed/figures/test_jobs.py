@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from testbed.checkers import CheckContext
-from testbed.figures.jobs import job_metrics, without_performance
+from testbed.figures.jobs import jain_index, job_metrics, without_performance
 from testbed.figures.metrics import metrics
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, Verdict
@@ -223,3 +223,15 @@ def test_the_summary_of_a_run_that_did_not_end():
         "early 1.00 us, 500 ns per iteration, 8.19 Gbit/s of gradient per worker",
         "late did not complete, from 100 ns on",
     ]
+
+
+def test_fairness_is_the_index_of_jain_over_goodputs():
+    """(3 + 1)^2 / (2 (9 + 1)) is 0.8; one that has all of n has 1/n."""
+    assert jain_index([3.0, 1.0]) == pytest.approx(0.8)
+    assert jain_index([5.0, 5.0, 5.0]) == pytest.approx(1.0)
+    assert jain_index([7.0, 0.0, 0.0, 0.0]) == pytest.approx(0.25)
+    assert [jain_index(shares) for shares in ([], [3.0], [3.0, None], [0.0, 0.0])] == [None] * 4
+    early, late = 2 * 512 * 8 / 1000e-9, 256 * 8 / 800e-9
+    assert figures(history())["fairness"] == pytest.approx((early + late) ** 2 / (2 * (early**2 + late**2)))
+    unfinished = [record for record in history() if (record.node, held(record, "iteration")) != ("h2", 1)]
+    assert figures(unfinished)["fairness"] is None

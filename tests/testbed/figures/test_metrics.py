@@ -108,6 +108,12 @@ def test_figures_of_a_machine_that_did_not_keep_up_are_set_apart():
     assert values["unreliable"]["reason"] == slow.detail
     assert values["unreliable"]["jct_s"] == metrics(context)["jct_s"]
     assert values["peak_slots"] == 6
+    known = metrics(context)
+    assert values["algbw_bps"] is values["busbw_bps"] is None
+    assert values["unreliable"]["busbw_bps"] == known["busbw_bps"] == pytest.approx(known["goodput_bps"] * 4 / 3)
+    for group in ("iteration_times", "message_times", "jct"):
+        assert set(values[group].values()) == {None}
+    assert known["iteration_times"]["p50_s"] > 0
 
 
 def test_lost_and_recovered():
@@ -154,6 +160,7 @@ def test_counts():
     assert values["retransmissions"] == {
         "packets": 4,
         "of_packets_sent": 33,
+        "share": 4 / 33,
         "spurious": 2,
         "by_cause": {"nak": 2, "timeout": 1},
     }
