@@ -15,7 +15,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("cli",),
     ("api",),
-    ("hunt", "bench", "train", "strategies"),
+    ("hunt", "bench", "train", "strategies", "bundle"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),

@@ -1,0 +1,1 @@
+"""Archives of finished runs and sweeps, with a script that repeats and compares them"""
