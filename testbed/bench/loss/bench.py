@@ -15,6 +15,7 @@ from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
 from testbed.sweeps.scenario_report import csv_text, scenario_rows, write_scenario_files
+from testbed.sweeps.values import number_of
 from testbed.sweeps.where import computing
 from testbed.terminal.tables import table_lines
 from workloads.trusted import write_named
@@ -94,7 +95,7 @@ def _troubles(group: Group) -> str:
 
 
 def show_loss(rate: Any) -> str:
-    return f"{100 * float(rate):g} %"
+    return f"{100 * (number_of(rate) or 0):g} %"
 
 
 def _tables(finished: Sequence[tuple[Case, FinishedScenarios]], width: int) -> Iterator[str]:

@@ -1,29 +1,21 @@
-"""What `tb bench loss` runs: sweeps over scenarios, one for each network and number of workers."""
+"""What `tb bench loss` runs: the built-in sweeps `loss-NETWORK-WORKERS`, one for each network and number of workers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from testbed.sweeps.scenario_model import ScenarioSweep, Variant
+from testbed.sweeps.loader import load_sweep
+from testbed.sweeps.scenario_loader import SweepWords
+from testbed.sweeps.scenario_model import ScenarioSweep
 
-__all__ = ["LOSSES", "LOSS_KEY", "Case", "cases_of"]
+__all__ = ["LOSS_KEY", "Case", "cases_of"]
 
 LOSS_KEY = "faults.loss.rate"
-LOSSES = (0.0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05)
 """share of all packets, on every link, both ways"""
 _EMULATED_LOSSES = (0.0, 0.001, 0.01)
 _QUICK_LOSSES = (0.0, 0.01, 0.05)
-_SEEDS, _QUICK_SEEDS, _EMULATED_SEEDS = 5, 3, 3
-_SIZE, _QUICK_SIZE = "1MB", "300kB"
-_RELIABLE = tuple(
-    Variant(f"{name} {recovery}", protocol, (("transport.recovery", recovery),))
-    for name, protocol, recoveries in (
-        ("NetReduce", "netreduce", ("gbn", "irn", "irn-rack", "irn-held")),
-        ("ring", "ring", ("gbn", "irn")),
-    )
-    for recovery in recoveries
-)
-_FIGURES = ("jct_s", "retransmissions.packets")
+_QUICK_SEEDS, _EMULATED_SEEDS = 3, 3
+_QUICK_SIZE = "300kB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +34,30 @@ class Case:
 
 def cases_of(world: str, *, quick: bool = False, seeds: int | None = None) -> list[Case]:
     """In the order in which they are run. `quick`: four workers, few rates, and less data."""
-    losses = _losses(world, quick=quick)
-    count = seeds or (_QUICK_SEEDS if quick else _EMULATED_SEEDS if world == "emulated" else _SEEDS)
-    size = _QUICK_SIZE if quick else _SIZE
+    words = SweepWords(
+        axes=_axes(world, quick=quick),
+        seeds=seeds or (_QUICK_SEEDS if quick else _EMULATED_SEEDS if world == "emulated" else None),
+        worlds=[world],
+        overrides=[
+            *([f"job.size={_QUICK_SIZE}"] if quick else []),
+            *(["dilation=auto"] if world == "emulated" else []),
+        ],
+    )
     return [
-        Case(network, workers, _sweep(network, workers, world, losses, count, size))
+        Case(network, workers, _sweep(f"loss-{network}-{workers}", words, world))
         for network in ("rack", "spine-leaf")
         for workers in ((4,) if quick else (4, 8))
     ]
 
 
-def _losses(world: str, *, quick: bool) -> tuple[float, ...]:
+def _axes(world: str, *, quick: bool) -> list[tuple[str, list[float]]]:
+    """Instead of the rates of the sweep file."""
     if world == "emulated":  # go-back-N at 5 % takes a hundred times as long: minutes of real time at `dilation: auto`
-        return _EMULATED_LOSSES[:: 2 if quick else 1]
-    return _QUICK_LOSSES if quick else LOSSES
+        return [(LOSS_KEY, list(_EMULATED_LOSSES[:: 2 if quick else 1]))]
+    return [(LOSS_KEY, list(_QUICK_LOSSES))] if quick else []
 
 
-def _sweep(network: str, workers: int, world: str, losses: tuple[float, ...], seeds: int, size: str) -> ScenarioSweep:
-    one_switch = network == "rack"
-    each = workers // 2
-    topology = (
-        f"topology={{kind: rack, hosts: {workers}, link: {{rate: 100Mbps}}}}"
-        if one_switch
-        else f"topology={{kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: {each}, link: {{rate: 100Mbps}}}}"
-    )
-    # Beside a rack a parameter server gets a host of its own; here the last host becomes it, and is one more.
-    server = () if one_switch else (("topology.hosts_per_leaf", (each, each + 1)),)
-    datagrams = (Variant("ATP", "atp", server), Variant("ESA", "esa", server))
-    # SwitchML's program sums at one switch only.
-    variants = (*_RELIABLE, *((Variant("SwitchML", "switchml"),) if one_switch else ()), *datagrams)
-    changes: tuple[str, ...] = (
-        topology,
-        f"job.size={size}",
-        "job.message_packets=170",
-        "job.window_messages=2",
-        "time_limit=120s",
-    )
-    if world == "emulated":
-        changes = (*changes, "dilation=auto")
-    return ScenarioSweep(
-        name=f"loss-{network}-{workers}-{world}",
-        description=f"JCT over loss: {network}, {workers} workers",
-        scenarios=("rack-lossy",),
-        variants=variants,
-        axes=((LOSS_KEY, losses),),
-        seeds=tuple(range(1, seeds + 1)),
-        worlds=(world,),
-        changes=changes,
-        figures=_FIGURES,
-    )
+def _sweep(name: str, words: SweepWords, world: str) -> ScenarioSweep:
+    found = load_sweep(name, words)
+    assert isinstance(found, ScenarioSweep), "the built-in file varies scenarios"
+    return replace(found, name=f"{name}-{world}")

@@ -9,6 +9,7 @@ import pytest
 from testbed.bench.loss.cases import LOSS_KEY, cases_of
 from testbed.scenario import parse_scenario
 from testbed.sweeps.scenario_grid import make_points
+from testbed.sweeps.values import number_of
 
 
 @pytest.mark.parametrize("world", ["simulated"])
@@ -20,14 +21,14 @@ def test_every_point_is_valid_and_has_its_workers(world: str) -> None:
     for case in cases:
         labels = set()
         ((key, rates),) = case.sweep.axes
-        assert {0.0, 0.001, 0.01} <= set(rates)
+        assert {0.0, 0.001, 0.01} <= set(map(number_of, rates))
         for point in make_points(replace(case.sweep, axes=((key, rates[-1:]),))):
             assert not point.problem, point.problem
             scenario = parse_scenario(point.text, "point")
             job = scenario.all_jobs[0]
             assert (len(job.hosts) or len(scenario.ranks)) == case.workers
             assert scenario.world == world
-            assert scenario.faults[0].rate == point.values[LOSS_KEY]  # type: ignore[attr-defined]
+            assert scenario.faults[0].rate == number_of(point.values[LOSS_KEY])  # type: ignore[attr-defined]
             label = str(point.values[case.sweep.variant_name])
             labels.add(label)
             if " " in label:
