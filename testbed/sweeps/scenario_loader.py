@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,8 +190,9 @@ class _Build:
             return ()
         found = []
         for index, name in enumerate(self._words("scenarios")):
-            here = self.folder / name
-            if name in builtin_names() or not (here.is_file() or Path(name).exists()):
+            here = str(self.folder / name)
+            # These take a name that is too long for a file as one that is not there.
+            if name in builtin_names() or not (os.path.isfile(here) or os.path.exists(name)):
                 if name not in builtin_names():
                     self.problems.add(
                         ("scenarios", index), "no such scenario", found=show(name),
@@ -199,7 +201,7 @@ class _Build:
                     )  # fmt: skip
                 found.append(name)
             else:
-                found.append(str(here) if here.is_file() else name)
+                found.append(here if os.path.isfile(here) else name)
         return tuple(found)
 
     def _variants(self) -> tuple[Variant, ...]:

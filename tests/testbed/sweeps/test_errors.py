@@ -32,6 +32,14 @@ def test_the_text_is_as_agreed(name, monkeypatch):
     assert f"{caught.value}\n" == golden.read_text(encoding="utf-8")
 
 
+def test_a_name_that_is_too_long_for_a_file_names_no_scenario(tmp_path):
+    for name in ("9" * 300, "a/" * 3000, f"{'b' * 256}.yaml"):
+        (tmp_path / "long.yaml").write_text(f"name: a\nscenarios: ['{name}']\nseeds: 2\n", encoding="utf-8")
+        with pytest.raises(ScenarioError) as caught:
+            load_sweep(str(tmp_path / "long.yaml"))
+        assert "no such scenario" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
