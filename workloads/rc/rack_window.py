@@ -7,8 +7,8 @@ answer never shows which copy it is about: there only packets sent once count.
 Rule 2: a packet is lost when one that left after it was delivered, and its own round trip plus the reorder window is
 over (6.2, step 5). If only the time is not over, a timer waits for it. So a repetition that is lost is found in the
 same way. Where packets may wait in the network, a repetition may wait with the first copy and look lost in its turn.
-Sending it again for nothing costs one packet; waiting for IRN's timer costs all hosts two round trips. There an expired
-timer makes the sender resend every hole; or everything in flight, by rule 8 of `irn_window`.
+There only packets sent once show a loss, or repetitions would bring each other about. What they do not show is left to
+IRN's timers: an expired one makes the sender resend every hole; or everything in flight, by rule 8 of `irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
 lost. Fewer wait for a quarter of the shortest round trip (6.2, step 4).
 Rule 4: after that, the reorder window is that quarter plus the delay of the latest packets: how much longer than a
@@ -223,7 +223,6 @@ class RackWindow(SenderWindow):
                 self._was_late(self.now - flight.first_ns)
                 return
             if not self._in_order:
-                self._newest_order = max(self._newest_order, flight.order)
                 return
         else:
             self._shortest_ns = took if self._shortest_ns is None else min(self._shortest_ns, took)
