@@ -39,7 +39,10 @@ class Sender:
     def woke(self, now: int) -> None:
         known = len(self._arrived) if self._irn.in_order else 0
         many = self._end - self._oldest - known > self._irn.few_packets
-        is_over = now - self._since >= (self._irn.rto_high_ns if many else self._irn.rto_low_ns)
+        wait_ns = self._irn.rto_high_ns if many else self._irn.rto_low_ns
+        if many and not self._irn.in_order and not self._arrived:
+            wait_ns += self._irn.rto_low_ns
+        is_over = now - self._since >= wait_ns
         if self._fired is None and self._end > self._oldest and is_over:
             is_burst = self._waited_for == self._oldest - 1 and not self._arrived
             asked = self._asked_by_a_timer()

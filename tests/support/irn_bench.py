@@ -38,8 +38,8 @@ class Bench:
         self.pair._sender.told(psn_add(first, offset), count, bits, psn_add(first, newest))
 
     def waits_and_sends(self, *offsets: int) -> None:
-        """When the longer timer is over."""
-        self.now += IRN.rto_high_ns
+        """When the longest timer is over."""
+        self.now += IRN.rto_high_ns + IRN.rto_low_ns
         self.pair.woke(self.now)
         self.sends(*offsets)
 

@@ -1,6 +1,7 @@
 """Built-ins at 10, 100 and 1,000 times their link rates, with selective recovery and 0.1 % loss, in virtual time:
 timers take less than 5 % of the job completion time. The test tries the highest factor, with one seed;
-`python -m tests.testbed.test_timers_at_rates` prints the table of all factors and seeds.
+`python -m tests.testbed.test_timers_at_rates` prints the table of all factors and seeds. One built-in misses the aim
+with other seeds: `irn-rack-spine-leaf-sprayed` takes 5.9 % with seed 2 and 5.5 % with seed 3, at 1,000 times its rate.
 
 Faults are replaced by the loss, and timers that a file sets for its faults by `auto`. Built-ins that are equal then run
 once.
@@ -51,20 +52,6 @@ LONG = frozenset({
 RACK = ("incast-trimmed", "spine-leaf-ring-lossy")
 """Where irn-rack finds more losses without a timer: each second packet leaves twice, or few packets follow a lost
 one."""
-REASONS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "A packet that left again at the end of its window, 128 packets each round trip of 1 ms, is lost again. Nothing "
-    "leaves behind it, and RTO_low is two of these round trips": (
-        0.12,
-        ("irn-rack-spine-leaf-sprayed",),
-    ),
-    "Two messages are all that may be under way: a packet that is lost twice is the last of its 64. After RTO_low, two "
-    "round trips of 2 ms, its host goes on, and then the timers of the four hosts that waited for it run out": (
-        0.07,
-        ("irn-held-spine-leaf-lossy",),
-    ),
-}
-"""Built-ins that do not meet the aim: what their histories show, the bound that they keep, their names."""
-BOUNDS = {name: most for most, members in REASONS.values() for name in members}
 
 
 def _selective(transport: Transport, recoveries: tuple[str, ...], best: str = "irn") -> Transport:
@@ -120,13 +107,12 @@ def measured(name: str, factor: int, seed: int) -> tuple[float, str]:
 @pytest.mark.parametrize("name", sorted(cases()))
 def test_timers_take_little(name: str) -> None:
     share, verdict = measured(name, max(FACTORS), SEEDS[0])
-    assert share < BOUNDS.get(name, MOST), f"{share:.1%} at {max(FACTORS)} times the rate"
+    assert share < MOST, f"{share:.1%} at {max(FACTORS)} times the rate"
     assert verdict != "fail"  # what a scenario expects of its own faults may not show
 
 
 def test_exceptions_are_built_in() -> None:
-    assert {*BOUNDS, *RACK, *LONG} <= set(cases())
-    assert len(BOUNDS) == sum(len(members) for _, members in REASONS.values())
+    assert {*RACK, *LONG} <= set(cases())
     for name in WITHOUT_SELECTIVE:
         assert traits_of(load_scenario(name).job.collective).recoveries == ("gbn",)
 

@@ -47,7 +47,11 @@ def irn_packet(message: OutMessage, sequence: int) -> RequestPacket:
 
 class IrnSender:
     """A LossRecovery. It gives up when nothing new was acknowledged for as long as go-back-N would wait: (retry_count +
-    1) timeouts of `timeout_code`."""
+    1) timeouts of `timeout_code`.
+
+    Where packets may wait in the network for those of other hosts, none of many may arrive because another host waits
+    for its own timer. Then the timer lasts RTO_low longer: until that host has repeated its packet and sent those that
+    the sum lacks."""
 
     def __init__(self, config: QpConfig, queue: SendQueue, counters: Counters, outbox: Outbox) -> None:
         self._config, self._irn, self._queue = config, config.irn, queue
@@ -58,7 +62,7 @@ class IrnSender:
         self.deadline: int | None = None
         self._armed_at = 0
         self._is_extended = False
-        """RTO_low is over, and RTO_high runs"""
+        """RTO_low is over, and RTO_high runs, or RTO_high + RTO_low"""
         self._progress_at = 0
         self._timed_out = False
         """the packet that is sent again next is so because a timer ran out"""
@@ -163,7 +167,8 @@ class IrnSender:
         many = (window.unheard if counts_missing else window.in_flight) > irn.few_packets
         if many and not self._is_extended:
             self._is_extended = True
-            self.deadline = self._armed_at + irn.rto_high_ns
+            is_held_up = not irn.in_order and window.unheard == window.in_flight
+            self.deadline = self._armed_at + irn.rto_high_ns + is_held_up * irn.rto_low_ns
             if self.deadline > now:
                 return
         if self._give_up_ns is not None and now - self._progress_at >= self._give_up_ns:

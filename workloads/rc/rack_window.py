@@ -6,9 +6,9 @@ any round trip took so far was not lost: the answer is about the first copy. Whe
 answer never shows which copy it is about: there only packets sent once count.
 Rule 2: a packet is lost when one that left after it was delivered, and its own round trip plus the reorder window is
 over (6.2, step 5). If only the time is not over, a timer waits for it. So a repetition that is lost is found in the
-same way. This does not hold where packets may wait in the network: there each repetition would wait with the first copy
-and look lost in its turn. There it is left to IRN's timers, and an expired timer makes the sender resend every hole; or
-everything in flight, by rule 8 of `irn_window`.
+same way. Where packets may wait in the network, a repetition may wait with the first copy and look lost in its turn.
+There only packets sent once show a loss, or repetitions would bring each other about. What they do not show is left to
+IRN's timers: an expired one makes the sender resend every hole; or everything in flight, by rule 8 of `irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
 lost. Fewer wait for a quarter of the shortest round trip (6.2, step 4).
 Rule 4: after that, the reorder window is that quarter plus the delay of the latest packets: how much longer than a
@@ -130,9 +130,7 @@ class RackWindow(SenderWindow):
             return
         self._is_lost.discard(sequence)
         self._trimmed.discard(sequence)
-        flight = self._flights[sequence]
-        if self._in_order:
-            self._waiting[sequence] = flight
+        flight = self._waiting[sequence] = self._flights[sequence]
         flight.last_ns, flight.order, flight.copies = self.now, self._orders, flight.copies + 1
 
     def heard(self, is_gap: bool, cumulative: int, selective: int) -> bool:

@@ -112,7 +112,7 @@ def test_in_a_recovery_an_answer_that_was_overtaken_shows_a_hole_too(bench: Benc
 
 def test_after_a_timer_that_brought_one_packet_all_in_flight_may_be_sent_again(bench: Bench) -> None:
     bench.sends(*range(6))
-    wait = bench.config.irn.rto_high_ns
+    wait = bench.config.irn.rto_high_ns + bench.config.irn.rto_low_ns
     for oldest in (0, 1):
         bench.now += wait
         bench.pair.woke(bench.now)
@@ -128,7 +128,7 @@ def test_after_a_timer_that_brought_one_packet_all_in_flight_may_be_sent_again(b
 @pytest.mark.parametrize("cumulative", [0, 2], ids=["nothing", "two packets"])
 def test_after_a_timer_that_brought_another_number_the_oldest_alone_may_be(bench: Bench, cumulative: int) -> None:
     bench.sends(*range(6))
-    wait = bench.config.irn.rto_high_ns
+    wait = bench.config.irn.rto_high_ns + bench.config.irn.rto_low_ns
     bench.now += wait
     bench.pair.woke(bench.now)
     bench.sends(0)
@@ -254,7 +254,7 @@ def test_a_hole_is_sent_again_once(bench: Bench) -> None:
     assert bench.broken == ["holes_alone_again"]
 
 
-@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 320)])
+@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 420)])
 def test_without_an_answer_that_asks_the_timer_decides(bench: Bench, in_flight: int, wait: int) -> None:
     bench.sends(*range(in_flight))
     bench.now = wait - 1
@@ -263,7 +263,7 @@ def test_without_an_answer_that_asks_the_timer_decides(bench: Bench, in_flight: 
     assert bench.broken == ["timers_wait"]
 
 
-@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 320)])
+@pytest.mark.parametrize(("in_flight", "wait"), [(3, 100), (4, 420)])
 def test_a_timer_that_is_over_has_the_oldest_sent_again(bench: Bench, in_flight: int, wait: int) -> None:
     bench.sends(*range(in_flight))
     for turn in (1, 2):

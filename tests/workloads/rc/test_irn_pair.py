@@ -88,6 +88,7 @@ def test_a_whole_window_lost_costs_two_timers_and_not_one_for_each_packet(
     pair.drop("a", *range(1, 41))
     check(pair, transfer(pair, 60 * MTU))
     waits = IRN.rto_high_ns + 40 * RTT if in_order and recovery == "irn" else 2 * IRN.rto_high_ns
+    waits += 0 if in_order else 2 * IRN.rto_low_ns
     assert pair.now < waits + 6 * RTT
     assert len(pair.data()) <= 60 + 40 + 2
 
@@ -110,6 +111,21 @@ def test_where_packets_wait_in_the_network_all_in_flight_count_for_the_timer_unl
     last = pair.events_of(Retransmission)[-1]
     assert (last.cause, last.waited_ns) == ("timeout", IRN.rto_low_ns if trimming else IRN.rto_high_ns)
     assert [event.cause for event in pair.events_of(Retransmission)] == ["nak", "timeout"]
+
+
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
+@pytest.mark.parametrize(("packets", "in_order"), [(3, False), (4, False), (PACKETS, False), (PACKETS, True)])
+def test_where_packets_wait_in_the_network_and_none_of_many_arrived_other_hosts_have_time_for_their_timer(
+    packets: int, in_order: bool, recovery: str
+) -> None:
+    pair = RcPair(recovery=recovery, irn=replace(IRN, in_order=in_order), spacing_ns=0)
+    pair.post_receives(1)
+    pair.drop("a", *range(1, packets + 1))
+    check(pair, transfer(pair, packets * MTU))
+    wait_ns = IRN.rto_low_ns if packets <= IRN.few_packets else IRN.rto_high_ns
+    if packets > IRN.few_packets and not in_order:
+        wait_ns += IRN.rto_low_ns
+    assert pair.events_of(Retransmission)[0].waited_ns == wait_ns
 
 
 @pytest.mark.parametrize("psn", START_PSNS)
