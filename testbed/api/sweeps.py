@@ -13,7 +13,7 @@ from testbed.api.frames import make_frame
 from testbed.kernel.overdue import named_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.sweeps import ScenarioSweep, load_sweep
-from testbed.sweeps.figure import write_plots
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.matrix import matrix_page
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep

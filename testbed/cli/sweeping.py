@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 __all__ = ["configure_sweep", "run_sweep"]
 
 
+_PLOT_WORDS = {
+    "kind": ("KIND", "plot: lines, bars, cdf or heatmap (default: lines along numbers, otherwise bars)"),
+    "size": ("WxH", "plot: width and height, as 3.3x2.4in (default: a column, as high as the texts need)"),
+    "style": ("STYLE", "plot: plain, ieee, acm, or a style sheet of matplotlib"),
+    "scale": ("AXIS:SCALE", "plot: as x:log,y:linear (default: log where values are far apart)"),
+    "format": ("F,F", "plot: pdf, svg, png, pgf (default: svg,pdf)"),
+    "xlabel": ("TEXT", "plot: name of the horizontal axis"),
+    "ylabel": ("TEXT", "plot: name of the vertical axis"),
+    "title": ("TEXT", "plot: a title above it"),
+    "legend": ("TEXT", "plot: title of the legend, or none for no legend"),
+}
+"""options of a plot, by key of `plot` in a sweep file; each of them also draws"""
+
+
 def configure_sweep(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 examples:
@@ -78,6 +92,8 @@ examples:
         "--out", metavar="DIR", type=named_path, help="where results are kept (default: runs/sweeps/NAME)"
     )
     parser.add_argument("--plot", action="store_true", help="also draw: plot-FIGURE.svg and .pdf; plot.svg of models")
+    for key, (metavar, text) in _PLOT_WORDS.items():
+        parser.add_argument(f"--{key}", metavar=metavar, help=text)
     parser.add_argument(
         "--matrix", action="store_true", help="also write matrix.html: protocols across, scenarios down"
     )
@@ -90,7 +106,9 @@ def run_sweep(args: argparse.Namespace) -> int:
     from testbed.sweeps.scenario_loader import SweepWords
     from testbed.sweeps.scenario_model import ScenarioSweep
 
-    words = SweepWords(args.axes, args.protocols, args.seeds, args.worlds, args.overrides, args.figures)
+    plot = {key: value for key in _PLOT_WORDS if (value := getattr(args, key)) is not None}
+    words = SweepWords(args.axes, args.protocols, args.seeds, args.worlds, args.overrides, args.figures, plot=plot)
+    args.plot = args.plot or bool(plot)
     sweep = load_sweep(args.targets, words, args.model)
     folder = args.out or Path("runs") / "sweeps" / sweep.name
     if args.matrix and not isinstance(sweep, ScenarioSweep):
@@ -129,7 +147,7 @@ def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespac
 
 
 def _pictures(finished: FinishedScenarios, folder: Path, args: argparse.Namespace) -> list[Path]:
-    from testbed.sweeps.figure import write_plots
+    from testbed.sweeps.plots.write import write_plots
     from testbed.sweeps.matrix import matrix_page
     from workloads.trusted import write_file
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.comparison.figures import Figure
+from testbed.sweeps.plots.options import PlotOptions
 
 __all__ = ["MAX_POINTS", "Outcome", "Point", "ScenarioSweep", "Variant"]
 
@@ -44,6 +45,8 @@ class ScenarioSweep:
     """`key=value` for all points"""
     figures: tuple[str, ...] = ("jct_s",)
     """shown in tables and plots; files hold all"""
+    plot: PlotOptions = PlotOptions()
+    """how its plots look"""
     names_code: bool = False
     """a command line, not a file, said which switch program: it may be one of the user's own"""
     source: str = ""

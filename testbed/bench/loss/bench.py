@@ -11,7 +11,7 @@ from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.comparison.units import show_figure
-from testbed.sweeps.figure import write_plots
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
 from testbed.sweeps.scenario_report import csv_text, scenario_rows, write_scenario_files

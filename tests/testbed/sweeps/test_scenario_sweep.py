@@ -19,7 +19,7 @@ from testbed.runs import run as run_module
 from testbed.scenario import load_scenario
 from testbed.sweeps import ScenarioSweep, compute, load_sweep, scenario_engine
 from testbed.sweeps.compute import compute_point
-from testbed.sweeps.figure import write_plots
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.local import compute_locally
 from testbed.sweeps.matrix import matrix_page
