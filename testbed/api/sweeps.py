@@ -13,9 +13,9 @@ from testbed.api.frames import make_frame
 from testbed.kernel.overdue import named_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.sweeps import ScenarioSweep, load_sweep
-from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.matrix import matrix_page
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_report import scenario_document, scenario_rows, scenario_summary, write_scenario_files

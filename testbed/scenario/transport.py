@@ -87,7 +87,9 @@ class Transport(Section):
     the same, and an overtaken packet does not count as lost; `irn-held`, switches that sum say what they hold
     ([IRN](irn.md))"""
     timeout_code: Annotated[
-        int | None, _OVER_ROCE, whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"),
+        int | None,
+        _OVER_ROCE,
+        whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"),
         Key("timeout", title="Code of the retransmission timer"),
     ] = None
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never. `auto`:

@@ -21,7 +21,7 @@ from testbed.sweeps.scenario_model import MAX_POINTS, ScenarioSweep, Variant
 from testbed.sweeps.values import AXIS_FILE, MOST_VALUES, read_values, split_axis
 from workloads.errors import ScenarioError
 
-__all__ = ["SCENARIO_SWEEP_KEYS", "SweepWords", "read_scenario_sweep", "with_words"]
+__all__ = ["SCENARIO_SWEEP_KEYS", "SweepWords", "known_names", "read_scenario_sweep", "with_words"]
 
 SCENARIO_SWEEP_KEYS = (
     "name", "description", "scenarios", "protocols", "variants", "axes", "seeds", "worlds", "set", "figures", "plot",
@@ -290,6 +290,17 @@ class _Build:
         if given is not None and not isinstance(given, dict):
             self.problems.add(("set",), "not a mapping", found=show(given), allowed="KEY: VALUE, as in `tb run --set`")
         return tuple(_old_changes(self.data))
+
+
+def known_names(figures: Sequence[str]) -> tuple[str, ...]:
+    """The figures of `--figures`. Raises ScenarioError for one that no run can have."""
+    for figure in figures:
+        unknown = unknown_figure(figure)
+        if unknown is not None:
+            raise ScenarioError(
+                "no run can have this figure", file="--figures", found=show(figure), allowed=unknown[0], hint=unknown[1]
+            )
+    return tuple(dict.fromkeys(figures))
 
 
 def _is_count(value: Any, most: int) -> bool:

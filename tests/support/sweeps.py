@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from testbed.scenario.dump import dump_scenario
 from testbed.scenario import load_scenario
+from testbed.scenario.dump import dump_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
-from itertools import product
 
 __all__ = ["is_data", "made_up"]
 

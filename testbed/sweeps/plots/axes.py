@@ -43,7 +43,9 @@ def with_ticks(axis: Axis, values: Sequence[float], *, from_zero: bool = True) -
         high = high if high > low else low + (abs(low) or 1.0)
         room = 0.06 * (high - low)
         low, high = low if from_zero and low == 0 else low - room, high + room
-        return replace(axis, limits=(low, high), ticks=tuple((at, show_tick(at)) for at in ticks(low, high, _MOST_TICKS)))
+        return replace(
+            axis, limits=(low, high), ticks=tuple((at, show_tick(at)) for at in ticks(low, high, _MOST_TICKS))
+        )
     if axis.scale == "log":
         low, high = low / 1.25, high * 1.25
         return replace(axis, limits=(low, high), ticks=tuple((at, show_tick(at)) for at in _log_ticks(low, high)))

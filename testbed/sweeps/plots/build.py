@@ -44,9 +44,7 @@ def pictures_of(finished: FinishedScenarios, figure: str, options: PlotOptions) 
 
 
 class _Build:
-    def __init__(
-        self, finished: FinishedScenarios, groups: Sequence[Group], figure: str, options: PlotOptions
-    ) -> None:
+    def __init__(self, finished: FinishedScenarios, groups: Sequence[Group], figure: str, options: PlotOptions) -> None:
         self.finished, self.groups, self.figure, self.options = finished, groups, figure, options
         self.dimensions = finished.sweep.dimensions
         self.variants = finished.sweep.variant_name
@@ -69,7 +67,9 @@ class _Build:
         if self.layout.kind == "cdf":
             numbers = [number for chart in charts for series in chart.series for mark in series.marks
                        for number in mark.numbers]  # fmt: skip
-            axis = with_scale(replace(values, label=self.options.xlabel or self.measured.label), numbers, asked.get("x"))
+            axis = with_scale(
+                replace(values, label=self.options.xlabel or self.measured.label), numbers, asked.get("x")
+            )
             axis = with_ticks(axis, numbers, from_zero=False)
             values = Axis(self.options.ylabel or "Cumulative share of runs", limits=(0, 1.03),
                           ticks=tuple((at, show_tick(at)) for at in (0.0, 0.25, 0.5, 0.75, 1.0)))  # fmt: skip
@@ -90,7 +90,9 @@ class _Build:
             self.layout.kind, self.figure, self.options.style, axis, values, (), colour,
             self.options.title, None if legend == "none" else legend, self.options.size_in,
         )  # fmt: skip
-        return [replace(whole, charts=tuple(charts[at : at + _MOST_CHARTS])) for at in range(0, len(charts), _MOST_CHARTS)]
+        return [
+            replace(whole, charts=tuple(charts[at : at + _MOST_CHARTS])) for at in range(0, len(charts), _MOST_CHARTS)
+        ]
 
     def _along(self, found: Sequence[tuple[Any, ...]]) -> Axis:
         """The horizontal axis of what is varied."""
@@ -213,5 +215,3 @@ def _layout(dimensions: Mapping[str, tuple[Any, ...]], variants: str, kind: str 
     else:
         series = variants if variants in rest else next(iter(rest), "")
     return _Layout(kind, along, series, tuple(name for name in dimensions if name not in (along, series)))
-
-

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from testbed.sweeps.plots.axes import show_tick
-from testbed.sweeps.plots.picture import Axis, Chart, Mark, Picture, Series
+from testbed.sweeps.plots.picture import Chart, Mark, Picture, Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,8 +164,12 @@ def _lines(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
 
 def _error_bars(area: Any, xs: Sequence[float], marks: Sequence[Mark], **look: Any) -> None:
     medians = [mark.median or 0.0 for mark in marks]
-    below = [middle - (mark.low if mark.low is not None else middle) for middle, mark in zip(medians, marks, strict=True)]
-    above = [(mark.high if mark.high is not None else middle) - middle for middle, mark in zip(medians, marks, strict=True)]
+    below = [
+        middle - (mark.low if mark.low is not None else middle) for middle, mark in zip(medians, marks, strict=True)
+    ]
+    above = [
+        (mark.high if mark.high is not None else middle) - middle for middle, mark in zip(medians, marks, strict=True)
+    ]
     area.errorbar(xs, medians, yerr=[below, above], capsize=2, elinewidth=0.7, capthick=0.7, **look)
 
 

@@ -20,6 +20,8 @@ __all__ = ["fitted"]
 
 _GROW_IN, _MOST_GROWTH_IN = 0.4, 4.0
 _SMALLEST_PT = 6.0
+_MOST_IN_VAIN = 3
+"""steps of growth after which as many texts clash as before"""
 _LEAST_CHART_IN = 0.7
 """width and height that a chart must keep"""
 _APART_PX = 1.0
@@ -30,7 +32,7 @@ def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
     asked for, the figure becomes as high as its texts need. Raises ScenarioError where they do not fit into the size."""
     width, height = picture.size_in or (style.width_in, _usual_height(picture, style))
     most = height if picture.size_in else height + _MOST_GROWTH_IN
-    fewest = None
+    fewest, in_vain = 10**9, 0
     while True:
         found = []
         for fit in _fits(picture, style):
@@ -42,9 +44,9 @@ def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
             if not found[-1]:
                 return figure, replace(thinned, size_in=size, x=replace(thinned.x, rotation=fit.rotation))
         height += _GROW_IN
-        helps = fewest is None or min(found) < fewest
-        fewest = min(found)
-        if height > most or not helps:
+        in_vain = 0 if min(found) < fewest else in_vain + 1
+        fewest = min(fewest, *found)
+        if height > most or in_vain > _MOST_IN_VAIN:
             raise ScenarioError(
                 "is too small for the texts of the plot", file="tb sweep", key="plot.size",
                 found=f"{width:.3g}x{height - _GROW_IN:.3g}in",

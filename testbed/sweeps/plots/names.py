@@ -18,7 +18,6 @@ from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.sweeps.values import number_of
 from testbed.terminal.numbers import scale_of
 
 __all__ = ["Quantity", "figure_quantity", "key_quantity", "scaled"]
@@ -129,5 +128,3 @@ def _flat(section: type) -> Iterator[KeyOf]:
             yield from _flat(key.type.sections()[0])
         else:
             yield key
-
-

@@ -6,20 +6,22 @@ import math
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from testbed.reading.problems import Problems, closest, show
+from testbed.reading.problems import Place, Problems, closest, show
 from testbed.sweeps.plots.styles import STYLES, read_style
 from workloads.errors import HostCapabilityError, ScenarioError
 
-__all__ = ["FORMATS", "KINDS", "PLOT_KEYS", "PlotOptions", "latex", "read_plot"]
+__all__ = ["FORMATS", "KINDS", "PLOT_KEYS", "PlotOptions", "changed_plot", "latex", "read_plot"]
 
 KINDS = ("lines", "bars", "cdf", "heatmap")
 FORMATS = ("pdf", "svg", "png", "pgf")
 PLOT_KEYS = ("xlabel", "ylabel", "title", "legend", "size", "scale", "style", "format", "kind")
+_FIELDS = {"size": "size_in", "format": "formats"}
 _TEX = ("xelatex", "lualatex", "pdflatex")
+_FORMATS = ("svg", "pdf")
 _SCALES = ("linear", "log")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)x([0-9]+(?:\.[0-9]+)?)(in|cm|mm)\Z", re.ASCII)
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
@@ -42,7 +44,7 @@ class PlotOptions:
     scale: tuple[tuple[str, str], ...] = ()
     """(x or y, linear or log); an axis that is not named is logarithmic if its values are far apart"""
     style: str = "plain"
-    formats: tuple[str, ...] = ("svg", "pdf")
+    formats: tuple[str, ...] = _FORMATS
     kind: str | None = None
     """None: lines along an axis of numbers, otherwise bars"""
 
@@ -69,6 +71,15 @@ def read_plot(problems: Problems, given: Any, folder: Path = Path()) -> PlotOpti
         _scale(problems, given.get("scale")), _style(problems, given.get("style"), folder),
         _formats(problems, given.get("format")), kind,
     )  # fmt: skip
+
+
+def changed_plot(options: PlotOptions, words: Mapping[str, str]) -> PlotOptions:
+    """With the options of a command line in place of those that a sweep was run with. Raises ScenarioError."""
+    problems = Problems("tb sweep", {("plot", key): Place(f"--{key}") for key in words})
+    given = read_plot(problems, words)
+    problems.raise_if_any()
+    fields = {_FIELDS.get(key, key) for key in words}
+    return replace(options, **{name: getattr(given, name) for name in fields})
 
 
 def _text(problems: Problems, key: str, value: Any) -> str | None:
@@ -142,7 +153,7 @@ def _style(problems: Problems, value: Any, folder: Path) -> str:
 
 def _formats(problems: Problems, value: Any) -> tuple[str, ...]:
     if value is None:
-        return PlotOptions.formats
+        return _FORMATS
     words = [str(word).strip() for word in (value if isinstance(value, list) else str(value).split(","))]
     for word in words or [""]:
         if word not in FORMATS or words.count(word) > 1:
@@ -150,7 +161,7 @@ def _formats(problems: Problems, value: Any) -> tuple[str, ...]:
                 ("plot", "format"), "not a format" if word not in FORMATS else "a format stands twice",
                 found=show(word), allowed=f"{', '.join(FORMATS)}, each once", hint=closest(word, FORMATS),
             )  # fmt: skip
-            return PlotOptions.formats
+            return _FORMATS
     if "pgf" in words:
         latex()
     return tuple(words)

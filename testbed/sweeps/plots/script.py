@@ -34,35 +34,35 @@ for area in areas.flat[len(CHARTS):]:
     area.remove()
 {tail}figure.savefig(sys.argv[1] if len(sys.argv) > 1 else HERE / "{stem}.pdf")
 '''
-_LINES = '''\
+_LINES = """\
         there = [row for row in found if row["median"]]
         low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there] for key in ("low", "median", "high"))
         xs = [X[row[{column!r}]] for row in there]
         spread = [[b - a for a, b in zip(low, middle)], [b - a for a, b in zip(middle, high)]]
-        area.errorbar(xs, middle, yerr=spread, label=label, capsize=2, elinewidth=0.7, **look)'''
-_BARS = '''\
+        area.errorbar(xs, middle, yerr=spread, label=label, capsize=2, elinewidth=0.7, **look)"""
+_BARS = """\
         there = [row for row in found if row["median"]]
         low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there] for key in ("low", "median", "high"))
         xs = [X[row[{column!r}]] + (number - (len(SERIES) - 1) / 2) * 0.8 / len(SERIES) for row in there]
         spread = [[b - a for a, b in zip(low, middle)], [b - a for a, b in zip(middle, high)]]
-        area.bar(xs, middle, 0.8 / len(SERIES), yerr=spread, label=label, edgecolor="white", capsize=2, **look)'''
-_CDF = '''\
+        area.bar(xs, middle, 0.8 / len(SERIES), yerr=spread, label=label, edgecolor="white", capsize=2, **look)"""
+_CDF = """\
         values = sorted({factor} * float(row[{figure!r}]) for row in found if row[{figure!r}] and row["verdict"] != "fail")
         heights = [n / len(found) for n in range(len(values) + 1)]
-        area.step([*values[:1], *values], heights if values else [], where="post", label=label, **look)'''
-_HEATMAP = '''\
+        area.step([*values[:1], *values], heights if values else [], where="post", label=label, **look)"""
+_HEATMAP = """\
         cells = [[float("nan")] * len(X) for _ in SERIES] if number == 0 else cells
         for row in found:
             if row["median"]:
                 cells[number][X[row[{column!r}]]] = {factor} * float(row["median"])
     mesh = area.pcolormesh([n - 0.5 for n in range(len(X) + 1)], [n - 0.5 for n in range(len(SERIES) + 1)], cells,
                        norm={norm}, cmap="cividis")
-    area.grid(False)'''
-_MISSING = '''\
+    area.grid(False)"""
+_MISSING = """\
         for row in found:
             if not row["median"]:  # no valid run
                 area.plot(X[row[{column!r}]]{shift}, 1.02 + 0.04 * number, "x", color=look["color"], clip_on=False,
-                          transform=area.get_xaxis_transform())'''
+                          transform=area.get_xaxis_transform())"""
 
 _LINE = 116
 """longest line of a script"""
@@ -125,7 +125,9 @@ def _series(picture: Picture) -> list[tuple[str, dict[str, str], dict[str, str]]
 
 def _axes(picture: Picture) -> str:
     words: dict[str, Any] = {"xlabel": picture.x.label, "ylabel": picture.y.label}
-    words |= {f"{name}lim": tuple(round(end, 6) for end in axis.limits) for name, axis in _sides(picture) if axis.limits}
+    words |= {
+        f"{name}lim": tuple(round(end, 6) for end in axis.limits) for name, axis in _sides(picture) if axis.limits
+    }
     return ", ".join(f"{key}={value!r}" for key, value in words.items())
 
 
@@ -170,4 +172,3 @@ def _tail(picture: Picture) -> str:
         f'              loc="outside upper center"{title})\n'
     )
     return heading + (legend if named else "")
-

@@ -19,10 +19,10 @@ from testbed.runs import run as run_module
 from testbed.scenario import load_scenario
 from testbed.sweeps import ScenarioSweep, compute, load_sweep, scenario_engine
 from testbed.sweeps.compute import compute_point
-from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.local import compute_locally
 from testbed.sweeps.matrix import matrix_page
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
 from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords

@@ -25,7 +25,11 @@ def test_a_file_and_a_command_line_say_the_same(tmp_path: Path) -> None:
     words = {"size": "84mmx60mm".replace("mmx", "x"), "scale": "x:log,y:linear", "style": "acm", "format": "svg"}
     again: Any = load_sweep(["rack"], SweepWords(seeds=2, plot=words))
     assert again.plot.size_in == pytest.approx((84 / 25.4, 60 / 25.4))
-    assert (again.plot.scale, again.plot.style, again.plot.formats) == ((("x", "log"), ("y", "linear")), "acm", ("svg",))
+    assert (again.plot.scale, again.plot.style, again.plot.formats) == (
+        (("x", "log"), ("y", "linear")),
+        "acm",
+        ("svg",),
+    )
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,9 @@ def test_formats_of_all_kinds_are_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert written[0].read_bytes().startswith(b"%PDF-")
     assert b"/FontType 42" not in written[0].read_bytes() or b"/Type3" not in written[0].read_bytes()
     assert b"<!-- Job completion time (s) -->" in written[1].read_bytes()
-    again = [path.read_bytes() for path in write_plots(found, tmp_path, PlotOptions(formats=("pdf", "svg"), style="acm"))]
+    again = [
+        path.read_bytes() for path in write_plots(found, tmp_path, PlotOptions(formats=("pdf", "svg"), style="acm"))
+    ]
     assert again[:2] == [path.read_bytes() for path in written[:2]], "the same bytes each time"
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostCapabilityError, match="LaTeX"):
