@@ -31,7 +31,8 @@ class Watch(Protocol):
     """Estimates the time that is left."""
 
     def start(self, points: Sequence[Point], known: Mapping[int, Outcome], compute: Compute) -> None:
-        """Before anything runs. `known`: results that are there already, by place; `compute` may be used for a pilot."""
+        """Before anything runs. `known`: results that are there already, by place; `compute` may be used for a
+        pilot."""
 
     def finish(self, place: int, outcome: Outcome) -> None:
         """One of the points is done."""

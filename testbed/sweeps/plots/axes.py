@@ -21,8 +21,8 @@ _PLAIN = (-4, 6)
 
 
 def with_scale(axis: Axis, values: Iterable[float], asked: str | None) -> Axis:
-    """With the scale that was asked for; if none was, logarithmic where values are far apart. A logarithmic axis keeps a
-    place for 0, behind a break."""
+    """With the scale that was asked for; if none was, logarithmic where values are far apart. A logarithmic axis
+    keeps a place for 0, behind a break."""
     found = sorted(set(values))
     above = [value for value in found if value > 0]
     far = bool(above) and found[0] >= 0 and above[-1] > _WIDE * above[0]

@@ -52,9 +52,10 @@ def columns_of(picture: Picture, width_in: float) -> int:
 def draw(picture: Picture, size_in: tuple[float, float], fit: Fit) -> Figure:
     """To be called within the settings of the style (`mpl.rc_context`)."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=size_in, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
+    figure = Figure(figsize=size_in, layout=layout)
     columns = columns_of(picture, size_in[0])
     rows = -(-len(picture.charts) // columns)
     areas = list(figure.subplots(rows, columns, squeeze=False).flat)
@@ -206,7 +207,7 @@ def _cdf(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
 def _heatmap(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
     from matplotlib.colors import LogNorm, Normalize
 
-    norm = (LogNorm if picture.colour.scale == "log" else Normalize)(*picture.colour.limits)
+    norm = (LogNorm if picture.colour.scale == "log" else Normalize)(*(picture.colour.limits or (0.0, 1.0)))
     columns, rows = len(picture.x.ticks), len(picture.y.ticks)
     cells = [[float("nan")] * columns for _ in range(rows)]
     words = [label for _, label in picture.y.ticks]

@@ -29,7 +29,8 @@ _APART_PX = 1.0
 
 def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
     """-> the figure; and the picture with the size, the tick labels and the rotation that fit. Without a size that was
-    asked for, the figure becomes as high as its texts need. Raises ScenarioError where they do not fit into the size."""
+    asked for, the figure becomes as high as its texts need. Raises ScenarioError where they do not fit into the
+    size."""
     width, height = picture.size_in or (style.width_in, _usual_height(picture, style))
     most = height if picture.size_in else height + _MOST_GROWTH_IN
     fewest, in_vain = 10**9, 0
@@ -50,7 +51,7 @@ def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
             raise ScenarioError(
                 "is too small for the texts of the plot", file="tb sweep", key="plot.size",
                 found=f"{width:.3g}x{height - _GROW_IN:.3g}in",
-                allowed="a larger size, shorter labels, or --legend none; without a size the plot is as high as it must be",
+                allowed="a larger size, shorter labels, or --legend none; without --size, plots grow in height",
             )  # fmt: skip
 
 

@@ -36,18 +36,21 @@ for area in areas.flat[len(CHARTS):]:
 '''
 _LINES = """\
         there = [row for row in found if row["median"]]
-        low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there] for key in ("low", "median", "high"))
+        low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there]
+                             for key in ("low", "median", "high"))
         xs = [X[row[{column!r}]] for row in there]
         spread = [[b - a for a, b in zip(low, middle)], [b - a for a, b in zip(middle, high)]]
         area.errorbar(xs, middle, yerr=spread, label=label, capsize=2, elinewidth=0.7, **look)"""
 _BARS = """\
         there = [row for row in found if row["median"]]
-        low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there] for key in ("low", "median", "high"))
+        low, middle, high = ([{factor} * float(row[key] or row["median"]) for row in there]
+                             for key in ("low", "median", "high"))
         xs = [X[row[{column!r}]] + (number - (len(SERIES) - 1) / 2) * 0.8 / len(SERIES) for row in there]
         spread = [[b - a for a, b in zip(low, middle)], [b - a for a, b in zip(middle, high)]]
         area.bar(xs, middle, 0.8 / len(SERIES), yerr=spread, label=label, edgecolor="white", capsize=2, **look)"""
 _CDF = """\
-        values = sorted({factor} * float(row[{figure!r}]) for row in found if row[{figure!r}] and row["verdict"] != "fail")
+        valid = [row for row in found if row[{figure!r}] and row["verdict"] != "fail"]
+        values = sorted({factor} * float(row[{figure!r}]) for row in valid)
         heights = [n / len(found) for n in range(len(values) + 1)]
         area.step([*values[:1], *values], heights if values else [], where="post", label=label, **look)"""
 _HEATMAP = """\

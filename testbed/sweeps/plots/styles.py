@@ -77,8 +77,8 @@ def look_of(number: int, colors: tuple[str, ...]) -> Look:
 
 
 def read_style(name: str) -> Style:
-    """`plain`, `ieee`, `acm`, or a style sheet of matplotlib. Raises ScenarioError, and HostCapabilityError where it needs LaTeX
-    and there is none."""
+    """`plain`, `ieee`, `acm`, or a style sheet of matplotlib. Raises ScenarioError, and HostCapabilityError where it
+    needs LaTeX and there is none."""
     if name in STYLES:
         return STYLES[name]
     import matplotlib as mpl

