@@ -26,8 +26,8 @@ from workloads.errors import TestbedError
 __all__ = ["Forecast", "corners", "shortened"]
 
 _MOST_CORNERS = 24
-_WORTH = 3
-"""times as many runs as corners, from which on a pilot is made"""
+_WORTH, _LEAST_RUNS = 4, 16
+"""times as many runs as corners, and runs, from which on a pilot is made"""
 _SHORTER = 10
 _LEAST_BYTES = 16_384
 _SEED = re.compile(r"^seed: .*$", re.MULTILINE)
@@ -83,7 +83,7 @@ class Forecast:
     def _pilot(self, compute: Compute) -> None:
         """A short run at each corner: how long, how much memory, and what will be refused."""
         chosen = [self._points[place] for place in corners(self._points) if place in self._open]
-        if not chosen or len(self._open) < _WORTH * len(chosen):
+        if not chosen or len(self._open) < max(_LEAST_RUNS, _WORTH * len(chosen)):
             return
         began, failed = self._clock(), list[str]()
         short = [shortened(point) for point in chosen]

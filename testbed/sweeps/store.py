@@ -46,7 +46,7 @@ class Store:
         for line in text.splitlines():
             try:
                 record = json.loads(line)
-                if record["result"]["status"] == "done":
+                if _is_done(record["result"]):
                     self.results[record["key"]] = record["result"]
                     self.points.add(record.get("point", ""))
             except (ValueError, KeyError, TypeError):
@@ -58,7 +58,7 @@ class Store:
         """On disk when it returns. `point`: the key without the version of the code. A run that could not be made is
         kept to be shown, and made again the next time."""
         assert self._file is not None
-        if result["status"] == "done":
+        if _is_done(result):
             self.results[key] = result
         self._file.write(json.dumps({"key": key, "point": point, "result": result}) + "\n")
         self._file.flush()
@@ -67,3 +67,8 @@ class Store:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _is_done(result: dict[str, Any]) -> bool:
+    """Results of models have no status: they are always done."""
+    return bool(result.get("status", "done") == "done")

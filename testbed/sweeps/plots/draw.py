@@ -139,8 +139,10 @@ def _above(area: Any, row: int) -> Any:
 def _mark_missing(area: Any, series: Series, row: int, places: Sequence[tuple[float, Mark]]) -> None:
     for place, mark in places:
         if mark.median is None:
-            area.plot([place], [1.0], marker=MARKS[mark.why], linestyle="none", color=series.look.color, transform=_above(area, row),
-                      clip_on=False, markersize=4.5, markeredgewidth=0.8)  # fmt: skip
+            area.plot(
+                [place], [1.0], marker=MARKS[mark.why], linestyle="none", color=series.look.color,
+                transform=_above(area, row), clip_on=False, markersize=4.5, markeredgewidth=0.8,
+            )  # fmt: skip
 
 
 def _lines(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
@@ -153,9 +155,9 @@ def _lines(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
         there = [mark for mark in series.marks if mark.median is not None]
         look, line = series.look, "none" if picture.x.are_words else series.look.linestyle
         _error_bars(area, [mark.x for mark in there], there, color=look.color, linestyle="none", transform=moved)
-        area.plot([mark.x for mark in series.marks],
-                  [float("nan") if mark.median is None else mark.median for mark in series.marks],
-                  marker=look.marker, color=look.color, linestyle=line, label=series.label, transform=moved)  # fmt: skip
+        heights = [float("nan") if mark.median is None else mark.median for mark in series.marks]
+        area.plot([mark.x for mark in series.marks], heights, marker=look.marker, color=look.color, linestyle=line,
+                  label=series.label, transform=moved)  # fmt: skip
         partial = [mark for mark in there if mark.is_partial]
         area.plot([mark.x for mark in partial], [mark.median for mark in partial], look.marker, color=look.color,
                   markerfacecolor="white", linestyle="none", zorder=4, transform=moved)  # fmt: skip
@@ -228,8 +230,8 @@ def _heatmap(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
                 continue
             color = "white" if norm(mark.median) < 0.55 else "black"
             if fit.has_numbers:
-                area.text(mark.x, down, f"{mark.median:.3g}", ha="center", va="center", color=color,
-                          fontsize=area.xaxis.get_ticklabels()[0].get_fontsize() if picture.x.ticks else None)  # fmt: skip
+                size = area.xaxis.get_ticklabels()[0].get_fontsize()
+                area.text(mark.x, down, f"{mark.median:.3g}", ha="center", va="center", color=color, fontsize=size)
             if mark.is_partial:
                 area.plot([mark.x + 0.4], [down + 0.35], "o", color=color, markerfacecolor="none", markersize=3)
     assert mesh is area.collections[0]
