@@ -69,9 +69,8 @@ def until_lines(finished: FinishedScenarios, until: Until) -> Iterator[str]:
     wide = [group for group in groups if not _is_narrow(group, figures, until.share)]
     yield ""
     yield (
-        f"--until {until.share:.3g}: at {len(groups) - len(wide):,} of {amount(len(groups), 'point')} half of each "
-        f"interval is at most {100 * until.share:.3g} % of the median, or no run has the figure; at most "
-        f"{until.most_seeds} seeds"
+        f"--until {100 * until.share:.3g}%: {len(groups) - len(wide):,} of {amount(len(groups), 'point')} are narrow "
+        f"enough, with at most {until.most_seeds} seeds each"
     )
     for group in wide:
         labels = ", ".join(f"{name} {shown_value(value)}" for name, value in group.labels)
