@@ -21,6 +21,8 @@ _ROW_PT = 6.0
 """height of a row of such markers above the chart"""
 _APART_PT = 1.6
 """by how much series are shifted against one another"""
+_DOWN_WIDTH = 20
+"""characters of a line of a word on the vertical axis"""
 _MOST_DOTS = 12
 """of a curve"""
 _NARROWEST_IN = 1.5
@@ -101,7 +103,8 @@ def _dress(area: Any, picture: Picture, fit: Fit, *, has_x: bool, has_y: bool) -
         elif given.scale == "log":
             set_scale("log")
         set_limits(given.limits)
-        labels = [textwrap.fill(label, fit.word_width) if given.are_words else label for _, label in given.ticks]
+        width = fit.word_width if given is picture.x else _DOWN_WIDTH
+        labels = [textwrap.fill(label, width) if given.are_words else label for _, label in given.ticks]
         axis.set_ticks([place for place, _ in given.ticks], labels if is_named else [""] * len(labels))
         axis.set_ticks([], minor=True)
     if picture.x.are_words and fit.rotation:

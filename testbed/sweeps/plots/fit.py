@@ -20,7 +20,7 @@ __all__ = ["fitted"]
 
 _GROW_IN, _MOST_GROWTH_IN = 0.4, 4.0
 _SMALLEST_PT = 6.0
-_MOST_IN_VAIN = 3
+_MOST_IN_VAIN = 6
 """steps of growth after which as many texts clash as before"""
 _LEAST_CHART_IN = 0.7
 """width and height that a chart must keep"""

@@ -55,4 +55,4 @@ def test_the_script_draws_the_same(kind: str, tmp_path: Path, monkeypatch: pytes
         wanted = shown(area)
         assert wanted
         assert wanted <= theirs[number] | {(0.0, 0.0)}, wanted - theirs[number]
-        assert area.get_xlabel() == names["figure"].axes[number].get_xlabel()
+        assert area.get_xlabel() in ("", names["figure"].axes[number].get_xlabel()), "small multiples have one name"
