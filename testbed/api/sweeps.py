@@ -13,9 +13,10 @@ from testbed.api.frames import make_frame
 from testbed.kernel.overdue import named_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.sweeps import ScenarioSweep, load_sweep
-from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.matrix import matrix_page
+from testbed.sweeps.plots.options import changed_plot
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_report import scenario_document, scenario_rows, scenario_summary, write_scenario_files
@@ -67,9 +68,11 @@ class SweepResult:
         """`rows` as a pandas table. Raises HostCapabilityError where there is no pandas."""
         return make_frame(self.rows)
 
-    def plot(self, folder: str | Path | None = None) -> list[Path]:
-        """Draw each figure of the sweep, as SVG and PDF. -> the files"""
-        return write_plots(self._finished, self.folder if folder is None else Path(folder))
+    def plot(self, folder: str | Path | None = None, **options: str) -> list[Path]:
+        """Draw each figure of the sweep, as SVG and PDF. `options`: those of `tb sweep` by name, as `style="ieee"`,
+        `size="3.3x2.4in"`, `format="pdf"`. -> the files. Raises ScenarioError and HostCapabilityError."""
+        chosen = changed_plot(self._finished.sweep.plot, options)
+        return write_plots(self._finished, self.folder if folder is None else Path(folder), chosen)
 
     def matrix(self, path: str | Path | None = None) -> Path:
         """Write the page with protocols across and scenarios down. -> the file"""

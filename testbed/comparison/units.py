@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from testbed.terminal.numbers import bits_per_second, seconds, significant
 
-__all__ = ["show_figure", "title_of", "unit_of"]
+__all__ = ["show_figure", "unit_of"]
 
-_TITLES = {"jct_s": "JCT", "goodput_bps": "goodput", "duration_s": "duration", "bound_bps": "bound of the links"}
+_UNITS = {"_s": "s", "_bps": "bit/s", "_bytes": "B"}
 
 
 def unit_of(figure: str) -> str:
-    """s, bit/s or nothing."""
-    return "s" if figure.endswith("_s") else "bit/s" if figure.endswith("_bps") else ""
-
-
-def title_of(figure: str) -> str:
-    """In a plot or a page: `JCT`."""
-    return _TITLES.get(figure, figure.removesuffix("_s").removesuffix("_bps"))
+    """s, bit/s, B or nothing."""
+    return next((unit for suffix, unit in _UNITS.items() if figure.endswith(suffix)), "")
 
 
 def show_figure(figure: str, value: float | int) -> str:

@@ -112,7 +112,7 @@ class PacketFault(LinkFault):
 
     match: Annotated[Match, MatchType(), Key(shown="everything")] = Match()
     """which packets"""
-    rate: ProbabilityKey = 1.0
+    rate: Annotated[ProbabilityKey, Key(title="Share of hit packets")] = 1.0
     """probability that the fault applies to a matching packet"""
 
     def left_out(self) -> Collection[str]:

@@ -65,7 +65,8 @@ class Key:
     them that a file must hold. `allowed`: the message where it is missing. `filled`: the loader fills it in where a
     file does not say it. `first`: it stands before the others in lists. `shown`: the default in the words of the
     tables. `doc`: the line of documentation, of a type that several sections have. `what`: how messages call the
-    section."""
+    section. `title`: the name of the key on an axis of a plot, where its own name and that of its section are not
+    enough."""
 
     name: str = ""
     required: bool = False
@@ -77,6 +78,7 @@ class Key:
     what: str | None = None
     filled: bool = False
     first: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ class KeyOf:
     first: bool = False
     only: Only | None = None
     """None: every file may hold it"""
+    title: str = ""
+    """name on an axis of a plot; empty: the name of the section and of the key"""
 
     @property
     def allowed(self) -> str | None:
@@ -198,6 +202,7 @@ def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
         note.filled,
         note.first,
         only,
+        note.title,
     )
     others = [item for item in notes if isinstance(item, Also)]
     return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc, only=only) for item in others)]

@@ -98,7 +98,7 @@ class SharedJob(Section):
     """`synthetic`: gradients from the seed. `extreme`: the same with values at the ends of the type among them.
     `special`: also infinities and NaNs, for floats that do not travel as integers. `digits`: a real model; it has its
     own size, float32 and sum"""
-    size_bytes: SizeKey = 1_000_000
+    size_bytes: Annotated[SizeKey, Key(title="Gradient size")] = 1_000_000
     """of one gradient, a multiple of 4 bytes"""
     model: Annotated[Model | None, _LAYERED, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
     """instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`, `bert-large`, `gpt2`, or the path of a CSV
@@ -116,18 +116,18 @@ class SharedJob(Section):
     """`float32` (folded in rank order), `int32` (wraps), `int32sat` (clamped once; refused where hosts or racks sum a
     part, which would clamp early: `ring`, `fallback: ring`, `tencent`, `parallel_netreduce`, `recursive_doubling`,
     `rabenseifner`, `netreduce` on two tiers)"""
-    iterations: Annotated[int, whole(1, 1_000_000)] = 1
+    iterations: Annotated[int, whole(1, 1_000_000), Key(title="Iterations")] = 1
     """all-reduces, one after the other"""
     batch: Annotated[int | None, whole(1, 1 << 24)] = None
     """samples from which each worker computes one gradient, for the figure `samples_per_second`. It changes no packet
     and no time. `digits` has its own"""
-    window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15)] = 64
+    window_packets: Annotated[int, _IN_DATAGRAMS, whole(1, 1 << 15), Key(title="Window of a worker")] = 64
     """W, packets outstanding per worker, 1 to 32768; never more than a gradient has packets. With `switchml` never more
     than its part of `switch.memory` has indices: half of it with one job"""
     straggler: Annotated[Straggler | None, Key(what="the straggler")] = None
     """`{rank: 2, delay: 100ms}`: that rank starts every iteration late. `slowdown: 1.5`: it computes that much slower,
     where `compute` gives it something to do"""
-    hosts: Annotated[NamesKey, Key(shown="`all`")] = ()
+    hosts: Annotated[NamesKey, Key(shown="`all`", title="Hosts of the job")] = ()
     """the hosts that run the job, in rank order: `[h1, h2, h3]`. The others run no worker"""
     arrival_ns: Annotated[DurationKey, _LAYERED] = 0
     """the job starts that long after the traffic"""
@@ -173,9 +173,9 @@ class Job(SharedJob):
     command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
-    message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 170
+    message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024), Key(title="Message length (packets)")] = 170
     """L, packets of a full message, 1 to 1024"""
-    window_messages: Annotated[int, _OVER_ROCE, whole(1, 16384)] = 2
+    window_messages: Annotated[int, _OVER_ROCE, whole(1, 16384), Key(title="Window (messages)")] = 2
     """N, messages in flight. 2 N L slots must fit 1 GiB of switch memory, and 2 N L packets half the PSN space"""
     copies: Annotated[int, _SEVERAL, whole(1, MAX_RANKS)] = 1
     """the job runs so many times side by side, each on its share of the hosts and of the

@@ -19,7 +19,7 @@ declare_keys(
     delay_ns=(DurationKey, "each way"),
     jitter_ns=(DurationKey, "uniform around the delay, at most the delay; never reorders"),
     mtu=(
-        Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)")],
+        Annotated[int, whole(256, 9000, " (bytes of the largest IP packet)"), Key(title="MTU (B)")],
         "largest IP packet, 256 to 9000. It must hold one packet of `transport.path_mtu` with all headers",
     ),
     queue_packets=(

@@ -77,17 +77,20 @@ class DcqcnOptions(Section):
 class Transport(Section):
     """RC endpoints (workloads.rc), and how datagrams of other protocols travel."""
 
-    path_mtu: Annotated[int, choice(names.PATH_MTUS)] = 1024
+    path_mtu: Annotated[int, choice(names.PATH_MTUS), Key(title="Path MTU (B)")] = 1024
     """payload bytes of a full packet: 256, 512, 1024, 2048, 4096 (`switchml`, `atp`, `esa`: at most 1024; `grid`: also
     8192)"""
     verb: Annotated[str, _OVER_ROCE, choice(names.VERBS)] = "write"
     """`write`: RDMA WRITE with immediate; `send`: SEND with immediate"""
-    recovery: Annotated[str, _OVER_ROCE, choice(names.RECOVERIES)] = "gbn"
+    recovery: Annotated[str, _OVER_ROCE, choice(names.RECOVERIES), Key(title="Loss recovery")] = "gbn"
     """recovery of lost packets on RC connections: `gbn`, go-back-N; `irn`, only lost packets are resent; `irn-rack`,
     the same, and an overtaken packet does not count as lost; `irn-held`, switches that sum say what they hold
     ([IRN](irn.md))"""
     timeout_code: Annotated[
-        int | None, _OVER_ROCE, whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"), Key("timeout")
+        int | None,
+        _OVER_ROCE,
+        whole_or("auto", None, 0, 31, " (4.096 us x 2^n; 0: never)"),
+        Key("timeout", title="Code of the retransmission timer"),
     ] = None
     """retransmission timer code n: 4.096 us x 2^n. 12 = 17 ms, 13 = 34 ms, 14 = 67 ms, 15 = 134 ms; 0: never. `auto`:
     from the [worst round trip](scenario.md#timers)"""
@@ -108,7 +111,7 @@ class Transport(Section):
     [round trips](scenario.md#timers)"""
     rto_high_ns: Annotated[SpanKey, _OVER_ROCE] = None
     """IRN: the same while more than three packets are under way. `auto`: at most 3.2 times `rto_low`"""
-    rto_ns: Annotated[SpanKey, _IN_DATAGRAMS] = None
+    rto_ns: Annotated[SpanKey, _IN_DATAGRAMS, Key(title="Retransmission timeout")] = None
     """time after which a packet without a result is sent again, or four typical round trips if that is longer. `auto`,
     from the [worst round trip](scenario.md#timers), or at least `10us`. `esa` and `grid` wait twice as long while
     nothing answers"""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.comparison.figures import Figure
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point
 from testbed.sweeps.statistics import Summary, summarise
@@ -26,7 +27,7 @@ class Group:
 
     @property
     def verdicts(self) -> Counter[str]:
-        """pass, fail, unknown, invalid, failed -> how many."""
+        """pass, fail, unknown, invalid, failed, pending -> how many."""
         return Counter(outcome.verdict if outcome.is_done else outcome.status for outcome in self.outcomes)
 
     @property
@@ -34,12 +35,35 @@ class Group:
         """The first that there is, of what did not pass."""
         return next((outcome.reason for outcome in self.outcomes if outcome.reason), "")
 
-    def summary(self, figure: str) -> Summary | None:
-        """Over the runs that are done, did not fail and have the figure: a wrong sum has no speed."""
+    def numbers(self, figure: str) -> tuple[float, ...]:
+        """Of the runs that are done, did not fail and have the figure: a wrong sum has no speed."""
         values = [
             outcome.figures.get(figure) for outcome in self.outcomes if outcome.is_done and outcome.verdict != "fail"
         ]
-        return summarise([float(value) for value in values if value is not None])
+        return tuple(float(value) for value in values if value is not None)
+
+    def summary(self, figure: str) -> Summary | None:
+        return summarise(self.numbers(figure))
+
+    def left_out(self, figure: str) -> Counter[str]:
+        """failed, untrusted, refused, absent, pending -> how many runs the summary omits for this reason."""
+        return Counter(
+            why for outcome in self.outcomes if (why := why_left_out(outcome, outcome.figures.get(figure))) is not None
+        )
+
+
+def why_left_out(outcome: Outcome, value: Figure) -> str | None:
+    """Why a run has no place in a median: it failed a check or could not run, its times cannot be trusted, its scenario
+    was refused, it has no such figure, or it was not computed yet. None: it has one."""
+    if outcome.status == "pending":
+        return "pending"
+    if outcome.status == "invalid":
+        return "refused"
+    if not outcome.is_done or outcome.verdict == "fail":
+        return "failed"
+    if value is not None:
+        return None
+    return "untrusted" if outcome.untimed else "absent"
 
 
 def groups_of(finished: FinishedScenarios) -> list[Group]:

@@ -77,7 +77,8 @@ def _from_file(
         with_words(data, places, words)
         return _scenario_sweep(data, places, shown, folder)
     if isinstance(data, dict) and (given := words.given()):
-        key = "--world" if "worlds" in given else f"--{next(iter(given))}"
+        first = next(iter(given))
+        key = f"--{next(iter(words.plot))}" if first == "plot" else "--world" if "worlds" in given else f"--{first}"
         raise ScenarioError("means nothing for a sweep of models", file="tb sweep", key=key, allowed="with scenarios")
     if isinstance(data, dict):
         with_words(data, places, words, "parameters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from html import escape
 
-from testbed.comparison.units import title_of
+from testbed.comparison.known_figures import title_of
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from testbed.report.document import to_json
 from testbed.runs.codeversion import model_version, program_version
+from testbed.sweeps.plan import write_plan
 from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
 from testbed.sweeps.store import Store
+from testbed.sweeps.table import GrowingTable, row_of
 from workloads.trusted import make_folder, write_file
 
-__all__ = ["Compute", "FinishedScenarios", "run_scenario_sweep"]
+__all__ = ["Compute", "FinishedScenarios", "Watch", "run_scenario_sweep"]
 
-_NAME_DIGITS = 16
 _COMPUTED_BY = "testbed.sweeps.compute"
 """module that computes points, with all that it imports: a change of how results are shown makes none of them stale"""
 
@@ -24,6 +25,17 @@ Compute = Callable[[Sequence[Point]], Iterator[tuple[int, dict[str, Any]]]]
 """Points -> (place among them, outcome as of `compute_point`), as they are done"""
 Progress = Callable[[int, int, int], None]
 """(done, all, of them reused)"""
+
+
+class Watch(Protocol):
+    """Estimates the time that is left."""
+
+    def start(self, points: Sequence[Point], known: Mapping[int, Outcome], compute: Compute) -> None:
+        """Before anything runs. `known`: results that are there already, by place; `compute` may be used for a
+        pilot."""
+
+    def finish(self, place: int, outcome: Outcome) -> None:
+        """One of the points is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +65,26 @@ class FinishedScenarios:
 
 
 def run_scenario_sweep(
-    sweep: ScenarioSweep, folder: Path, compute: Compute, on_progress: Progress
+    sweep: ScenarioSweep,
+    folder: Path,
+    compute: Compute,
+    on_progress: Progress,
+    watch: Watch | None = None,
+    takes: Callable[[Point], bool] = lambda point: True,
 ) -> FinishedScenarios:
     """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in
     `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid, or that failed because something
-    was missing, are tried again. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
-    points = make_points(sweep)
+    was missing, are tried again. `results.csv` grows with each run. `takes`: which points are
+    computed. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
+    points = [point for point in make_points(sweep) if takes(point)]
     code = model_version(_COMPUTED_BY)
     versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}
     keys = [point.key(versions[point.program]) for point in points]
     store = Store(folder)
+    table = GrowingTable(folder / "results.csv", list(row_of(points[0], Outcome(""), "", sweep.figures)))
     found: dict[str, dict[str, Any]] = {}
     try:
+        write_plan(folder, sweep, points, keys, code)
         valid = {key: point for key, point in zip(keys, points, strict=True) if not point.problem}
         missing = [(key, point) for key, point in valid.items() if key not in store.results]
         anew = sum(point.key("") in store.points for _, point in missing)
@@ -72,29 +92,44 @@ def run_scenario_sweep(
         done = len(points) - len(missing)
         reused = done - invalid
         on_progress(done, len(points), reused)
+        known = {
+            place: Outcome("invalid", reason=point.problem) if point.problem else Outcome(**store.results[key])
+            for place, (key, point) in enumerate(zip(keys, points, strict=True))
+            if point.problem or key in store.results
+        }
+        table.add([_row(points[place], outcome) for place, outcome in known.items()])
+        places: dict[str, list[int]] = {}
+        for place, key in enumerate(keys):
+            places.setdefault(key, []).append(place)
+        if watch is not None:
+            watch.start(points, known, compute)
         for index, outcome in compute([point for _, point in missing]) if missing else ():
             key, point = missing[index]
             document = outcome.pop("document", None)
             found[key] = outcome
             if outcome["status"] == "done":
-                _keep(folder / "points" / _name(point), point, document)
-                store.add(key, point.key(""), outcome)
+                _keep(folder / "points" / point.name, point, document)
+            store.add(key, point.key(""), outcome)
+            table.add([_row(points[place], Outcome(**outcome)) for place in places[key]])
+            if watch is not None:
+                watch.finish(places[key][0], Outcome(**outcome))
             done += 1
             on_progress(done, len(points), reused)
         results = store.results | found
     finally:
+        table.close()
         store.close()
     outcomes = [
         Outcome("invalid", reason=point.problem) if point.problem else Outcome(**results[key])
         for key, point in zip(keys, points, strict=True)
     ]
     return FinishedScenarios(
-        sweep, tuple(points), tuple(outcomes), tuple(map(_name, points)), reused, anew, code, folder
+        sweep, tuple(points), tuple(outcomes), tuple(point.name for point in points), reused, anew, code, folder
     )
 
 
-def _name(point: Point) -> str:
-    return point.key("")[:_NAME_DIGITS]
+def _row(point: Point, outcome: Outcome) -> dict[str, Any]:
+    return row_of(point, outcome, point.name, outcome.figures)
 
 
 def _keep(folder: Path, point: Point, document: dict[str, Any]) -> None:

@@ -16,15 +16,16 @@ from testbed.scenario.builtin import builtin_names
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.own_program import PROGRAM_KEY
 from testbed.sweeps.model import SWEEP_NAME
+from testbed.sweeps.plots.options import read_plot
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import MAX_POINTS, ScenarioSweep, Variant
 from testbed.sweeps.values import AXIS_FILE, MOST_VALUES, read_values, split_axis
 from workloads.errors import ScenarioError
 
-__all__ = ["SCENARIO_SWEEP_KEYS", "SweepWords", "read_scenario_sweep", "with_words"]
+__all__ = ["SCENARIO_SWEEP_KEYS", "SweepWords", "known_names", "read_scenario_sweep", "with_words"]
 
 SCENARIO_SWEEP_KEYS = (
-    "name", "description", "scenarios", "protocols", "variants", "axes", "seeds", "worlds", "set", "figures",
+    "name", "description", "scenarios", "protocols", "variants", "axes", "seeds", "worlds", "set", "figures", "plot",
 )  # fmt: skip
 _WORDS = {
     "worlds": "--world",
@@ -33,6 +34,7 @@ _WORDS = {
     "figures": "--figures",
     "set": "--set",
     "variants": "variants",
+    "plot": "--plot",
 }
 
 
@@ -51,13 +53,15 @@ class SweepWords:
     figures: Sequence[str] = ()
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """variants by label; only from Python"""
+    plot: Mapping[str, str] = field(default_factory=dict)
+    """keys of `plot`"""
 
     def given(self) -> dict[str, Any]:
         """By key of a sweep file; axes are apart."""
         seeds = list(self.seeds) if isinstance(self.seeds, tuple) else self.seeds
         words: dict[str, Any] = {"protocols": list(self.protocols), "seeds": seeds, "worlds": list(self.worlds)}
         words |= {"set": list(self.overrides), "figures": list(self.figures)}
-        words |= {"variants": {label: dict(keys) for label, keys in self.variants.items()}}
+        words |= {"variants": {label: dict(keys) for label, keys in self.variants.items()}, "plot": dict(self.plot)}
         return {key: value for key, value in words.items() if value not in (None, [], {})}
 
 
@@ -80,6 +84,10 @@ def with_words(data: dict[str, Any], places: dict[KeyPath, Place], words: SweepW
             del places[old]
         places[section, key] = Place(AXIS_FILE)
     for key, value in words.given().items():
+        if key == "plot":
+            data[key] = {**(data[key] if isinstance(data.get(key), dict) else {}), **value}
+            places |= {(key, name): Place(f"--{name}") for name in value}
+            continue
         if key in ("protocols", "variants"):
             data.pop("variants" if key == "protocols" else "protocols", None)
         data[key] = [*_old_changes(data), *value] if key == "set" else value
@@ -124,6 +132,7 @@ class _Build:
         scenarios, variants, axes = self._scenarios(), self._variants(), self._axes()
         seeds, worlds = self._seeds(), self._worlds()
         figures, changes = self._figures(), self._changes()
+        plot = read_plot(problems, data.get("plot"), self.folder)
         counts = [len(scenarios), len(variants), len(seeds), len(worlds), *(len(values) for _, values in axes)]
         total = math.prod(max(1, count) for count in counts)
         if total > MAX_POINTS:
@@ -148,6 +157,7 @@ class _Build:
             worlds,
             changes,
             figures or ("jct_s",),
+            plot,
             self._names_code(changes),
             source,
         )
@@ -282,6 +292,17 @@ class _Build:
         if given is not None and not isinstance(given, dict):
             self.problems.add(("set",), "not a mapping", found=show(given), allowed="KEY: VALUE, as in `tb run --set`")
         return tuple(_old_changes(self.data))
+
+
+def known_names(figures: Sequence[str]) -> tuple[str, ...]:
+    """The figures of `--figures`. Raises ScenarioError for one that no run can have."""
+    for figure in figures:
+        unknown = unknown_figure(figure)
+        if unknown is not None:
+            raise ScenarioError(
+                "no run can have this figure", file="--figures", found=show(figure), allowed=unknown[0], hint=unknown[1]
+            )
+    return tuple(dict.fromkeys(figures))
 
 
 def _is_count(value: Any, most: int) -> bool:

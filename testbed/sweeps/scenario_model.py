@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.comparison.figures import Figure
+from testbed.sweeps.plots.options import PlotOptions
 
 __all__ = ["MAX_POINTS", "Outcome", "Point", "ScenarioSweep", "Variant"]
 
+_NAME_DIGITS = 16
 MAX_POINTS = 20_000
 """runs of one sweep"""
 
@@ -44,6 +46,8 @@ class ScenarioSweep:
     """`key=value` for all points"""
     figures: tuple[str, ...] = ("jct_s",)
     """shown in tables and plots; files hold all"""
+    plot: PlotOptions = PlotOptions()
+    """how its plots look"""
     names_code: bool = False
     """a command line, not a file, said which switch program: it may be one of the user's own"""
     source: str = ""
@@ -92,6 +96,11 @@ class Point:
     def key(self, version: str) -> str:
         """Content hash: the scenario with its seed and world, and the version of the code that runs it."""
         return hashlib.sha256("\0".join((version, self.program, self.text)).encode()).hexdigest()[:32]
+
+    @property
+    def name(self) -> str:
+        """Of its folder: from its content, whatever code computes it."""
+        return self.key("")[:_NAME_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.comparison.figures import Figure
 from testbed.comparison.units import show_figure
 from testbed.reading.problems import closest
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
 from testbed.sweeps.statistics import CONFIDENCE, Summary, interval_words
+from testbed.sweeps.table import csv_text, row_of
 from testbed.sweeps.values import shown_value
 from testbed.terminal.folding import fold
 from testbed.terminal.stream import PROSE
@@ -25,17 +23,17 @@ from testbed.terminal.words import amount
 from workloads.trusted import write_file
 
 __all__ = [
-    "csv_text",
     "known_figures",
     "scenario_document",
     "scenario_json",
     "scenario_rows",
     "scenario_summary",
     "write_scenario_files",
+    "write_summary",
 ]
 
 _MOST_LINES, _MOST_REASONS = 64, 12
-_VERDICTS = ("pass", "fail", "unknown", "invalid", "failed")
+_VERDICTS = ("pass", "fail", "unknown", "invalid", "failed", "pending")
 
 
 def known_figures(finished: FinishedScenarios) -> list[str]:
@@ -49,16 +47,8 @@ def known_figures(finished: FinishedScenarios) -> list[str]:
 def scenario_rows(finished: FinishedScenarios) -> list[dict[str, Any]]:
     """One for each point: labels, seed, status, verdict, reason, then every figure."""
     figures = known_figures(finished)
-    rows = []
-    for point, outcome, name in zip(finished.points, finished.outcomes, finished.names, strict=True):
-        labels = {label: shown_value(value) for label, value in point.labels}
-        reported: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
-        rows.append(
-            labels | {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict,
-                "reason": outcome.reason, "untimed": outcome.untimed}
-            | {"point": "" if point.problem else name, "wall_s": outcome.wall_s} | reported
-        )  # fmt: skip
-    return rows
+    triples = zip(finished.points, finished.outcomes, finished.names, strict=True)
+    return [row_of(point, outcome, name, figures) for point, outcome, name in triples]
 
 
 def scenario_document(finished: FinishedScenarios) -> dict[str, Any]:
@@ -98,8 +88,14 @@ def write_scenario_files(finished: FinishedScenarios, folder: Path) -> tuple[Pat
     paths = folder / "results.json", folder / "results.csv", folder / "summary.csv"
     write_file(paths[0], scenario_json(finished))
     write_file(paths[1], csv_text(scenario_rows(finished)))
-    write_file(paths[2], csv_text(_summary_rows(finished)))
+    write_summary(finished, folder)
     return paths
+
+
+def write_summary(finished: FinishedScenarios, folder: Path) -> Path:
+    """summary.csv alone."""
+    write_file(folder / "summary.csv", csv_text(_summary_rows(finished)))
+    return folder / "summary.csv"
 
 
 def _summary_rows(finished: FinishedScenarios) -> Iterator[dict[str, Any]]:
@@ -108,7 +104,8 @@ def _summary_rows(finished: FinishedScenarios) -> Iterator[dict[str, Any]]:
         verdicts = {name: group.verdicts.get(name, 0) for name in _VERDICTS}
         for figure in finished.sweep.figures:
             values = _values(group.summary(figure)) or dict.fromkeys(_values(Summary(0, 0, 0, 0, 0, 0, 0, 0)) or ())
-            yield labels | {"figure": figure} | values | verdicts
+            untrusted = group.left_out(figure)["untrusted"]
+            yield labels | {"figure": figure, "of": len(group.points)} | values | verdicts | {"untrusted": untrusted}
 
 
 def _values(summary: Summary | None) -> dict[str, Any] | None:
@@ -120,16 +117,6 @@ def _values(summary: Summary | None) -> dict[str, Any] | None:
         "least": summary.least, "most": summary.most,
         "lower_quartile": summary.lower_quartile, "upper_quartile": summary.upper_quartile,
     }  # fmt: skip
-
-
-def csv_text(rows: Iterable[dict[str, Any]]) -> str:
-    """With a column for each key of any row."""
-    found, text = list(rows), io.StringIO()
-    names = dict.fromkeys(name for row in found for name in row)
-    writer = csv.DictWriter(text, list(names), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found)
-    return text.getvalue()
 
 
 def scenario_summary(finished: FinishedScenarios, width: int = PROSE) -> Iterator[str]:
@@ -190,8 +177,9 @@ def _verdicts(finished: FinishedScenarios) -> dict[str, int]:
 
 
 def _figure_table(finished: FinishedScenarios, groups: Sequence[Group], figure: str, width: int) -> Iterator[str]:
-    seeds = max(len(group.points) for group in groups)
-    over = f", median of {seeds} seeds" if seeds > 1 else ""
+    counts = sorted({len(group.points) for group in groups})
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    over = f", median of {seeds} seeds" if counts[-1] > 1 else ""
     words = interval_words(found.count for group in groups if (found := group.summary(figure)) is not None)
     interval = f" ({words})" if words else ""
     dimensions = finished.sweep.dimensions
@@ -222,7 +210,8 @@ def _plain_table(groups: Sequence[Group], names: list[str], figure: str, width: 
     for group in groups:
         summary = group.summary(figure)
         spread = [] if summary is None else [show_figure(figure, summary.least), show_figure(figure, summary.most)]
-        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in group.verdicts.items())
+        counts = {name: group.verdicts[name] for name in ("pass",) if group.verdicts[name]} | _troubles(group, figure)
+        verdicts = ", ".join(f"{count} {name}" for name, count in counts.items())
         labels = [shown_value(group.values[name]) for name in names]
         rows.append([*labels, show_summary(figure, summary), *(spread or ["-", "-"]), verdicts])
     yield from _lines([*names, "median", "least", "most", "verdicts"], rows, width, len(names))
@@ -231,9 +220,16 @@ def _plain_table(groups: Sequence[Group], names: list[str], figure: str, width: 
 def _cell(group: Group, figure: str) -> str:
     """With what did not pass: `443 ms (420 to 470), 1 fail`."""
     shown = show_summary(figure, group.summary(figure))
-    rest = [f"{count} {name}" for name, count in group.verdicts.items() if name != "pass"]
+    rest = [f"{count} {name}" for name, count in _troubles(group, figure).items()]
     whole = len(group.points) == 1 and rest
     return ", ".join([*([] if shown == "-" and rest else [shown]), *([rest[0].split()[1]] if whole else rest)])
+
+
+def _troubles(group: Group, figure: str) -> dict[str, int]:
+    """What did not pass, and what passed without times that can be trusted -> how many."""
+    found = {name: count for name, count in group.verdicts.items() if name != "pass"}
+    untrusted = group.left_out(figure)["untrusted"]
+    return found | ({"untrusted": untrusted} if untrusted else {})
 
 
 def _lines(head: list[str], rows: list[list[str]], width: int, keys: int) -> Iterator[str]:

@@ -9,9 +9,21 @@ from typing import Any, TextIO
 from workloads.errors import ScenarioError
 from workloads.trusted import make_folder, require_trusted
 
-__all__ = ["Store"]
+__all__ = ["Store", "read_results"]
 
 _FILE = "results.jsonl"
+
+
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """The last outcome of each key, also of runs that could not be made. Nothing is written."""
+    path, found = folder / _FILE, dict[str, dict[str, Any]]()
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            record = json.loads(line)
+            found[record["key"]] = record["result"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 class Store:
@@ -34,17 +46,20 @@ class Store:
         for line in text.splitlines():
             try:
                 record = json.loads(line)
-                self.results[record["key"]] = record["result"]
-                self.points.add(record.get("point", ""))
+                if _is_done(record["result"]):
+                    self.results[record["key"]] = record["result"]
+                    self.points.add(record.get("point", ""))
             except (ValueError, KeyError, TypeError):
                 continue
         if text and not text.endswith("\n"):
             self._file.write("\n")
 
     def add(self, key: str, point: str, result: dict[str, Any]) -> None:
-        """On disk when it returns. `point`: the key without the version of the code."""
+        """On disk when it returns. `point`: the key without the version of the code. A run that could not be made is
+        kept to be shown, and made again the next time."""
         assert self._file is not None
-        self.results[key] = result
+        if _is_done(result):
+            self.results[key] = result
         self._file.write(json.dumps({"key": key, "point": point, "result": result}) + "\n")
         self._file.flush()
 
@@ -52,3 +67,8 @@ class Store:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _is_done(result: dict[str, Any]) -> bool:
+    """Results of models have no status: they are always done."""
+    return bool(result.get("status", "done") == "done")

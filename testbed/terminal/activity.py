@@ -16,6 +16,8 @@ class State:
     text: str
     done: float | None = None
     """0 to 1; None: not known"""
+    left_s: float | None = None
+    """seconds that are left; None: as the part that is done says"""
 
 
 class Activity:

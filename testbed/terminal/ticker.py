@@ -68,23 +68,29 @@ class Ticker:
 
     def _state(self) -> tuple[float | None, str]:
         now = self._clock()
-        texts, done = list[str](), None
+        texts, done, left_s = list[str](), None, None
         for activity in activities():
             state = activity.state()
             texts.append(state.text)
             if done is None and state.done is not None:
-                done = state.done
+                done, left_s = state.done, state.left_s
                 if activity is not self._measured:
                     self._measured, self._from = activity, (now, done)
         since = now - self._began
         words = [text for text in texts if text] or ["at work"]
-        return done, "; ".join([*words, f"{_span(since)} so far{self._left(now, done)}"])
+        return done, "; ".join(
+            [*words, f"{_span(since)} so far{self._left(now, done) if left_s is None else _about(left_s)}"]
+        )
 
     def _left(self, now: float, done: float | None) -> str:
         began, before = self._from
         if done is None or done <= before or done >= 1 or now - began < _NO_ESTIMATE_S:
             return ""
-        return f", about {_span((now - began) / (done - before) * (1 - done))} left"
+        return _about((now - began) / (done - before) * (1 - done))
+
+
+def _about(left_s: float) -> str:
+    return f", about {_span(left_s)} left"
 
 
 def _span(seconds: float) -> str:

@@ -11,10 +11,11 @@ from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.comparison.units import show_figure
-from testbed.sweeps.figure import write_plots
 from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_report import csv_text, scenario_rows, write_scenario_files
+from testbed.sweeps.scenario_report import scenario_rows, write_scenario_files
+from testbed.sweeps.table import csv_text
 from testbed.sweeps.values import number_of
 from testbed.sweeps.where import computing
 from testbed.terminal.tables import table_lines

@@ -20,7 +20,7 @@ __all__ = ["KIND", "Burst"]
 class Burst(PacketFault):
     """Gilbert-Elliott loss: `rate` is the chance to enter the bad state per packet."""
 
-    rate: Annotated[ProbabilityKey, Key(required=True)] = 1.0
+    rate: Annotated[ProbabilityKey, Key(required=True, title="Rate of loss bursts")] = 1.0
     """chance per packet to enter the bad state"""
     recover: ProbabilityKey = 0.25
     """chance per packet to leave the bad state: mean burst 1/recover"""

@@ -19,7 +19,7 @@ __all__ = ["KIND", "Loss", "lose"]
 class Loss(PacketFault):
     """Independent loss at `rate`."""
 
-    rate: Annotated[ProbabilityKey, Key(required=True)] = 1.0
+    rate: Annotated[ProbabilityKey, Key(required=True, title="Packet loss rate")] = 1.0
     """probability that a matching packet is lost"""
 
 

@@ -88,8 +88,8 @@ def test_the_command_tells_and_writes_all(
     assert "jct_s, median of 3 seeds (range: 75.0 % confidence interval of the median)" in told.out
     names = {path.name for path in (tmp_path / "runs/sweeps/rack-lossy").iterdir()}
     assert names == {
-        "matrix.html", "plot-jct_s.pdf", "plot-jct_s.svg", "points", "results.csv", "results.json", "results.jsonl",
-        "summary.csv",
+        "matrix.html", "plot-jct_s.pdf", "plot-jct_s.py", "plot-jct_s.svg", "points", "results.csv", "results.json",
+        "results.jsonl", "summary.csv", "sweep.json",
     }  # fmt: skip
     assert main([*words, "--set", "transport.timeout=10", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["verdicts"] == {"pass": 6}
