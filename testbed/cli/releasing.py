@@ -34,7 +34,7 @@ class _Missing(Exception):
 
 
 def configure_release(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "example:\n  ./tb release --dry-run    build/release has the archive and the wheel\n"
+    parser.epilog = "examples:\n  ./tb release --dry-run    build/release has the archive and the wheel\n"
     parser.add_argument(
         "--dry-run",
         action="store_true",

@@ -1,18 +1,56 @@
-"""What `./tb test` tries, and what only CI does: one of each kind at once, the others of the kind with the mark
-`minutes`."""
+"""What `./tb test` tries, and what only CI does.
+
+By hand: one of each kind at once, the others of the kind with the mark `minutes`. By cost (`tests.support.costs`):
+`mark_by_cost` gives the marks `long` and `quick`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.costs import NOTABLE_S, owns_the_machine
 from tests.support.emulated import needs_root
 
-__all__ = ["in_both_worlds", "some_at_once"]
+__all__ = ["LONG_S", "in_both_worlds", "mark_by_cost", "some_at_once"]
 
 _LATER = pytest.mark.minutes
+LONG_S = 0.5
+"""`./tb test` leaves a test that costs more to CI."""
+_PLANTS = re.compile(r"tests\.support\.\w*(?:mutants|planted)\b")
+"""in the source of a file whose tests find planted bugs"""
+
+
+def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, float]]) -> None:
+    """`long`: it costs more than `LONG_S`. Not the cheapest of its file, if all of the file cost more; and no test of a
+    file that plants bugs. `quick`: the first case of a test that shares the processors and costs little."""
+    kinds: dict[tuple[str, bool], list[tuple[float, pytest.Item]]] = defaultdict(list)
+    seen = set()
+    for item in items:
+        if item.get_closest_marker("minutes"):
+            continue
+        file, _, name = item.nodeid.partition("::")
+        cost, owns = costs.get(file, {}).get(name, 0.0), owns_the_machine(item)
+        kinds[file, owns].append((cost, item))
+        if (function := item.nodeid.partition("[")[0]) not in seen and cost < NOTABLE_S and not owns:
+            seen.add(function)
+            item.add_marker("quick")
+    for group in kinds.values():
+        least = min(cost for cost, _ in group)
+        for cost, item in group:
+            if cost > max(LONG_S, least) and not _plants(item.path):
+                item.add_marker("long")
+
+
+@cache
+def _plants(path: Path) -> bool:
+    return _PLANTS.search(path.read_text(encoding="utf-8")) is not None
 
 
 def some_at_once(

@@ -1,0 +1,86 @@
+"""What each test costs, noted where `TB_KEEP_COSTS` is set, for `tests.support.selection` to choose by.
+
+`tests/data/costs.json` has the tests of each file that cost 0.1 s and more. `TB_KEEP_COSTS=1` in the environment
+replaces the costs of the tests that ran. Set it for runs of all tests on an idle machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import pytest
+
+__all__ = ["FILE", "NOTABLE_S", "OWNING", "Costs", "known_costs", "owns_the_machine", "with_costs"]
+
+FILE = Path(__file__).resolve().parents[1] / "data" / "costs.json"
+NOTABLE_S = 0.1
+OWNING = ("root", "mininet", "ebpf", "rxe")
+"""marks of tests that run one after the other"""
+_PROPERTY = "cost_s"
+_Known = Mapping[str, Mapping[str, float]]
+
+
+def known_costs() -> _Known:
+    """Seconds, by file and by the rest of the node's name: CPU time, or wall-clock time if the test owns the
+    machine."""
+    known: _Known = json.loads(FILE.read_text(encoding="utf-8"))
+    return known
+
+
+def with_costs(known: _Known, noted: Mapping[str, float]) -> _Known:
+    """`known` with the costs by node's name that were noted."""
+    found = {file: dict(costs) for file, costs in known.items()}
+    for node, seconds in noted.items():
+        file, _, name = node.partition("::")
+        found.setdefault(file, {}).pop(name, None)
+        if seconds >= NOTABLE_S:
+            found[file][name] = round(seconds, 1)
+    return {file: dict(sorted(costs.items())) for file, costs in sorted(found.items()) if costs}
+
+
+def owns_the_machine(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) for mark in OWNING)
+
+
+class Costs:
+    """A plug-in of pytest. Processes of `-n` hand their costs to the one that started them."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._noted: dict[str, float] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._began = _clock(item)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "teardown":
+            report.user_properties.append((_PROPERTY, _clock(item) - self._began))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == _PROPERTY and isinstance(value, float):
+                self._noted[report.nodeid] = value
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if not hasattr(session.config, "workerinput"):
+            found = with_costs(known_costs(), self._noted)
+            FILE.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _clock(item: pytest.Item) -> float:
+    """Of processors, with ended children: other tests do not count. Tests that own the machine mostly wait."""
+    if owns_the_machine(item):
+        return time.monotonic()
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system

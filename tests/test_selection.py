@@ -1,0 +1,101 @@
+"""Which tests `./tb test`, `./tb test --fast` and CI try, by what they cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import costs
+from tests.support.costs import known_costs, with_costs
+from tests.support.selection import LONG_S, mark_by_cost
+
+TOP = Path(__file__).resolve().parents[1]
+PLANTED = TOP / "tests" / "testbed" / "hunt" / "test_mutants.py"
+
+
+class Item:
+    """What a collected test shows to the selection."""
+
+    def __init__(self, name: str, *marks: str, path: Path = Path(__file__)) -> None:
+        self.nodeid, self.path, self.marks = f"{path.name}::{name}", path, set(marks)
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self.marks else None
+
+    def add_marker(self, name: str) -> None:
+        self.marks.add(name)
+
+
+def marked(*items: Item, **seconds: float) -> list[set[str]]:
+    """The marks of tests that cost this."""
+    mark_by_cost(items, {item.path.name: seconds for item in items})  # type: ignore[misc, arg-type]
+    return [item.marks for item in items]
+
+
+def test_a_test_that_costs_much_is_for_ci() -> None:
+    assert marked(Item("a"), Item("b"), Item("c"), a=LONG_S + 0.1, b=LONG_S) == [{"long"}, set(), {"quick"}]
+
+
+def test_the_cheapest_of_a_file_is_tried_at_once_in_each_part() -> None:
+    found = marked(Item("a"), Item("b"), Item("c", "root"), Item("d", "ebpf"), a=3, b=2, c=9, d=8)
+    assert found == [{"long"}, set(), {"root", "long"}, {"ebpf"}]
+
+
+def test_what_finds_planted_bugs_is_tried_however_much_it_costs() -> None:
+    assert marked(Item("a", path=PLANTED), Item("b", path=PLANTED), a=9.0) == [set(), {"quick"}]
+
+
+def test_a_mark_by_hand_outweighs_costs() -> None:
+    assert marked(Item("a", "minutes"), Item("b", "minutes"), Item("c"), a=9.0) == [{"minutes"}, {"minutes"}, {"quick"}]
+
+
+def test_the_first_quick_case_of_a_test_is_quick() -> None:
+    items = Item("a[0]"), Item("a[1]"), Item("a[2]"), Item("b[0]", "root")
+    assert marked(*items, **{"a[0]": costs.NOTABLE_S}) == [set(), {"quick"}, set(), {"root"}]
+
+
+def test_costs_are_replaced_and_small_ones_dropped() -> None:
+    known = {"b.py": {"x": 1.0, "y": 2.0}, "gone.py": {"z": 1.0}}
+    noted = {"b.py::x": 0.01, "a.py::C::new[p::q]": 3.26, "gone.py::z": 0.0}
+    assert with_costs(known, noted) == {"a.py": {"C::new[p::q]": 3.3}, "b.py": {"y": 2.0}}
+
+
+@pytest.mark.parametrize("processes", [[], ["-n", "2"]])
+def test_a_run_notes_what_its_tests_cost(tmp_path: Path, processes: list[str]) -> None:
+    """Processor time of the test and of what it started; wall-clock time of one that owns the machine."""
+    (tmp_path / "test_some.py").write_text(
+        "import subprocess, sys, time, pytest\n"
+        "BUSY = 'import time\\nwhile time.process_time() < 0.6: pass'\n"
+        "def test_cheap(): time.sleep(0.3)\n"
+        "def test_dear(): subprocess.run([sys.executable, '-c', BUSY])\n"
+        "@pytest.mark.root\ndef test_waits(): time.sleep(0.3)\n"
+    )
+    (tmp_path / "conftest.py").write_text(
+        "from pathlib import Path\nfrom tests.support import costs\n"
+        "costs.FILE = Path(__file__).parent / 'costs.json'\n"
+        "def pytest_configure(config): config.pluginmanager.register(costs.Costs())\n"
+    )
+    (tmp_path / "costs.json").write_text("{}")
+    words = ["-c", str(TOP / "setup.cfg"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider", *processes]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", *words, str(tmp_path)], cwd=TOP,
+        env={"PYTHONPATH": str(TOP), "PATH": os.environ["PATH"]},
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    ((file, found),) = json.loads((tmp_path / "costs.json").read_text()).items()
+    assert file.endswith("test_some.py")
+    assert set(found) == {"test_dear", "test_waits"}
+    assert 0.6 <= found["test_dear"] < 5
+    assert found["test_waits"] >= 0.3
+
+
+def test_files_of_the_costs_are_there() -> None:
+    known = known_costs()
+    assert [file for file in known if not (TOP / file).is_file()] == []
+    assert all(seconds >= costs.NOTABLE_S for found in known.values() for seconds in found.values())
