@@ -15,14 +15,15 @@ from tests.support.costs import known_costs, with_costs
 from tests.support.selection import LONG_S, mark_by_cost
 
 TOP = Path(__file__).resolve().parents[1]
+PLAIN = TOP / "tests" / "test_watchdog.py"
 PLANTED = TOP / "tests" / "testbed" / "hunt" / "test_mutants.py"
 
 
 class Item:
     """What a collected test shows to the selection."""
 
-    def __init__(self, name: str, *marks: str, path: Path = Path(__file__)) -> None:
-        self.nodeid, self.path, self.marks = f"{path.name}::{name}", path, set(marks)
+    def __init__(self, name: str, *marks: str, path: Path = PLAIN) -> None:
+        self.name, self.nodeid, self.path, self.marks = name, f"{path.name}::{name}", path, set(marks)
 
     def get_closest_marker(self, name: str) -> str | None:
         return name if name in self.marks else None
@@ -47,7 +48,10 @@ def test_the_cheapest_of_a_file_is_tried_at_once_in_each_part() -> None:
 
 
 def test_what_finds_planted_bugs_is_tried_however_much_it_costs() -> None:
-    assert marked(Item("a", path=PLANTED), Item("b", path=PLANTED), a=9.0) == [set(), {"quick"}]
+    here = Item("test_a_bug_is_found"), Item("b")
+    assert marked(*here, test_a_bug_is_found=9.0) == [{"long"}, {"quick"}]
+    there = Item("test_a_bug_is_found", path=PLANTED), Item("test_others", path=PLANTED), Item("b", path=PLANTED)
+    assert marked(*there, test_a_bug_is_found=9.0, test_others=9.0) == [set(), {"long"}, {"quick"}]
 
 
 def test_a_mark_by_hand_outweighs_costs() -> None:

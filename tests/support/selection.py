@@ -23,13 +23,15 @@ __all__ = ["LONG_S", "in_both_worlds", "mark_by_cost", "some_at_once"]
 _LATER = pytest.mark.minutes
 LONG_S = 0.5
 """`./tb test` leaves a test that costs more to CI."""
-_PLANTS = re.compile(r"tests\.support\.\w*(?:mutants|planted)\b")
-"""in the source of a file whose tests find planted bugs"""
+_PLANTS = re.compile(r"_(?:mutants|planted)\b")
+"""Modules of `tests/support` in the source of a file that plants bugs"""
+_FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
+"""In the name of a test there that finds one"""
 
 
 def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, float]]) -> None:
-    """`long`: it costs more than `LONG_S`. Not the cheapest of its file, if all of the file cost more; and no test of a
-    file that plants bugs. `quick`: the first case of a test that shares the processors and costs little."""
+    """`long`: it costs more than `LONG_S`. Not the cheapest of its file, if all of the file cost more; and no test that
+    finds planted bugs. `quick`: the first case of a test that shares the processors and costs little."""
     kinds: dict[tuple[str, bool], list[tuple[float, pytest.Item]]] = defaultdict(list)
     seen = set()
     for item in items:
@@ -44,7 +46,7 @@ def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, 
     for group in kinds.values():
         least = min(cost for cost, _ in group)
         for cost, item in group:
-            if cost > max(LONG_S, least) and not _plants(item.path):
+            if cost > max(LONG_S, least) and not (_FINDS.search(item.name) and _plants(item.path)):
                 item.add_marker("long")
 
 
