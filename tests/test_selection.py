@@ -99,6 +99,7 @@ def test_a_run_notes_what_its_tests_cost(tmp_path: Path, processes: list[str]) -
     assert found["test_waits"] >= 0.3
 
 
+@pytest.mark.protocols("all")
 def test_files_of_the_costs_are_there() -> None:
     known = known_costs()
     assert [file for file in known if not (TOP / file).is_file()] == []

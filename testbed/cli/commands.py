@@ -147,7 +147,7 @@ COMMANDS = {
     ),
     "test": Command(
         "testbed.cli.testing",
-        "linters, type checks and all tests",
+        "linters, type checks and tests; --fast: the quickest of them",
         ticks=False,
     ),
 }
