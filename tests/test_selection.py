@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import costs
 from tests.support.costs import known_costs, with_costs
-from tests.support.selection import LONG_S, mark_by_cost
+from tests.support.selection import mark_by_cost
 
 TOP = Path(__file__).resolve().parents[1]
 PLAIN = TOP / "tests" / "test_watchdog.py"
@@ -39,12 +39,19 @@ def marked(*items: Item, **seconds: float) -> list[set[str]]:
 
 
 def test_a_test_that_costs_much_is_for_ci() -> None:
-    assert marked(Item("a"), Item("b"), Item("c"), a=LONG_S + 0.1, b=LONG_S) == [{"long"}, set(), {"quick"}]
+    assert marked(Item("a"), Item("b"), Item("c"), a=1.1, b=1.0) == [{"long"}, set(), {"quick"}]
 
 
-def test_the_cheapest_of_a_file_is_tried_at_once_in_each_part() -> None:
-    found = marked(Item("a"), Item("b"), Item("c", "root"), Item("d", "ebpf"), a=3, b=2, c=9, d=8)
+def test_further_cases_may_cost_less() -> None:
+    costs = {"a[0]": 0.9, "a[1]": 0.8, "a[2]": 0.3, "b[0]": 0.9, "b[1]": 0.8}
+    found = marked(*map(Item, [*costs, "c"]), **costs)
+    assert found == [{"long"}, {"long"}, set(), {"long"}, set(), {"quick"}]
+
+
+def test_the_cheapest_of_a_file_may_cost_more_in_each_part() -> None:
+    found = marked(Item("a"), Item("b"), Item("c", "root"), Item("d", "ebpf"), a=3, b=2, c=5.1, d=5)
     assert found == [{"long"}, set(), {"root", "long"}, {"ebpf"}]
+    assert marked(Item("a"), a=5.1) == [{"long"}]
 
 
 def test_what_finds_planted_bugs_is_tried_however_much_it_costs() -> None:

@@ -6,6 +6,7 @@ By hand: one of each kind at once, the others of the kind with the mark `minutes
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -18,11 +19,11 @@ import pytest
 from tests.support.costs import NOTABLE_S, owns_the_machine
 from tests.support.emulated import needs_root
 
-__all__ = ["LONG_S", "in_both_worlds", "mark_by_cost", "some_at_once"]
+__all__ = ["in_both_worlds", "mark_by_cost", "some_at_once"]
 
 _LATER = pytest.mark.minutes
-LONG_S = 0.5
-"""`./tb test` leaves a test that costs more to CI."""
+LONG_S, LONG_ALONE_S, LONG_ALONE_IN_FILE_S = 0.3, 1.0, 5.0
+"""`./tb test` leaves a test that costs more to CI: any; the cheapest case of a function; the cheapest of a file."""
 _PLANTS = re.compile(r"_(?:mutants|planted)\b")
 """Modules of `tests/support` in the source of a file that plants bugs"""
 _FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
@@ -30,24 +31,28 @@ _FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
 
 
 def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, float]]) -> None:
-    """`long`: it costs more than `LONG_S`. Not the cheapest of its file, if all of the file cost more; and no test that
-    finds planted bugs. `quick`: the first case of a test that shares the processors and costs little."""
-    kinds: dict[tuple[str, bool], list[tuple[float, pytest.Item]]] = defaultdict(list)
+    """`long`: it costs more than `./tb test` may spend on it, and it finds no planted bug. `quick`: the first case of a
+    test that shares the processors and costs little."""
+    found: list[tuple[pytest.Item, float, str, str]] = []
+    least: dict[str, float] = defaultdict(lambda: math.inf)
     seen = set()
     for item in items:
         if item.get_closest_marker("minutes"):
             continue
         file, _, name = item.nodeid.partition("::")
         cost, owns = costs.get(file, {}).get(name, 0.0), owns_the_machine(item)
-        kinds[file, owns].append((cost, item))
-        if (function := item.nodeid.partition("[")[0]) not in seen and cost < NOTABLE_S and not owns:
+        function, part = item.nodeid.partition("[")[0], f"{file} {owns}"
+        for group in (function, part):
+            least[group] = min(least[group], cost)
+        found.append((item, cost, function, part))
+        if function not in seen and cost < NOTABLE_S and not owns:
             seen.add(function)
             item.add_marker("quick")
-    for group in kinds.values():
-        least = min(cost for cost, _ in group)
-        for cost, item in group:
-            if cost > max(LONG_S, least) and not (_FINDS.search(item.name) and _plants(item.path)):
-                item.add_marker("long")
+    for item, cost, function, part in found:
+        alone = LONG_ALONE_S if cost <= least[function] else LONG_S
+        most = LONG_ALONE_IN_FILE_S if cost <= least[part] else alone
+        if cost > most and not (_FINDS.search(function.rpartition("::")[2]) and _plants(item.path)):
+            item.add_marker("long")
 
 
 @cache
