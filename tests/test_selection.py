@@ -23,19 +23,20 @@ class Item:
     """What a collected test shows to the selection."""
 
     def __init__(self, name: str, *marks: str, path: Path = PLAIN) -> None:
-        self.name, self.nodeid, self.path, self.marks = name, f"{path.name}::{name}", path, set(marks)
+        self.name, self.nodeid, self.path = name, f"{path.name}::{name}", path
+        self.own_markers = [getattr(pytest.mark, mark).mark for mark in marks]
 
-    def get_closest_marker(self, name: str) -> str | None:
-        return name if name in self.marks else None
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return next((mark for mark in self.own_markers if mark.name == name), None)
 
     def add_marker(self, name: str) -> None:
-        self.marks.add(name)
+        self.own_markers.append(getattr(pytest.mark, name).mark)
 
 
 def marked(*items: Item, **seconds: float) -> list[set[str]]:
     """The marks of tests that cost this."""
     mark_by_cost(items, {item.path.name: seconds for item in items})  # type: ignore[misc, arg-type]
-    return [item.marks for item in items]
+    return [{mark.name for mark in item.own_markers} for item in items]
 
 
 def test_a_test_that_costs_much_is_for_ci() -> None:
@@ -70,10 +71,20 @@ def test_the_first_quick_case_of_a_test_is_quick() -> None:
     assert marked(*items, **{"a[0]": costs.NOTABLE_S}) == [set(), {"quick"}, set(), {"root"}]
 
 
-def test_costs_are_replaced_and_small_ones_dropped() -> None:
-    known = {"b.py": {"x": 1.0, "y": 2.0}, "gone.py": {"z": 1.0}}
-    noted = {"b.py::x": 0.01, "a.py::C::new[p::q]": 3.26, "gone.py::z": 0.0}
-    assert with_costs(known, noted) == {"a.py": {"C::new[p::q]": 3.3}, "b.py": {"y": 2.0}}
+def test_what_finds_planted_bugs_and_is_known_to_cost_little_needs_no_minutes() -> None:
+    names = "test_a_bug_is_found[known]", "test_a_bug_is_found[dear]", "test_a_bug_is_found[unknown]", "test_others"
+    items = [Item(name, "minutes", path=PLANTED) for name in names]
+    costs = {names[0]: 0.0, names[1]: 0.4, names[3]: 0.0}
+    assert marked(*items, **costs) == [{"quick"}, {"minutes"}, {"minutes"}, {"minutes"}]
+
+
+def test_costs_are_replaced_and_small_ones_noted_where_they_matter() -> None:
+    known = {"b.py": {"x": 1.0, "y": 2.0}}
+    noted = {"b.py::x": 0.01, "a.py::C::new[p::q]": 3.26, "a.py::small": 0.02, "a.py::hunt": 0.02}
+    assert with_costs(known, noted, {"a.py::hunt"}) == {
+        "a.py": {"C::new[p::q]": 3.3, "hunt": 0.0},
+        "b.py": {"x": 0.0, "y": 2.0},
+    }
 
 
 @pytest.mark.parametrize("processes", [[], ["-n", "2"]])
@@ -110,4 +121,3 @@ def test_a_run_notes_what_its_tests_cost(tmp_path: Path, processes: list[str]) -
 def test_files_of_the_costs_are_there() -> None:
     known = known_costs()
     assert [file for file in known if not (TOP / file).is_file()] == []
-    assert all(seconds >= costs.NOTABLE_S for found in known.values() for seconds in found.values())

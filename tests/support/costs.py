@@ -1,7 +1,7 @@
 """What each test costs, noted where `TB_KEEP_COSTS` is set, for `tests.support.selection` to choose by.
 
-`tests/data/costs.json` has the tests of each file that cost 0.1 s and more. `TB_KEEP_COSTS=1` in the environment
-replaces the costs of the tests that ran. Set it for runs of all tests on an idle machine.
+`tests/data/costs.json` has the tests of each file that cost 0.1 s and more, and all that had the mark `minutes`.
+`TB_KEEP_COSTS=1` in the environment replaces the costs of the tests that ran. Set it on an idle machine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,15 +31,14 @@ def known_costs() -> _Known:
     return known
 
 
-def with_costs(known: _Known, noted: Mapping[str, float]) -> _Known:
-    """`known` with the costs by node's name that were noted."""
+def with_costs(known: _Known, noted: Mapping[str, float], always: Collection[str] = ()) -> _Known:
+    """`known` with the costs by node's name that were noted. Small ones are new only for the names in `always`."""
     found = {file: dict(costs) for file, costs in known.items()}
     for node, seconds in noted.items():
         file, _, name = node.partition("::")
-        found.setdefault(file, {}).pop(name, None)
-        if seconds >= NOTABLE_S:
-            found[file][name] = round(seconds, 1)
-    return {file: dict(sorted(costs.items())) for file, costs in sorted(found.items()) if costs}
+        if seconds >= NOTABLE_S or node in always or name in found.get(file, {}):
+            found.setdefault(file, {})[name] = round(seconds, 1)
+    return {file: dict(sorted(costs.items())) for file, costs in sorted(found.items())}
 
 
 def owns_the_machine(item: pytest.Item) -> bool:
@@ -52,6 +51,7 @@ class Costs:
     def __init__(self) -> None:
         self._began = 0.0
         self._noted: dict[str, float] = {}
+        self._always: set[str] = set()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -71,10 +71,12 @@ class Costs:
         for name, value in report.user_properties:
             if name == _PROPERTY and isinstance(value, float):
                 self._noted[report.nodeid] = value
+                if "minutes" in report.keywords:
+                    self._always.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if not hasattr(session.config, "workerinput"):
-            found = with_costs(known_costs(), self._noted)
+            found = with_costs(known_costs(), self._noted, self._always)
             FILE.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -32,15 +32,19 @@ _FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
 
 def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, float]]) -> None:
     """`long`: it costs more than `./tb test` may spend on it, and it finds no planted bug. `quick`: the first case of a
-    test that shares the processors and costs little."""
+    test that shares the processors and costs little. A test that finds a planted bug loses the mark `minutes` if it is
+    known to cost little."""
     found: list[tuple[pytest.Item, float, str, str]] = []
     least: dict[str, float] = defaultdict(lambda: math.inf)
     seen = set()
     for item in items:
-        if item.get_closest_marker("minutes"):
-            continue
         file, _, name = item.nodeid.partition("::")
-        cost, owns = costs.get(file, {}).get(name, 0.0), owns_the_machine(item)
+        known = costs.get(file, {}).get(name)
+        if item.get_closest_marker("minutes"):
+            if known is None or known > LONG_S or not _finds(item):
+                continue
+            item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "minutes"]
+        cost, owns = known or 0.0, owns_the_machine(item)
         function, part = item.nodeid.partition("[")[0], f"{file} {owns}"
         for group in (function, part):
             least[group] = min(least[group], cost)
@@ -51,8 +55,12 @@ def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, 
     for item, cost, function, part in found:
         alone = LONG_ALONE_S if cost <= least[function] else LONG_S
         most = LONG_ALONE_IN_FILE_S if cost <= least[part] else alone
-        if cost > most and not (_FINDS.search(function.rpartition("::")[2]) and _plants(item.path)):
+        if cost > most and not _finds(item):
             item.add_marker("long")
+
+
+def _finds(item: pytest.Item) -> bool:
+    return bool(_FINDS.search(item.name.partition("[")[0])) and _plants(item.path)
 
 
 @cache
