@@ -55,6 +55,12 @@ def test_the_cheapest_of_a_file_may_cost_more_in_each_part() -> None:
     assert marked(Item("a"), a=5.1) == [{"long"}]
 
 
+def test_a_test_that_owns_the_machine_may_take_longer() -> None:
+    costs = {"a[0]": 2.0, "a[1]": 1.0, "b": 2.0, "c": 2.1}
+    found = marked(*(Item(name, "rxe") for name in [*costs, "d"]), **costs)
+    assert found == [{"rxe", "long"}, {"rxe"}, {"rxe"}, {"rxe", "long"}, {"rxe"}]
+
+
 def test_what_finds_planted_bugs_is_tried_however_much_it_costs() -> None:
     here = Item("test_a_bug_is_found"), Item("b")
     assert marked(*here, test_a_bug_is_found=9.0) == [{"long"}, {"quick"}]

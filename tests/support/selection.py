@@ -10,6 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,21 @@ from tests.support.emulated import needs_root
 __all__ = ["in_both_worlds", "mark_by_cost", "some_at_once"]
 
 _LATER = pytest.mark.minutes
-LONG_S, LONG_ALONE_S, LONG_ALONE_IN_FILE_S = 0.3, 1.0, 5.0
-"""`./tb test` leaves a test that costs more to CI: any; the cheapest case of a function; the cheapest of a file."""
+
+
+@dataclass(frozen=True)
+class Most:
+    """Seconds that a test may cost in `./tb test`; CI tries those that cost more."""
+
+    case: float
+    function: float
+    """Limit of the cheapest case of a function"""
+    file: float
+    """Limit of the cheapest test of a file"""
+
+
+SHARING, OWNING = Most(0.3, 1.0, 5.0), Most(1.0, 2.0, 5.0)
+"""Tests that share the processors, in CPU time; those that own the machine, in wall-clock time"""
 _PLANTS = re.compile(r"_(?:mutants|planted)\b")
 """Modules of `tests/support` in the source of a file that plants bugs"""
 _FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
@@ -34,28 +48,27 @@ def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, 
     """`long`: it costs more than `./tb test` may spend on it, and it finds no planted bug. `quick`: the first case of a
     test that shares the processors and costs little. A test that finds a planted bug loses the mark `minutes` if it is
     known to cost little."""
-    found: list[tuple[pytest.Item, float, str, str]] = []
+    found: list[tuple[pytest.Item, Most, float, str, str]] = []
     least: dict[str, float] = defaultdict(lambda: math.inf)
     seen = set()
     for item in items:
         file, _, name = item.nodeid.partition("::")
-        known = costs.get(file, {}).get(name)
+        owns, known = owns_the_machine(item), costs.get(file, {}).get(name)
+        most, cost = OWNING if owns else SHARING, known or 0.0
         if item.get_closest_marker("minutes"):
-            if known is None or known > LONG_S or not _finds(item):
+            if known is None or cost > most.case or not _finds(item):
                 continue
             item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "minutes"]
-        cost, owns = known or 0.0, owns_the_machine(item)
         function, part = item.nodeid.partition("[")[0], f"{file} {owns}"
         for group in (function, part):
             least[group] = min(least[group], cost)
-        found.append((item, cost, function, part))
+        found.append((item, most, cost, function, part))
         if function not in seen and cost < NOTABLE_S and not owns:
             seen.add(function)
             item.add_marker("quick")
-    for item, cost, function, part in found:
-        alone = LONG_ALONE_S if cost <= least[function] else LONG_S
-        most = LONG_ALONE_IN_FILE_S if cost <= least[part] else alone
-        if cost > most and not _finds(item):
+    for item, most, cost, function, part in found:
+        limit = most.function if cost <= least[function] else most.case
+        if cost > (most.file if cost <= least[part] else limit) and not _finds(item):
             item.add_marker("long")
 
 
