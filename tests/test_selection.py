@@ -61,6 +61,12 @@ def test_a_test_that_owns_the_machine_may_take_longer() -> None:
     assert found == [{"rxe", "long"}, {"rxe"}, {"rxe"}, {"rxe", "long"}, {"rxe"}]
 
 
+def test_what_tests_share_counts_for_all_of_the_file() -> None:
+    costs = {"a": 0.2, "": 10.1}
+    assert marked(Item("a"), Item("b"), Item("c", "root"), **costs) == [{"long"}, {"long"}, {"root", "long"}]
+    assert marked(Item("a"), Item("b"), a=0.2, **{"": 10.0}) == [set(), set()], "and none of them is quick"
+
+
 def test_what_finds_planted_bugs_is_tried_however_much_it_costs() -> None:
     here = Item("test_a_bug_is_found"), Item("b")
     assert marked(*here, test_a_bug_is_found=9.0) == [{"long"}, {"quick"}]
@@ -102,6 +108,10 @@ def test_a_run_notes_what_its_tests_cost(tmp_path: Path, processes: list[str]) -
         "def test_cheap(): time.sleep(0.3)\n"
         "def test_dear(): subprocess.run([sys.executable, '-c', BUSY])\n"
         "@pytest.mark.root\ndef test_waits(): time.sleep(0.3)\n"
+        "@pytest.fixture(scope='module')\ndef inner(): subprocess.run([sys.executable, '-c', BUSY])\n"
+        "@pytest.fixture(scope='module')\ndef made(inner): subprocess.run([sys.executable, '-c', BUSY])\n"
+        "def test_first(made): pass\n"
+        "def test_second(made): pass\n"
     )
     (tmp_path / "conftest.py").write_text(
         "from pathlib import Path\nfrom tests.support import costs\n"
@@ -118,7 +128,8 @@ def test_a_run_notes_what_its_tests_cost(tmp_path: Path, processes: list[str]) -
     assert done.returncode == 0, done.stdout
     ((file, found),) = json.loads((tmp_path / "costs.json").read_text()).items()
     assert file.endswith("test_some.py")
-    assert set(found) == {"test_dear", "test_waits"}
+    assert set(found) == {"", "test_dear", "test_waits"}
+    assert 1.2 <= found[""] < 9
     assert 0.6 <= found["test_dear"] < 5
     assert found["test_waits"] >= 0.3
 

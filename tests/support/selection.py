@@ -34,9 +34,11 @@ class Most:
     """Limit of the cheapest case of a function"""
     file: float
     """Limit of the cheapest test of a file"""
+    shared: float
+    """Limit of what the tests of a file share"""
 
 
-SHARING, OWNING = Most(0.3, 1.0, 5.0), Most(1.0, 2.0, 5.0)
+SHARING, OWNING = Most(0.3, 1.0, 5.0, 10.0), Most(1.0, 2.0, 5.0, 10.0)
 """Tests that share the processors, in CPU time; those that own the machine, in wall-clock time"""
 _PLANTS = re.compile(r"_(?:mutants|planted)\b")
 """Modules of `tests/support` in the source of a file that plants bugs"""
@@ -63,12 +65,13 @@ def mark_by_cost(items: Iterable[pytest.Item], costs: Mapping[str, Mapping[str, 
         for group in (function, part):
             least[group] = min(least[group], cost)
         found.append((item, most, cost, function, part))
-        if function not in seen and cost < NOTABLE_S and not owns:
+        if function not in seen and max(cost, costs.get(file, {}).get("", 0.0)) < NOTABLE_S and not owns:
             seen.add(function)
             item.add_marker("quick")
     for item, most, cost, function, part in found:
         limit = most.function if cost <= least[function] else most.case
-        if cost > (most.file if cost <= least[part] else limit) and not _finds(item):
+        dear = cost > (most.file if cost <= least[part] else limit)
+        if (dear or costs.get(part.partition(" ")[0], {}).get("", 0.0) > most.shared) and not _finds(item):
             item.add_marker("long")
 
 
