@@ -42,7 +42,7 @@ SHARING, OWNING = Most(0.3, 1.0, 5.0, 10.0), Most(1.0, 2.0, 5.0, 10.0)
 """Tests that share the processors, in CPU time; those that own the machine, in wall-clock time"""
 _PLANTS = re.compile(r"_(?:mutants|planted)\b")
 """Modules of `tests/support` in the source of a file that plants bugs"""
-_FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red")
+_FINDS = re.compile("planted|mutant|broken|wrong|caught|bug|turns_red|changes_something")
 """In the name of a test there that finds one"""
 
 
