@@ -21,8 +21,10 @@ from tests.watchdog import pytest_runtest_protocol  # noqa: F401
 pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
+from tests.support.costs import Costs, known_costs  # noqa: E402
 from tests.support.left_out import NEEDS, lacking  # noqa: E402
 from tests.support.native import MARKER, require_native  # noqa: E402
+from tests.support.selection import mark_by_cost  # noqa: E402
 
 # Where the environment forbids bytecode, each process that a test starts would compile hundreds of files.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -51,6 +53,8 @@ def _programs_are_declared() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     watchdog.pytest_configure(config)
+    if os.environ.get("TB_KEEP_COSTS"):
+        config.pluginmanager.register(Costs())
     config.addinivalue_line("markers", f"{MARKER}(library): needs a library of the C core")
     config.addinivalue_line("markers", f"{NEEDS}(name, ...): skipped in a tree without one of these protocols")
 
@@ -94,10 +98,14 @@ def _signals_arrive() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of the tests with the mark `minutes`, one of `TB_ONE_OF` of the environment is tried, always the same ones."""
+    """Before `-m` selects. Of the tests with the mark `minutes`, one of `TB_ONE_OF` of the environment is tried, always
+    the same ones."""
+    mark_by_cost(items, known_costs())
     share = int(os.environ.get("TB_ONE_OF", "1"))
     left = [item for item in items if item.get_closest_marker("minutes") and zlib.crc32(item.nodeid.encode()) % share]
     if left:
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        gone = set(left)
+        items[:] = [item for item in items if item not in gone]

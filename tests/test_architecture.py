@@ -40,6 +40,14 @@ IO_EDGES = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _parsed() -> None:
+    """All files, for all tests here."""
+    for folder in FLOORS:
+        for path in python_files(folder):
+            imports(path)
+
+
 @pytest.mark.parametrize("folder", FLOORS)
 def test_imports_run_downwards(folder: str) -> None:
     ours = set(FLOORS)

@@ -227,6 +227,7 @@ def test_a_failure_says_what_failed_and_what_to_try(checkout, env, code, texts):
     [
         (("test",), True),
         (("test", "-k", "requester"), True),
+        (("test", "--fast"), False),
         (("train", "rack", "--world", "simulated", "--", "train.py", "--steps", "2"), True),
         (("train", "rack", "--", "python", "train.py"), False),  # a Python of the user's own
         (("train", "train.py"), False),

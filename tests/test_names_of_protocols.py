@@ -134,6 +134,11 @@ def all_compared() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compared() -> None:
+    all_compared()
+
+
 def test_nobody_else_compares_names() -> None:
     wrong = [place for place, table in all_compared() if table not in OTHER_THINGS]
     assert not wrong, wrong

@@ -9,6 +9,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from testbed.cli.commands import COMMANDS
 from testbed.protocols import names
 
@@ -44,6 +46,11 @@ def trees() -> dict[str, ast.Module]:
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _parsed() -> None:
+    trees()
 
 
 def words(node: ast.Constant) -> list[str]:

@@ -28,9 +28,11 @@ _OFFLINE = re.compile(
 _OPTIONAL = {
     "argparse_manpage",
     "distributed",
+    "markdown_it",
     "mininet",
     "mkdocs",
     "os_ken",
+    "packaging",
     "pandas",
     "pytest",
     "pyverbs",

@@ -143,9 +143,12 @@ COMMANDS = {
     "docs": Command(
         "testbed.cli.documenting", "the documentation as a site: build it strictly, or serve it", ticks=False
     ),
+    "release": Command(
+        "testbed.cli.releasing", "what a release lacks; builds its archive and wheel, uploads nothing", ticks=False
+    ),
     "test": Command(
         "testbed.cli.testing",
-        "linters, type checks and all tests",
+        "linters, type checks and tests; --fast: the quickest of them",
         ticks=False,
     ),
 }

@@ -129,9 +129,10 @@ def _parse(words: list[str]) -> argparse.Namespace:
         parser.print_help()
         raise SystemExit(USAGE)
     if chosen == "test" and words[index + 1 : index + 2] not in (["-h"], ["--help"]):
-        # What follows belongs to pytest, options included.
-        args = parser.parse_args(words[: index + 1])
-        args.pytest_args = words[index + 1 :]
+        # What follows, or what follows --fast, belongs to pytest, options included.
+        end = index + 2 if words[index + 1 : index + 2] == ["--fast"] else index + 1
+        args = parser.parse_args(words[:end])
+        args.pytest_args = words[end:]
         return args
     if chosen == "train" and "--" in words[index:]:
         # What follows is a command with options of its own.

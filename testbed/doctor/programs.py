@@ -91,7 +91,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("ib_send_bw", "perftest", Origin.INTEROP, "a peer of stock programs"),
     Program("ib_write_bw", "perftest", Origin.INTEROP, "a peer of stock programs"),
     Program("debootstrap", "debootstrap", Origin.CI, "the bare root"),
-    Program("git", "git", Origin.CI, "the clone in the bare root"),
+    Program("git", "git", Origin.CI, "the clone in the bare root, and tb release"),
     Program("cpio", "cpio", Origin.USER, "a second reader of initial file systems; its test skips without it"),
     Program("fc-list", "fontconfig", Origin.USER, "fonts of plots: matplotlib looks into folders without it"),
     Program("perf", "linux-perf", Origin.USER, "a profile of the data plane, by hand"),

@@ -21,8 +21,6 @@ import pyte
 
 __all__ = ["Screen", "on_terminal"]
 
-_ROWS = 2000
-"""more than any command prints, so that nothing scrolls away"""
 _WIDE = 1000
 """columns of the emulator: it never wraps, so that a line that is longer than the terminal shows as one"""
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -112,7 +110,8 @@ def _read(master: int, deadline: float, press_after: Callable[[str], bool] | Non
 
 
 def _screen(columns: int, raw: bytes, status: int) -> Screen:
-    emulator = pyte.Screen(_WIDE, _ROWS)
+    # As many rows as can be needed: nothing scrolls away, and reading a row takes half a millisecond.
+    emulator = pyte.Screen(_WIDE, raw.count(b"\n") + 2)
     stream = pyte.ByteStream(emulator)
     stream.feed(raw)
     row = emulator.cursor.y

@@ -277,6 +277,23 @@ def test_test_runs_every_step_and_fails_when_one_does(monkeypatch, capsys):
     assert out.endswith("== failed: mypy (exit 2)\n")
 
 
+def test_a_fast_test_says_what_it_leaves_out(monkeypatch, capsys):
+    commands = []
+
+    def run(command, cwd, check):
+        commands.append(command[3:])
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr("subprocess.run", run)
+    assert main(["test", "--fast", "tests/workloads", "-x"]) == 0
+    assert [command[:3] for command in commands[:2]] == [["ruff", "check"], ["ruff", "format", "--check"]]
+    (tests,) = commands[2:]
+    assert tests[:3] == ["pytest", "-m", "quick"]
+    assert tests[-2:] == ["tests/workloads", "-x"]
+    out = capsys.readouterr().out
+    assert "== left out by --fast: mypy; tests that own the machine, that cost 0.1 s and more, and cases after" in out
+
+
 def test_test_passes_when_all_steps_do(monkeypatch, capsys):
     monkeypatch.setattr("subprocess.run", lambda *args, **named: SimpleNamespace(returncode=0))
     assert main(["test"]) == 0

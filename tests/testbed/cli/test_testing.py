@@ -7,6 +7,7 @@ from pathlib import Path
 
 from testbed.cli import testing
 from testbed.cli.testing import left_out, steps, steps_of_ci
+from tests.support.costs import OWNING
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -17,16 +18,16 @@ def _marks(step: list[str]) -> str:
 
 def _owning() -> str:
     """Marks of tests that own the machine."""
-    return _marks(steps_of_ci()[-1]).removeprefix("minutes and (").removesuffix(")")
+    return _marks(steps_of_ci()[-1]).removeprefix("(minutes or long) and (").removesuffix(")")
 
 
 def test_every_test_runs_once_and_those_that_own_the_machine_one_after_the_other():
     *linters, shared, alone = steps([])
     shared_later, alone_later = steps_of_ci()
     assert [step[0] for step in linters] == ["ruff", "ruff", "mypy"]
-    assert _marks(alone) == f"not minutes and ({_owning()})"
-    assert _marks(shared) == f"not minutes and not ({_owning()})"
-    assert _marks(shared_later) == f"minutes and not ({_owning()})"
+    assert _marks(alone) == f"not (minutes or long) and ({_owning()})"
+    assert _marks(shared) == f"not (minutes or long) and not ({_owning()})"
+    assert _marks(shared_later) == f"(minutes or long) and not ({_owning()})"
     for step in (shared, shared_later):
         assert "-n" in step
     for step in (alone, alone_later):
@@ -38,7 +39,8 @@ def test_the_marks_are_those_that_tests_have():
     setup = configparser.ConfigParser()
     setup.read(TOP / "setup.cfg")
     known = {line.partition(":")[0] for line in setup["tool:pytest"]["markers"].strip().splitlines()}
-    assert set(_owning().split(" or ")) == known - {"programs", "minutes"}
+    assert set(_owning().split(" or ")) == known - {"programs", "minutes", "long", "quick"}
+    assert tuple(_owning().split(" or ")) == OWNING
 
 
 def test_arguments_go_to_one_pytest_as_they_are():
