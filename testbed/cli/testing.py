@@ -30,6 +30,7 @@ _FOR_CI = "minutes or long"
 and tests that cost much."""
 _QUICK = "quick"
 _NOT_QUICK = "left out by --fast: mypy; tests that own the machine, that cost 0.1 s and more, and cases after the first"
+_SPELLED = ("README.md", "docs", "testbed", "switch_nodes", "workloads", "topologies", "playbooks")
 _MOST_PROCESSES = 8
 _SLOWEST = ["--durations", "12"]
 """The option that prints the slowest tests at the end, so that a growing suite is noticed"""
@@ -37,7 +38,7 @@ _SLOWEST = ["--durations", "12"]
 
 def steps(pytest_args: list[str], *, fast: bool = False) -> list[list[str]]:
     """The commands, without the interpreter in front. With arguments: pytest as it is."""
-    linters = [["ruff", "check"], ["ruff", "format", "--check"]]
+    linters = [["ruff", "check"], ["ruff", "format", "--check"], ["codespell_lib", *_SPELLED]]
     if fast:
         return [*linters, ["pytest", "-m", _QUICK, *_shared("loadfile"), *pytest_args]]
     linters.append(["mypy"])
@@ -68,7 +69,7 @@ def configure_test(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="ruff and the first case of each quick test that needs no root; at most 90 s",
+        help="linters but mypy, and the first case of each quick test that needs no root; at most 90 s",
     )
     parser.add_argument("pytest_args", nargs="*", metavar="PYTEST_ARG", help="handed to pytest as they are")
 

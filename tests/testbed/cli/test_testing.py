@@ -24,7 +24,7 @@ def _owning() -> str:
 def test_every_test_runs_once_and_those_that_own_the_machine_one_after_the_other():
     *linters, shared, alone = steps([])
     shared_later, alone_later = steps_of_ci()
-    assert [step[0] for step in linters] == ["ruff", "ruff", "mypy"]
+    assert [step[0] for step in linters] == ["ruff", "ruff", "codespell_lib", "mypy"]
     assert _marks(alone) == f"not (minutes or long) and ({_owning()})"
     assert _marks(shared) == f"not (minutes or long) and not ({_owning()})"
     assert _marks(shared_later) == f"(minutes or long) and not ({_owning()})"
@@ -44,7 +44,7 @@ def test_the_marks_are_those_that_tests_have():
 
 
 def test_arguments_go_to_one_pytest_as_they_are():
-    assert steps(["-k", "requester", "-x"])[3:] == [["pytest", "-k", "requester", "-x"]]
+    assert steps(["-k", "requester", "-x"])[4:] == [["pytest", "-k", "requester", "-x"]]
 
 
 def test_what_cannot_be_tested_without_torch_is_told(monkeypatch):
