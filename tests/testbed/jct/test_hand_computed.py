@@ -124,6 +124,13 @@ def test_a_lost_packet_and_a_known_timer() -> None:
     _check(found, path={"timers": 50000, "serialisation": 2212, "propagation": 2000}, h1=worker, h2=worker)
 
 
+def test_two_lost_packets_and_a_known_timer() -> None:
+    """h1 sends at 0 and 1,106, and both packets are lost. The second leaves again at 51,106, 50,000 after the last
+    progress. h2 has sent again too, so the switch gives it the first result twice. The second waits for that copy."""
+    found = _parts("size: 2048B, dtype: int32, window_packets: 2", rest=_LOST.replace("DIRECTION", "up"))
+    _check(found, path={"timers": 50000, "serialisation": 3318, "propagation": 2000, "queueing": 1106})
+
+
 def test_a_lost_result_and_a_known_timer() -> None:
     """The result of h1 is lost before it is on the wire: h2 completes at 4,212, h1 50,000 later."""
     found = _parts(_PACKET, rest=_LOST.replace("DIRECTION", "down"))
