@@ -17,12 +17,13 @@ def configure_timeline(parser: argparse.ArgumentParser) -> None:
 examples:
   ./tb timeline runs/latest
   ./tb timeline runs/latest --format svg --out run.svg
+  ./tb timeline runs/latest --format perfetto --out run.json
   ./tb timeline runs/latest --host h2 --from 50ms --to 60ms
 
 The timeline has every step of queue pairs and slots if the run traced them: sudo ./tb run SCENARIO --set trace=true
 """
     parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest; its history.jsonl is read")
-    parser.add_argument("--format", choices=("text", "svg"), default="text", help="default: text")
+    parser.add_argument("--format", choices=("text", "svg", "perfetto"), default="text", help="default: text")
     parser.add_argument("--out", metavar="FILE", type=named_path, help="default: the terminal")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--qp", type=whole(0, (1 << 32) - 1), metavar="N", help="only this queue pair, as 0x621f")
@@ -33,14 +34,17 @@ The timeline has every step of queue pairs and slots if the run traced them: sud
 
 
 def run_timeline(args: argparse.Namespace) -> int:
-    from testbed.report.timeline import Selection, build_timeline, select, timeline_svg, timeline_text
+    from testbed.report.timeline import Selection, build_timeline, select, timeline_svg, timeline_text, timeline_trace
     from testbed.runs.kepthistory import load_history
 
     history = load_history(args.run_dir)
     timeline = build_timeline(history.records)
     wanted = Selection(qpn=args.qp, host=args.host, slot=args.slot, start=args.start, stop=args.stop)
     chosen = select(timeline, wanted)
-    drawing = timeline_svg(chosen) if args.format == "svg" else timeline_text(chosen, columns(sys.stdout))
+    if args.format == "text":
+        drawing = timeline_text(chosen, columns(sys.stdout))
+    else:
+        drawing = timeline_svg(chosen) if args.format == "svg" else timeline_trace(chosen)
     if history.cut:
         complain(f"tb: {history.path}: {history.cut}; what came later is not drawn")
     if (args.run_dir / "scenario.yaml").exists() and not (args.run_dir / "result.json").exists():

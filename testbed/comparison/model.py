@@ -20,6 +20,8 @@ _CODE = (
     "kernel", "data_plane", "mininet",
 )  # fmt: skip
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MANY = "jct.workers_ns."
+"""start of the names of figures that are too many for a table: nine of each worker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def compare_runs(run_dirs: Sequence[Path]) -> Comparison:
 def _side(letter: str, run_dir: Path) -> Side:
     document, file = read_result(run_dir), run_dir / "scenario.yaml"
     scenario, _ = parse_yaml(read_text(file, str(file)), str(file))
-    return Side(letter, shown_path(run_dir), document, dict(_flat("", scenario)), flat_figures(document))
+    figures = {name: value for name, value in flat_figures(document).items() if not name.startswith(_MANY)}
+    return Side(letter, shown_path(run_dir), document, dict(_flat("", scenario)), figures)
 
 
 def _verdicts(side: Side) -> dict[str, str]:

@@ -41,10 +41,14 @@ def _rows(path: str, node: Mapping[str, Any], known: Mapping[str, Any]) -> Itera
         place = f"{path}{name}"
         yield code(place), _type(found), _unit(name), found.get("description", "")
         inner = _resolved(found.get("items", {}), known)
+        more = found.get("additionalProperties")
+        named = _resolved(more, known) if isinstance(more, Mapping) else {}
         if "properties" in found:
             yield from _rows(f"{place}.", found, known)
         elif "properties" in inner:
             yield from _rows(f"{place}[].", inner, known)
+        elif "properties" in named:
+            yield from _rows(f"{place}.NAME.", named, known)
 
 
 def _resolved(node: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from testbed import __version__
 from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
 from testbed.checkers.registry import OF_SUMS, SUMS_JUDGED, Skipped
 from testbed.checkers.twins import Figures, Twin, deviation
+from testbed.figures.jct import parts_metrics
 from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.plan import Plan
@@ -41,6 +42,7 @@ def judge(
     a check that was made could not see. A run in the emulated world also has its reference run. `tried`: dilations at
     which an earlier attempt had too little CPU time. `more`: checkers of the user's own."""
     values = metrics(context)
+    values["jct"] |= parts_metrics(context)
     own = figures_of(values)
     fidelity = judge_fidelity(context, own, twin)
     checked = run_checks(context, (*judges_of(context), *more))

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from testbed.faults.healing import windows_of
 from testbed.history import Record
 from testbed.report.network import network_html
+from testbed.report.parts import PARTS_STYLE, parts_html
 from testbed.report.plots import PLOT_STYLE, plots_html
 from testbed.report.summary import Line, summary_lines
 from testbed.report.timeline import build_timeline, timeline_svg
@@ -64,6 +65,7 @@ def html_report(
         title,
         "\n".join(part for part in body if part)
         + "\n"
+        + parts_html(result)
         + plots_html(history, result["faults"], scenario, rates=result["metrics"]["unreliable"] is None)
         + ("" if scenario is None else network_html(scenario, history))
         + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
@@ -110,7 +112,7 @@ def _page(title: str, body: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_CSS}{PLOT_STYLE}</style></head><body>\n{body}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_CSS}{PLOT_STYLE}{PARTS_STYLE}</style></head><body>\n{body}</body></html>\n"
     )
 
 

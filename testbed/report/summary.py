@@ -8,6 +8,7 @@ from typing import Any
 from testbed.checkers.refused import refused_text
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line
+from testbed.report.parts import parts_line
 from testbed.report.routes import route_lines
 from testbed.report.speed import unknown_speed, waited
 from testbed.report.witnesses import exact_words, slower_code
@@ -261,6 +262,7 @@ def _speed(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
+    lines += parts_line(result)
     lines += waited(result)
     lines += _beside(result)
     lines.append(Line(result["fidelity"]["detail"], "dim", 2))

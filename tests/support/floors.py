@@ -23,7 +23,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("report", "interop"),
     ("figures",),
     ("worlds",),
-    ("protocols",),
+    ("protocols", "jct"),
     ("checkers", "lab"),
     ("history",),
     ("plan", "drawing"),

@@ -33,6 +33,7 @@ EXCEPTIONS = (
     ("testbed/report/html.py", "body{font"),
     ("testbed/sweeps/plots/script.py", "HERE = Path("),
     ("testbed/report/junit.py", "deviation from the twin in virtual time"),
+    ("testbed/report/parts.py", ".parts{"),
     ("testbed/report/plots.py", ".plot{"),
     ("testbed/sweeps/matrix.py", "body{font"),
 )

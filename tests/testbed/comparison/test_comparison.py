@@ -33,6 +33,8 @@ def test_what_differs_and_by_how_much(runs: list[Path]) -> None:
     figures = {row.name: row for row in found.figures}
     assert figures["jct_s"].ratios[1] == pytest.approx(2, rel=0.05)
     assert not figures["gradient_bytes"].differs
+    assert figures["jct.path_ns.serialisation"].ratios[1] == pytest.approx(2, rel=0.05)
+    assert not [name for name in figures if name.startswith("jct.workers_ns")], "too many for a table"
     assert not [row for row in found.checks if row.differs]
     assert [(row.name, row.values) for row in found.faults] == [("loss", (0, 0))]
 

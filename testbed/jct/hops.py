@@ -1,0 +1,192 @@
+"""Each frame on each link: when its sender gave it, when the wire carried it, and when it arrived.
+
+Switches are captured, hosts are not. A host's NIC has no queue, so a frame that a switch took left its host earlier by
+delay and serialisation. What a switch gave to a host passes the queue of its port, in order."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from switch_nodes.forwarding.classes import ClassQueue
+from testbed.faults.model import RateChange
+from testbed.jct.model import Part, Span
+from testbed.jct.records import Frame, Seen
+from testbed.scenario.model import Scenario
+from topologies import DIRECTIONS, Direction, Link
+
+__all__ = ["Hop", "Hops", "hops_of"]
+
+_BITS_NS = 8 * 1_000_000_000
+
+
+@dataclass(slots=True)
+class Hop:
+    """One frame on one link. Times in ns."""
+
+    source: str
+    target: str
+    key: bytes
+    content: int
+    is_data: bool
+    given: int
+    """when the sender's program gave it; of a host: when it began"""
+    begins: int
+    """when the wire began with it"""
+    ends: int
+    """when the wire ended with it"""
+    arrives: int
+    """when the receiver took it, or would have, had it not been lost"""
+    is_lost: bool
+    delay: int
+    """delay of the link"""
+    slack: int
+    """how much the times may be wrong: a ns of rounding, and the jitter of the link"""
+    given_as: int = -1
+    """place among the records of the switch that gave it; -1: a host gave it, or no record of it was found"""
+    taken_as: int = -1
+    """place among the records of the switch that took it; -1: a host took it"""
+    before: Hop | None = None
+    """the frame before it on this wire"""
+
+    def spans(self) -> tuple[tuple[Part, int], ...]:
+        """Backwards from `arrives`: (part, when it began)."""
+        if self.taken_as < 0:  # the port of the switch delays a frame before it queues
+            waits = self.given + self.delay
+            return (Part.SERIALISATION, self.begins), (Part.QUEUEING, waits), (Part.PROPAGATION, self.given)
+        return (
+            (Part.QUEUEING, self.ends + self.delay),  # at a switch that stood still
+            (Part.PROPAGATION, self.ends),
+            (Part.SERIALISATION, self.begins),
+            (Part.QUEUEING, self.given),
+        )
+
+
+@dataclass(slots=True)
+class Hops:
+    """All of a run."""
+
+    sent: dict[str, list[Hop]] = field(default_factory=dict)
+    """by host, in the order in which they began"""
+    came: dict[str, list[Hop]] = field(default_factory=dict)
+    """by host, in the order in which they arrived"""
+    taken: dict[str, list[Hop]] = field(default_factory=dict)
+    """by switch, in the order of its records; none that was lost"""
+    given: dict[str, list[Hop]] = field(default_factory=dict)
+    """by switch, in the order of its records"""
+
+
+class _Wire:
+    """How long frames take on one direction of a link. Remainders below a ns are carried over to the next frame."""
+
+    def __init__(self, scenario: Scenario, link: Link, direction: Direction) -> None:
+        self._own, self._remainder = link.shape.rate_bps, 0
+        self._changes = [
+            fault
+            for fault in scenario.faults
+            if isinstance(fault, RateChange) and link.name in fault.links and direction in fault.directions
+        ]
+
+    def duration(self, size: int, at: int) -> int:
+        """ns that the next frame takes, of so many bytes, which begins then."""
+        rate = self._own
+        for fault in self._changes:
+            until = fault.window.stop_ns
+            if fault.window.start_ns <= at and (until is None or at < until):
+                rate = fault.rate_bps
+        duration, self._remainder = divmod(size * _BITS_NS + self._remainder, rate)
+        return duration
+
+
+def hops_of(scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, Sequence[Span]]) -> Hops:
+    """`seen`: by switch; `pauses`: when switches stood still. Frames between two hosts are not among them."""
+    found, sent, came = Hops(), defaultdict[str, list[Hop]](list), defaultdict[str, list[Hop]](list)
+    taken, given = defaultdict[str, list[Hop]](list), defaultdict[str, list[Hop]](list)
+    for link in scenario.topology.links:
+        for direction in DIRECTIONS:
+            source, target = (link.a, link.b) if direction is Direction.UP else (link.b, link.a)
+            wire = _Wire(scenario, link, direction)
+            outs = seen[source].given.get(link.name, []) if source in seen else None
+            ins = seen[target].taken.get(link.name, []) if target in seen else None
+            if ins is None:
+                hops = _to_host(source, target, link, wire, outs or [])
+            else:
+                hops = list(_to_switch(source, target, link, wire, ins, outs, pauses.get(target, ())))
+            before = None
+            for hop in hops:
+                hop.before, before = before, hop
+                if source in seen:
+                    if hop.given_as >= 0:
+                        given[source].append(hop)
+                else:
+                    sent[source].append(hop)
+                if hop.is_lost:
+                    continue
+                (taken if target in seen else came)[target].append(hop)
+    for there, place in ((sent, "begins"), (came, "arrives"), (taken, "taken_as"), (given, "given_as")):
+        for each in there.values():
+            each.sort(key=attrgetter(place))
+    found.sent, found.came, found.taken, found.given = dict(sent), dict(came), dict(taken), dict(given)
+    return found
+
+
+def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[Frame]) -> list[Hop]:
+    delay, slack, free, hops = link.shape.delay_ns, 1 + link.shape.jitter_ns, 0, list[Hop]()
+    queue, place, by_class = ClassQueue[Frame](), 0, link.shape.priority != "none"
+    kept = [frame for frame in outs if not frame.is_lost]
+    while place < len(kept) or queue:
+        if not queue:
+            free = max(free, kept[place].time + delay)
+        while place < len(kept) and kept[place].time + delay <= free:
+            queue.put(kept[place], kept[place].layer_class if by_class else 0)
+            place += 1
+        frame, begins = queue.take(), free
+        free += wire.duration(frame.size, begins)
+        hops.append(
+            Hop(
+                source, target, frame.key, frame.content, frame.is_data, frame.time, begins, free, free, False, delay,
+                slack, given_as=frame.number,
+            )
+        )  # fmt: skip
+    return hops
+
+
+def _to_switch(
+    source: str,
+    target: str,
+    link: Link,
+    wire: _Wire,
+    ins: Sequence[Frame],
+    outs: Sequence[Frame] | None,
+    pauses: Sequence[Span],
+) -> Iterator[Hop]:
+    """`outs`: None, of a host. `pauses`: when the switch stood still. A frame that a fault of the link dropped was
+    recorded without its delay."""
+    waiting, last = defaultdict[bytes, deque[Frame]](deque), dict[bytes, Frame]()
+    for frame in outs or ():
+        if not frame.is_lost:
+            waiting[frame.key].append(frame)
+    delay, slack, free = link.shape.delay_ns, 1 + link.shape.jitter_ns, 0
+    for frame in ins:
+        ends = frame.time - (0 if frame.is_lost else delay)
+        duration = wire.duration(frame.size, ends)
+        stood = next((since for _, since, until in pauses if until == frame.time), None) if pauses else None
+        # A frame that waited for the switch came before, as early as the wire allowed.
+        if stood is not None:
+            ends = min(ends, max(free + duration, stood - delay))
+        begins = ends - duration
+        free = ends
+        given, number = begins, -1
+        if outs is not None:
+            queue = waiting[frame.key]
+            if queue and queue[0].time <= frame.time:
+                last[frame.key] = queue.popleft()
+            origin = last.get(frame.key)  # of a copy that a fault made: that of the original
+            if origin is not None:
+                given, number = min(origin.time, begins), origin.number
+        yield Hop(
+            source, target, frame.key, frame.content, frame.is_data, given, begins, ends, frame.time, frame.is_lost,
+            delay, slack, given_as=number, taken_as=frame.number,
+        )  # fmt: skip

@@ -1,0 +1,113 @@
+"""What captures say of each frame: when a switch took it or gave it, by which link, and which frame it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from zlib import crc32
+
+from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
+from testbed.checkers.context import Capture
+from workloads.wire import OPCODES
+from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
+from workloads.wire.dscp import layer_class_of, read_dscp
+
+__all__ = ["Frame", "Seen", "Unreadable", "read"]
+
+_ROCE, _AGGREGATION = (4791).to_bytes(2, "big"), AGGREGATION_PORT.to_bytes(2, "big")
+_REQUESTS = frozenset(code for code, info in OPCODES.items() if info.is_request)
+_DATA = frozenset({DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT})
+_DATAGRAM_HEADER_BYTES, _ICRC_BYTES = 40, 4
+
+
+class Unreadable(ValueError):
+    """A capture cannot be read."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One frame at one port of a switch."""
+
+    time: int
+    number: int
+    """place among all records of the switch"""
+    size: int
+    key: bytes
+    """what stays the same of a frame along a link"""
+    content: int
+    """checksum of what is behind its headers: a switch that passes a frame on leaves it, one that sums changes it"""
+    is_data: bool
+    """of a gradient or a sum, not an answer"""
+    layer_class: int
+    """which of the port's queues it is for, where they are served by class"""
+    is_lost: bool = False
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one switch saw, by link."""
+
+    taken: dict[str, list[Frame]] = field(default_factory=dict)
+    given: dict[str, list[Frame]] = field(default_factory=dict)
+
+
+def read(captures: Iterable[Path | Capture], *, classes: bool) -> dict[str, Seen]:
+    """By switch. `classes`: whether ports serve layer classes. Raises Unreadable."""
+    return {capture.switch: _read(capture, classes) for capture in map(_opened, captures)}
+
+
+def _opened(capture: Path | Capture) -> Capture:
+    return FileCapture(capture) if isinstance(capture, Path) else capture
+
+
+def _read(capture: Capture, classes: bool) -> Seen:
+    seen, open_frames = Seen(), dict[tuple[str, bytes], list[Frame]]()
+    try:
+        for number, (link, found) in enumerate(capture.read()):
+            key, content, is_data = _identity(found.frame)
+            if found.outgoing and found.comment:
+                # It was recorded before, when the program gave it.
+                if waiting := open_frames.get((link, key)):
+                    if found.comment == TRIMMED:
+                        waiting[-1].size = len(found.frame)
+                    elif found.comment.startswith(DROPPED):
+                        waiting.pop().is_lost = True
+                continue
+            frame = Frame(
+                found.time_ns,
+                number,
+                len(found.frame),
+                key,
+                content,
+                is_data,
+                _class(found.frame) if classes else 0,
+                bool(found.comment),
+            )
+            if found.outgoing:
+                seen.given.setdefault(link, []).append(frame)
+                open_frames[link, key] = [*open_frames.get((link, key), ())[-1:], frame]
+            else:
+                seen.taken.setdefault(link, []).append(frame)
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"the capture {capture.name} cannot be read: {error}") from error
+    return seen
+
+
+def _class(frame: bytes) -> int:
+    return layer_class_of(read_dscp(frame))
+
+
+def _identity(frame: bytes) -> tuple[bytes, int, bool]:
+    """(key, checksum of the content, whether it carries data). The key has only what queues and links do not change."""
+    kind = frame[12:14]
+    at = 42 if kind == b"\x08\x00" else 62 if kind == b"\x86\xdd" else 0
+    if not at or len(frame) < at + 12:
+        return frame[:64], crc32(frame), True
+    flow, port = frame[26 if at == 42 else 22 : at - 4], frame[at - 6 : at - 4]
+    content = crc32(frame[at + 12 : -_ICRC_BYTES])  # with its iCRC, all frames of a flow would have one checksum
+    if port == _ROCE:
+        return flow + frame[at : at + 4] + frame[at + 5 : at + 12], content, frame[at] in _REQUESTS
+    if port == _AGGREGATION:
+        return flow + frame[at : at + _DATAGRAM_HEADER_BYTES], content, frame[at + 1] in _DATA
+    return flow + frame[at : at + 32], content, True
