@@ -56,7 +56,7 @@ def test_a_table(swept: tb.SweepResult) -> None:
 
 
 def test_plots_and_the_matrix(swept: tb.SweepResult, tmp_path: Path) -> None:
-    assert [path.name for path in swept.plot(tmp_path)] == ["plot-jct_s.svg", "plot-jct_s.pdf"]
+    assert [path.name for path in swept.plot(tmp_path)] == ["plot-jct_s.svg", "plot-jct_s.pdf", "plot-jct_s.py"]
     assert (
         swept.matrix(tmp_path / "m.html").read_text(encoding="utf-8").count("\u2713 pass") == 3
     )  # two cells, and what the mark means
