@@ -6,7 +6,7 @@ delay and serialisation. What a switch gave to a host passes the queue of its po
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -19,37 +19,40 @@ from topologies import DIRECTIONS, Direction, Link
 
 __all__ = ["Hop", "Hops", "hops_of"]
 
-_BITS_NS = 8 * 1_000_000_000
 
-
-@dataclass(slots=True)
 class Hop:
     """One frame on one link. Times in ns."""
 
-    source: str
-    target: str
-    key: bytes
-    content: int
-    is_data: bool
-    given: int
-    """when the sender's program gave it; of a host: when it began"""
-    begins: int
-    """when the wire began with it"""
-    ends: int
-    """when the wire ended with it"""
-    arrives: int
-    """when the receiver took it, or would have, had it not been lost"""
-    is_lost: bool
-    delay: int
-    """delay of the link"""
-    slack: int
-    """how much the times may be wrong: a ns of rounding, and the jitter of the link"""
-    given_as: int = -1
-    """place among the records of the switch that gave it; -1: a host gave it, or no record of it was found"""
-    taken_as: int = -1
-    """place among the records of the switch that took it; -1: a host took it"""
-    before: Hop | None = None
-    """the frame before it on this wire"""
+    __slots__ = ("arrives", "begins", "content", "delay", "ends", "given", "given_as", "is_data", "is_lost", "key",
+                 "place", "slack", "source", "taken_as", "target", "wire")  # fmt: skip
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        frame: Frame,
+        given: int,
+        begins: int,
+        ends: int,
+        arrives: int,
+        link: Link,
+        given_as: int,
+        taken_as: int,
+    ) -> None:
+        self.source, self.target = source, target
+        self.key, self.content, self.is_data = frame.key, frame.content, frame.is_data
+        self.given = given
+        """when the sender's program gave it; of a host: when it began"""
+        self.begins, self.ends = begins, ends
+        """when the wire began and ended with it"""
+        self.arrives, self.is_lost = arrives, taken_as >= 0 and frame.is_lost
+        """when the receiver took it, or would have, had it not been lost"""
+        self.delay, self.slack = link.shape.delay_ns, 1 + link.shape.jitter_ns
+        """delay of the link; how much the times may be wrong: a ns of rounding, and the jitter of the link"""
+        self.given_as, self.taken_as = given_as, taken_as
+        """places among the records of the switches that gave and took it; -1: a host, or no record was found"""
+        self.wire = self.place = 0
+        """place among `Hops.wires`, and among the frames there"""
 
     def spans(self) -> tuple[tuple[Part, int], ...]:
         """Backwards from `arrives`: (part, when it began)."""
@@ -76,6 +79,12 @@ class Hops:
     """by switch, in the order of its records; none that was lost"""
     given: dict[str, list[Hop]] = field(default_factory=dict)
     """by switch, in the order of its records"""
+    wires: list[list[Hop]] = field(default_factory=list)
+    """by direction of a link"""
+
+    def before(self, hop: Hop) -> Hop | None:
+        """The frame before it on its wire."""
+        return self.wires[hop.wire][hop.place - 1] if hop.place else None
 
 
 class _Wire:
@@ -96,7 +105,9 @@ class _Wire:
             until = fault.window.stop_ns
             if fault.window.start_ns <= at and (until is None or at < until):
                 rate = fault.rate_bps
-        duration, self._remainder = divmod(size * _BITS_NS + self._remainder, rate)
+        bits = size * 8_000_000_000 + self._remainder
+        duration = bits // rate
+        self._remainder = bits - duration * rate
         return duration
 
 
@@ -113,10 +124,11 @@ def hops_of(scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, S
             if ins is None:
                 hops = _to_host(source, target, link, wire, outs or [])
             else:
-                hops = list(_to_switch(source, target, link, wire, ins, outs, pauses.get(target, ())))
-            before = None
-            for hop in hops:
-                hop.before, before = before, hop
+                hops = _to_switch(source, target, link, wire, ins, outs, pauses.get(target, ()))
+            wire_of_these = len(found.wires)
+            found.wires.append(hops)
+            for place_of_hop, hop in enumerate(hops):
+                hop.wire, hop.place = wire_of_these, place_of_hop
                 if source in seen:
                     if hop.given_as >= 0:
                         given[source].append(hop)
@@ -133,23 +145,29 @@ def hops_of(scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, S
 
 
 def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[Frame]) -> list[Hop]:
-    delay, slack, free, hops = link.shape.delay_ns, 1 + link.shape.jitter_ns, 0, list[Hop]()
-    queue, place, by_class = ClassQueue[Frame](), 0, link.shape.priority != "none"
+    delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     kept = [frame for frame in outs if not frame.is_lost]
+    if link.shape.priority != "none":
+        return _by_class(source, target, link, wire, kept)
+    for frame in kept:
+        begins = max(free, frame.time + delay)
+        free = begins + wire.duration(frame.size, begins)
+        hops.append(Hop(source, target, frame, frame.time, begins, free, free, link, frame.number, -1))
+    return hops
+
+
+def _by_class(source: str, target: str, link: Link, wire: _Wire, kept: Sequence[Frame]) -> list[Hop]:
+    delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
+    queue, place = ClassQueue[Frame](), 0
     while place < len(kept) or queue:
         if not queue:
             free = max(free, kept[place].time + delay)
         while place < len(kept) and kept[place].time + delay <= free:
-            queue.put(kept[place], kept[place].layer_class if by_class else 0)
+            queue.put(kept[place], kept[place].layer_class)
             place += 1
         frame, begins = queue.take(), free
         free += wire.duration(frame.size, begins)
-        hops.append(
-            Hop(
-                source, target, frame.key, frame.content, frame.is_data, frame.time, begins, free, free, False, delay,
-                slack, given_as=frame.number,
-            )
-        )  # fmt: skip
+        hops.append(Hop(source, target, frame, frame.time, begins, free, free, link, frame.number, -1))
     return hops
 
 
@@ -161,14 +179,14 @@ def _to_switch(
     ins: Sequence[Frame],
     outs: Sequence[Frame] | None,
     pauses: Sequence[Span],
-) -> Iterator[Hop]:
+) -> list[Hop]:
     """`outs`: None, of a host. `pauses`: when the switch stood still. A frame that a fault of the link dropped was
     recorded without its delay."""
     waiting, last = defaultdict[bytes, deque[Frame]](deque), dict[bytes, Frame]()
     for frame in outs or ():
         if not frame.is_lost:
             waiting[frame.key].append(frame)
-    delay, slack, free = link.shape.delay_ns, 1 + link.shape.jitter_ns, 0
+    delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     for frame in ins:
         ends = frame.time - (0 if frame.is_lost else delay)
         duration = wire.duration(frame.size, ends)
@@ -186,7 +204,5 @@ def _to_switch(
             origin = last.get(frame.key)  # of a copy that a fault made: that of the original
             if origin is not None:
                 given, number = min(origin.time, begins), origin.number
-        yield Hop(
-            source, target, frame.key, frame.content, frame.is_data, given, begins, ends, frame.time, frame.is_lost,
-            delay, slack, given_as=number, taken_as=frame.number,
-        )  # fmt: skip
+        hops.append(Hop(source, target, frame, given, begins, ends, frame.time, link, number, frame.number))
+    return hops

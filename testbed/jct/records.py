@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from zlib import crc32
 
@@ -25,31 +24,31 @@ class Unreadable(ValueError):
     """A capture cannot be read."""
 
 
-@dataclass(slots=True)
 class Frame:
     """One frame at one port of a switch."""
 
-    time: int
-    number: int
-    """place among all records of the switch"""
-    size: int
-    key: bytes
-    """what stays the same of a frame along a link"""
-    content: int
-    """checksum of what is behind its headers: a switch that passes a frame on leaves it, one that sums changes it"""
-    is_data: bool
-    """of a gradient or a sum, not an answer"""
-    layer_class: int
-    """which of the port's queues it is for, where they are served by class"""
-    is_lost: bool = False
+    __slots__ = ("content", "is_data", "is_lost", "key", "layer_class", "number", "size", "time")
+
+    def __init__(
+        self, time: int, number: int, size: int, key: bytes, content: int, is_data: bool, layer_class: int, lost: bool
+    ) -> None:
+        self.time, self.number, self.size, self.key, self.content = time, number, size, key, content
+        """`number`: place among all records of the switch. `key`: what stays the same of a frame along a link.
+        `content`: checksum of what is behind its headers; a switch that passes a frame on leaves it, one that sums
+        changes it"""
+        self.is_data, self.layer_class, self.is_lost = is_data, layer_class, lost
+        """`is_data`: of a gradient or a sum, not an answer. `layer_class`: which of the port's queues it is for, where
+        they are served by class"""
 
 
-@dataclass(slots=True)
 class Seen:
     """What one switch saw, by link."""
 
-    taken: dict[str, list[Frame]] = field(default_factory=dict)
-    given: dict[str, list[Frame]] = field(default_factory=dict)
+    __slots__ = ("given", "taken")
+
+    def __init__(self) -> None:
+        self.taken: dict[str, list[Frame]] = {}
+        self.given: dict[str, list[Frame]] = {}
 
 
 def read(captures: Iterable[Path | Capture], *, classes: bool) -> dict[str, Seen]:
@@ -68,11 +67,14 @@ def _read(capture: Capture, classes: bool) -> Seen:
             key, content, is_data = _identity(found.frame)
             if found.outgoing and found.comment:
                 # It was recorded before, when the program gave it.
-                if waiting := open_frames.get((link, key)):
+                waiting = open_frames.get((link, key))
+                if waiting:
                     if found.comment == TRIMMED:
-                        waiting[-1].size = len(found.frame)
+                        frame = waiting[len(waiting) - 1]
+                        frame.size = len(found.frame)
                     elif found.comment.startswith(DROPPED):
-                        waiting.pop().is_lost = True
+                        frame = waiting.pop()
+                        frame.is_lost = True
                 continue
             frame = Frame(
                 found.time_ns,
@@ -86,7 +88,8 @@ def _read(capture: Capture, classes: bool) -> Seen:
             )
             if found.outgoing:
                 seen.given.setdefault(link, []).append(frame)
-                open_frames[link, key] = [*open_frames.get((link, key), ())[-1:], frame]
+                waiting = open_frames.get((link, key))
+                open_frames[link, key] = [waiting[len(waiting) - 1], frame] if waiting else [frame]
             else:
                 seen.taken.setdefault(link, []).append(frame)
     except (OSError, ValueError) as error:
@@ -105,7 +108,8 @@ def _identity(frame: bytes) -> tuple[bytes, int, bool]:
     if not at or len(frame) < at + 12:
         return frame[:64], crc32(frame), True
     flow, port = frame[26 if at == 42 else 22 : at - 4], frame[at - 6 : at - 4]
-    content = crc32(frame[at + 12 : -_ICRC_BYTES])  # with its iCRC, all frames of a flow would have one checksum
+    # With its iCRC, all frames of a flow would have one checksum.
+    content = crc32(frame[at + 12 : max(at + 12, len(frame) - _ICRC_BYTES)])
     if port == _ROCE:
         return flow + frame[at : at + 4] + frame[at + 5 : at + 12], content, frame[at] in _REQUESTS
     if port == _AGGREGATION:

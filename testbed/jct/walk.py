@@ -141,7 +141,7 @@ class Walk:
         slack = _ROUNDING if sent is None else sent.slack
         place = bisect_right(came, time + slack, key=lambda hop: hop.arrives)
         arrival = came[place - 1] if place else None
-        wire = sent.before if sent is not None else self._on_wire(node, time) if by_timer else None
+        wire = self.hops.before(sent) if sent is not None else self._on_wire(node, time) if by_timer else None
         own = host.ended_by(time, slack)
         own_time = -1 if own is None else min(own[2], time)
         arrival_time = -1 if arrival is None else min(arrival.arrives, time)

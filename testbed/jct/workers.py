@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from testbed.jct.hops import Hop
 from testbed.jct.hosts import cut
@@ -43,10 +44,8 @@ class Timelines:
         cursor = busy_from = min(arrival, until)
         hops = self._walk.hops
         own, came = hops.sent.get(worker, []), hops.came.get(worker, [])
-        for begins, ends, hop in sorted(
-            ((hop.begins, hop.ends, hop) for hop in (*own, *came)), key=lambda entry: entry[:2]
-        ):
-            begins, ends = min(begins, until), min(ends, until)
+        for hop in sorted((*own, *came), key=attrgetter("begins", "ends")):
+            begins, ends = min(hop.begins, until), min(hop.ends, until)
             if begins > cursor + 1:
                 yield Part.SERIALISATION, busy_from, cursor
                 yield from self._gap(worker, cursor, begins, hop)

@@ -188,7 +188,7 @@ def run_scenario(
 def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
     """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command
     that repeats it. Raises as `run_scenario`."""
-    with scratch() as folder:
+    with scratch() as folder, seldom():
         if scenario.world != "simulated":
             return run_scenario(scenario, folder / "run").document | {"replay": replay}
         with doing("planning"):
