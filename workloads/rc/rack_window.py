@@ -7,8 +7,9 @@ answer never shows which copy it is about: there only packets sent once count.
 Rule 2: a packet is lost when one that left after it was delivered, and its own round trip plus the reorder window is
 over (6.2, step 5). If only the time is not over, a timer waits for it. So a repetition that is lost is found in the
 same way. Where packets may wait in the network, a repetition may wait with the first copy and look lost in its turn.
-There only packets sent once show a loss, or repetitions would bring each other about. What they do not show is left to
-IRN's timers: an expired one makes the sender resend every hole; or everything in flight, by rule 8 of `irn_window`.
+There repetitions show only that the oldest packet was lost again, or they would bring each other about. What no answer
+shows is left to IRN's timers: an expired one makes the sender resend every hole; or everything in flight, by rule 8 of
+`irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
 lost. Fewer wait for a quarter of the shortest round trip (6.2, step 4).
 Rule 4: after that, the reorder window is that quarter plus the delay of the latest packets: how much longer than a
@@ -76,6 +77,8 @@ class RackWindow(SenderWindow):
         self._orders = 0
         self._newest_order = -1
         """newest place among the copies that were delivered"""
+        self._newest_again = -1
+        """the same of packets that were sent again, where packets may wait in the network"""
         self._rtt_ns: int | None = None
         """round trip of that copy"""
         self._shortest_ns: int | None = None
@@ -187,14 +190,21 @@ class RackWindow(SenderWindow):
         if self._rtt_ns is None:
             return
         due = self._rtt_ns + self._reorder_window()
+        oldest = self._waiting.get(self.una)
+        if oldest is not None and oldest.copies > 1 and oldest.order < self._newest_again:
+            self._lose_at(self.una, oldest.last_ns + due)
         while self._waiting:
             sequence, flight = next(iter(self._waiting.items()))
-            if flight.order >= self._newest_order:
+            if flight.order >= self._newest_order or not self._lose_at(sequence, flight.last_ns + due):
                 return
-            if flight.last_ns + due > self.now:
-                self.timer = flight.last_ns + due
-                return
+
+    def _lose_at(self, sequence: int, time: int) -> bool:
+        """Whether that time is over, and the packet lost."""
+        if time <= self.now:
             self._lose(sequence)
+            return True
+        self.timer = time if self.timer is None else min(self.timer, time)
+        return False
 
     def _lose(self, sequence: int) -> None:
         if self._waiting.pop(sequence, None) is not None and sequence not in self._is_lost:
@@ -223,6 +233,7 @@ class RackWindow(SenderWindow):
                 self._was_late(self.now - flight.first_ns)
                 return
             if not self._in_order:
+                self._newest_again = max(self._newest_again, flight.order)
                 return
         else:
             self._shortest_ns = took if self._shortest_ns is None else min(self._shortest_ns, took)

@@ -138,15 +138,24 @@ def test_where_packets_wait_in_the_network_a_repetition_that_was_overtaken_leave
     assert leave(window, 8) == [0, 4, 5], "every hole below what arrived"
 
 
-def test_where_packets_wait_in_the_network_a_repetition_shows_no_loss() -> None:
+def test_where_packets_wait_in_the_network_a_repetition_shows_that_the_oldest_alone_was_lost_again() -> None:
     """Or repetitions of packets that wait would bring each other about."""
-    window = sent(6, in_order=False)
-    for selective in (2, 3, 4):
+    window = sent(7, in_order=False)
+    for selective in (3, 4, 5):
         gap(window, RTT + 10 * selective, selective)
-    assert leave(window, 6) == [0, 1]
-    gap(window, 6 * RTT, 1)
+    assert leave(window, 7) == [0, 1, 2]
+    gap(window, 2 * RTT + 49, 2)
+    assert leave(window, 7) == []
+    gap(window, 2 * RTT + 49, 6)
     wake(window, 50 * RTT)
-    assert leave(window, 6) == []
+    assert leave(window, 7) == [], "sooner than any round trip: an answer to the first copy"
+    window = sent(7, in_order=False)
+    for selective in (3, 4, 5):
+        gap(window, RTT + 10 * selective, selective)
+    assert leave(window, 7) == [0, 1, 2]
+    gap(window, 2 * RTT + 50, 2)
+    wake(window, 50 * RTT)
+    assert leave(window, 7) == [0]
 
 
 def test_an_answer_sooner_than_any_round_trip_is_about_the_first_copy() -> None:
