@@ -1,9 +1,10 @@
-"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole | --train] [--keep]
+"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole | --train | --demos N] [--keep]
 
 Makes a root by debootstrap, clones the committed HEAD of this checkout into it, and runs there, in namespaces of its
 own, `./tb demo`, then the tests that start other programs (marker `programs`), without a network. So a program, a
 package or a file that nobody declared is missing there, whatever else lies on this machine. `--train` runs the first
-training of the README in place of those tests; the times that both commands take are told.
+training of the README in place of those tests, `--demos` further calls of `./tb demo`; the times that commands take are
+printed.
 
 Needs root, `unshare`, git and the network. The root and all that is downloaded are kept in the user's cache folder.
 """
@@ -30,6 +31,8 @@ _LOG = "/var/log/programs-started"
 TRAIN = ["./tb", "train", "rack-lossy", "--", "playbooks/training/mlp.py"]
 """the README's first training"""
 _PYTEST = [".venv/bin/python", "-P", "-m", "pytest", "-m", "programs"]
+_DEMO_S = 60
+"""of a call of `./tb demo` after the first one, which sets up"""
 _BASE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
 
 
@@ -37,12 +40,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.bareroot", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--whole", action="store_true", help="run the whole of `./tb test` there")
     parser.add_argument("--train", action="store_true", help="train there, with PyTorch as ./tb installs it")
+    parser.add_argument(
+        "--demos", type=int, default=0, metavar="N", help=f"call ./tb demo N times more, each at most {_DEMO_S} s"
+    )
     parser.add_argument("--keep", action="store_true", help="keep the run's root, to look at it")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     try:
-        _stage(whole=args.whole, train=args.train, keep=args.keep)
+        _stage(whole=args.whole, train=args.train, demos=args.demos, keep=args.keep)
     except StageError as error:
         print(f"bare root: {error}", file=sys.stderr)
         return 1
@@ -52,7 +58,7 @@ def main() -> int:
     return 0
 
 
-def _stage(*, whole: bool, train: bool, keep: bool) -> None:
+def _stage(*, whole: bool, train: bool, demos: int, keep: bool) -> None:
     if os.geteuid() != 0:
         raise StageError("needs root, for mounts and namespaces")
     for program in ("unshare", "mount", "git"):
@@ -73,6 +79,8 @@ def _stage(*, whole: bool, train: bool, keep: bool) -> None:
                 _step(root, binds, ["./tb", "test"], {})
             elif train:
                 _step(root, binds, TRAIN, {})
+            elif demos:
+                _call_demos(root, binds, demos)
             else:
                 _check_programs(root, binds)
         finally:
@@ -80,6 +88,14 @@ def _stage(*, whole: bool, train: bool, keep: bool) -> None:
                 _say(f"the root is kept: {root}")
             else:
                 shutil.rmtree(root)
+
+
+def _call_demos(root: Path, binds: dict[str, str], count: int) -> None:
+    """A demo ends with 0 only if its sums are right and its figures trusted."""
+    for number in range(1, count + 1):
+        took_s = _step(root, binds, ["./tb", "demo"], {})
+        if took_s > _DEMO_S:
+            raise StageError(f"call {number} of `./tb demo` took {took_s:.0f} s, allowed: {_DEMO_S} s")
 
 
 def _clone(root: Path) -> None:
@@ -120,8 +136,8 @@ def _check_programs(root: Path, binds: dict[str, str]) -> None:
 
 def _step(
     root: Path, binds: dict[str, str], command: list[str], environment: dict[str, str], *, offline: bool = False
-) -> None:
-    """Raises StageError unless it ends with 0."""
+) -> float:
+    """Seconds that it took. Raises StageError unless it ends with 0."""
     _say(" ".join(command))
     step = {
         "command": command, "environment": passed_on(os.environ) | _BASE | environment, "folder": _HOME, "binds": binds,
@@ -137,7 +153,9 @@ def _step(
     ).returncode
     if status:
         raise StageError(f"`{' '.join(command)}` ended with exit status {status} on a bare {SUITE}")
-    _say(f"{' '.join(command)}: {time.monotonic() - began:.0f} s")
+    took_s = time.monotonic() - began
+    _say(f"{' '.join(command)}: {took_s:.0f} s")
+    return took_s
 
 
 def _say(text: str) -> None:

@@ -89,3 +89,10 @@ def test_the_training_is_that_of_the_readme() -> None:
     told = [line.partition("#")[0].split() for line in lines]
     assert told.count(["sudo", *stage.TRAIN]) == 1
     assert ["sudo", "./tb", "demo"] in told
+
+
+def test_a_demo_that_takes_too_long_fails_the_stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    took_s = iter([20.0, 60.0, 61.0, 20.0])
+    monkeypatch.setattr(stage, "_step", lambda root, binds, command, environment: next(took_s))
+    with pytest.raises(StageError, match=r"call 3 of `./tb demo` took 61 s, allowed: 60 s"):
+        stage._call_demos(tmp_path, {}, 4)
