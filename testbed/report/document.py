@@ -11,6 +11,7 @@ from typing import Any
 from testbed import __version__
 from testbed.checkers import CheckContext, Checked, Checker, judge_fidelity, judges_of, run_checks
 from testbed.checkers.registry import OF_SUMS, SUMS_JUDGED, Skipped
+from testbed.checkers.slowness import excused
 from testbed.checkers.twins import Figures, Twin, deviation
 from testbed.figures.jct import parts_metrics
 from testbed.figures.metrics import fault_table, figures_of, metrics, withhold
@@ -52,7 +53,7 @@ def judge(
     if OF_SUMS in names:
         left += (CheckResult(SUMS_JUDGED, Verdict.UNKNOWN, f"this world cannot supply what {OF_SUMS} needs"),)
     checked = Checked(
-        left,
+        excused(left, fidelity, twin),
         (*(item for item in checked.skipped if item.name not in names), *impossible),
     )
     made = {result.name for result in checked.results}
