@@ -93,6 +93,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("debootstrap", "debootstrap", Origin.CI, "the bare root"),
     Program("git", "git", Origin.CI, "the clone in the bare root, and tb release"),
     Program("cpio", "cpio", Origin.USER, "a second reader of initial file systems; its test skips without it"),
+    Program("latex", "texlive-latex-base", Origin.USER, "plots in the format pgf, and styles that ask for it"),
     Program("fc-list", "fontconfig", Origin.USER, "fonts of plots: matplotlib looks into folders without it"),
     Program("perf", "linux-perf", Origin.USER, "a profile of the data plane, by hand"),
     Program("nft", "nftables", Origin.USER, "a row of tb doctor"),

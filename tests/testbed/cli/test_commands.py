@@ -269,6 +269,7 @@ def test_test_runs_every_step_and_fails_when_one_does(monkeypatch, capsys):
     assert commands == [
         ["ruff", "check"],
         ["ruff", "format", "--check"],
+        ["codespell_lib", "README.md", "docs", "testbed", "switch_nodes", "workloads", "topologies", "playbooks"],
         ["mypy"],
         ["pytest", "-k", "wire and not slow", "-q", "--maxfail=1"],
     ]
@@ -287,7 +288,7 @@ def test_a_fast_test_says_what_it_leaves_out(monkeypatch, capsys):
     monkeypatch.setattr("subprocess.run", run)
     assert main(["test", "--fast", "tests/workloads", "-x"]) == 0
     assert [command[:3] for command in commands[:2]] == [["ruff", "check"], ["ruff", "format", "--check"]]
-    (tests,) = commands[2:]
+    (tests,) = commands[3:]
     assert tests[:3] == ["pytest", "-m", "quick"]
     assert tests[-2:] == ["tests/workloads", "-x"]
     out = capsys.readouterr().out
