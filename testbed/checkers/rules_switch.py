@@ -186,7 +186,9 @@ class SwitchRules:
             if flow is None or flow.clock.absolute(frame.psn) > flow.clock.latest - KEPT_PSNS:
                 self._violations.add(7, seen, "no packet of this connection and PSN entered before")
             return
-        if frame.head not in passage.heads:
+        if not passage.heads:
+            self._violations.add(7, seen, "it left whole, and came only trimmed")
+        elif frame.head not in passage.heads:
             self._violations.add(7, seen, _difference(passage.heads[len(passage.heads) - 1], frame.head))
         passage.left += 1
         if passage.left > passage.entered:
