@@ -24,8 +24,11 @@ _MOST_LINES = 60
 
 
 def program(name: str) -> str:
-    """The file of the guide that has this class."""
-    files: list[str] = re.findall(r"```python\n(.*?)```", _GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    """The file that has this class, in the guide or linked from it."""
+    guide = _GUIDE.read_text(encoding="utf-8")
+    files: list[str] = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    linked = re.findall(r"\((\.\./tests/data/programs/\w+\.py)\)", guide)
+    files += [(_GUIDE.parent / path).read_text(encoding="utf-8") for path in linked]
     (text,) = [file for file in files if f"class {name}(" in file]
     return text
 
