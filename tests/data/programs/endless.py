@@ -7,6 +7,7 @@ from workloads.datagrams.blocks import BlockReplayed, BlockSummed, MemoryAtEnd
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramError, DatagramKind, decode_datagram, encode_datagram
 
+
 class Endless(ForwardProgram):
     def __init__(self, config):
         super().__init__(config)
