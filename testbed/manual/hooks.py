@@ -12,7 +12,7 @@ from testbed.manual.pages import filled
 from testbed.manual.repository import FILES, HOME, linked_files, page_for_site
 
 _IS_REFERENCE = re.compile(r"^(?:<!-- generated: |::: )", re.MULTILINE)
-_BOOST = 4
+_BOOST = 3
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -48,6 +48,11 @@ class Browser:
             "--headless=new",
             "--no-sandbox",
             "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
             "--hide-scrollbars",
             "--force-color-profile=srgb",
         ]
@@ -62,18 +67,24 @@ class Browser:
     def look(self, page: Path | str, width: int, *, dark: bool = False, height: int = 900, whole: bool = True) -> Seen:
         """Open a file, or an address, as a person would with a window of that width. `whole`: the picture shows what
         lies below the window, too."""
-        self._devtools(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self.resize(width, height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._devtools("Emulation.setEmulatedMedia", features=[scheme])
         self._logs()
         address = page if isinstance(page, str) else page.resolve().as_uri()
         self._ask("POST", f"{self._session}/url", {"url": address})
-        page_width = self.run("return document.documentElement.scrollWidth")
+        page_width = self.page_width()
         picture = self._devtools("Page.captureScreenshot", captureBeyondViewport=whole)["data"]
         console, fetched = self._logs()
         return Seen(console, [url for url in fetched if url != address], page_width, base64.b64decode(picture))
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self._devtools(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+        )
+
+    def page_width(self) -> int:
+        return int(self.run("return document.documentElement.scrollWidth"))
 
     def run(self, script: str, *args: Any) -> Any:
         """What a script returns that the page runs."""
