@@ -46,6 +46,9 @@ return [...document.querySelectorAll(".md-content *, .md-header *, .md-footer *"
 """
 """What lies right of the window, and in no box that scrolls."""
 
+_SETTLE = "document.getAnimations().forEach((each) => each.finish())"
+"""The search box slides when the window gets wider."""
+
 _IMAGES = "return [...document.images].map((image) => [image.src, image.complete && image.naturalWidth > 0])"
 
 
@@ -60,6 +63,7 @@ def test_every_page_fits_windows_of_400_and_1400_pixels(address: str, site: Path
             seen = opened.look(address + page, 400, whole=False)
             for width in (400, 1400):
                 opened.resize(width)
+                opened.run(_SETTLE)
                 page_width, cut_off = opened.page_width(), opened.run(_CUT_OFF)
                 if page_width > width or cut_off:
                     wrong[f"{page} at {width}"] = (page_width, cut_off)
@@ -72,7 +76,7 @@ def test_every_page_fits_windows_of_400_and_1400_pixels(address: str, site: Path
             if seen.console:
                 wrong[f"console of {page}"] = seen.console
     assert wrong == {}
-    assert images > 5
+    assert images > 0
 
 
 _SEARCHES = {
