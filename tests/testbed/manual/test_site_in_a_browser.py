@@ -128,7 +128,7 @@ def test_searches_find_the_page(address: str) -> None:
 
 def _answers(opened: Browser, *, some: bool) -> list[str]:
     """Pages, best first, when there are some, or none."""
-    for _ in range(100):
+    for _ in range(300):
         pages = list(dict.fromkeys(opened.run(_ANSWERS)))
         if bool(pages) == some:
             return pages
