@@ -33,7 +33,8 @@ def test_runs_and_sweeps_in_their_order(made: Path) -> None:
     swept, run = read_experiments([made / "swept", made / "run"])
     assert (swept.name, swept.kind, run.name, run.kind) == ("rack", "sweep", "run", "run")
     assert [each.labels["topology.hosts"] for each in swept.runs] == [2, 4]
-    assert set(swept.files) == {"plot-jct_s.pdf", "plot-jct_s.svg", "results.csv", "results.json", "summary.csv"}
+    plots = {"plot-jct_s.pdf", "plot-jct_s.py", "plot-jct_s.svg"}
+    assert set(swept.files) == {*plots, "results.csv", "results.json", "summary.csv"}
     assert run.runs[0].document["scenario"] == "rack-lossy"
 
 
