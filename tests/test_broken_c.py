@@ -37,7 +37,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _python(tree: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    ours = {name: value for name, value in os.environ.items() if name not in ("CC", "INA_NATIVE")}
+    ours = {name: value for name, value in os.environ.items() if name not in ("CC", "INA_NATIVE", "TB_KEEP_COSTS")}
     return subprocess.run(
         [sys.executable, "-P", "-m", *words], cwd=tree, capture_output=True, text=True, timeout=300, check=False,
         env={**ours, "PYTHONPATH": str(tree), **environment},

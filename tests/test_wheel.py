@@ -34,6 +34,7 @@ _OPTIONAL = {
     "os_ken",
     "packaging",
     "pandas",
+    "pyarrow",
     "pytest",
     "pyverbs",
     "shtab",
