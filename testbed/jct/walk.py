@@ -74,8 +74,10 @@ class Walk:
         yield Part.OTHER, 0, cursor
 
     def back(self, node: str, time: int, sent: Hop | None) -> Iterator[Step]:
-        """`sent`: the frame that the node gave then; None: a host did something else, as to complete."""
-        by_timer = False
+        """`sent`: the frame that the node gave then; None: a host did something else, as to complete. The walk never
+        goes forward in time, and passes a frame once at one time: between namespaces, times are not exact, and frames
+        of one wire may overlap."""
+        by_timer, passed = False, set[int]()
         while True:
             if node in self.hosts:
                 cause = self._at_host(node, time, sent, by_timer=by_timer)
@@ -84,17 +86,22 @@ class Walk:
             if cause is None:
                 return
             yield from cause.steps
-            hop, by_timer = cause.hop, cause.by_timer
+            hop, by_timer, before = cause.hop, cause.by_timer, time
             if hop is None:
                 time, sent = cause.time, None
                 continue
+            if id(hop) in passed:
+                return
             if hop.target == node:
                 yield from self.over(hop)
-                node, time = hop.source, hop.given
+                node, time = hop.source, min(time, hop.given)
             else:
                 yield Step(node, hop.begins, (Part.SERIALISATION, hop.begins, hop.ends))
-                time = hop.begins
+                time = min(time, hop.begins)
             sent = hop
+            if time < before:
+                passed = set()
+            passed.add(id(hop))
 
     def over(self, hop: Hop) -> Iterator[Step]:
         """Back over a link, to where its sender gave the frame."""
