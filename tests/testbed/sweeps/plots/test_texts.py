@@ -17,6 +17,7 @@ from testbed.sweeps.plots.options import PlotOptions
 from testbed.sweeps.plots.styles import read_style
 from testbed.sweeps.scenario_model import Outcome
 from tests.support.sweeps import made_up
+from workloads.errors import ScenarioError
 
 SHORT = ("netreduce", "switchml", "atp", "esa", "ring", "ps", "dlcp", "tree")
 LONG = tuple(f"{name} with a long description of its options" for name in SHORT)
@@ -75,7 +76,11 @@ def test_no_two_texts_overlap(
     options = PlotOptions(style=style, kind=kind)
     with mpl.rc_context(dict(read_style(style).rc)):
         for picture in pictures_of(finished, "jct_s", options):
-            figure, _ = fitted(picture, read_style(style))
+            try:
+                figure, _ = fitted(picture, read_style(style))
+            except ScenarioError:  # a column is too narrow for some: they are refused, and make no picture with a clash
+                assert (protocols == 8 and labels is LONG) or (kind == "heatmap" and places == 12)
+                return
             assert clashes(figure) == []
             assert figure.get_size_inches()[0] == read_style(style).width_in
 
