@@ -21,7 +21,7 @@ RUN = ROOT / "tests" / "data" / "training" / "run_tutorials.py"
 NAMES = tuple(sorted(path.stem for path in RUN.with_name("tutorials").glob("*.py") if path.stem != "common"))
 BATCH = 8
 """scripts that share the start of their processes"""
-GLOO_TRIES, GLOO_S = 2, 110
+GLOO_TRIES, GLOO_S = 3, 85
 """of the reference, which is not what is tested; seconds of each"""
 QUICK = ("ddp", "recreated", "fsdp2", "objects")
 
