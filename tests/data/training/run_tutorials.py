@@ -6,6 +6,7 @@ import sys
 import traceback
 from pathlib import Path
 
+GROUPS = 8
 FOLDER = Path(__file__).with_name("tutorials")
 
 
@@ -13,8 +14,8 @@ def main():
     sys.path.insert(0, str(FOLDER))
     port = int(os.environ["MASTER_PORT"])
     for index, name in enumerate(sys.argv[1:]):
-        # gloo sometimes meets the store of the script before, which ends at that moment.
-        os.environ["MASTER_PORT"] = str(port + index)
+        # gloo sometimes meets the store of the script before, which ends at that moment; a script may make many groups.
+        os.environ["MASTER_PORT"] = str(port + GROUPS * index)
         print("script", name, flush=True)
         try:
             runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")

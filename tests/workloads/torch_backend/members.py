@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
 
+import torch
 import torch.distributed as dist
 
 from tests.testbed.train.fabric import SIZE, Fabric
@@ -11,7 +12,7 @@ from workloads.torch_backend.group import InaGroup
 from workloads.torch_backend.membership import Membership
 from workloads.torch_backend.runner import Runner
 
-__all__ = ["SIZE", "Members", "options"]
+__all__ = ["SIZE", "Members", "broadcast", "options"]
 
 
 def options(kind, **values):
@@ -20,6 +21,12 @@ def options(kind, **values):
     for name, value in values.items():
         setattr(made, name, timedelta(seconds=value) if name == "timeout" else value)
     return made
+
+
+def broadcast(group, value, root=1):
+    tensor = torch.tensor([float(value)], dtype=torch.float64)
+    group.broadcast([tensor], options(dist.BroadcastOptions, rootRank=root)).wait()
+    return tensor.item()
 
 
 class Members:

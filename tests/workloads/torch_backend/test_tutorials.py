@@ -46,7 +46,7 @@ def outputs(names, backend):
 
 def over_gloo(names, environment):
     """Raises subprocess.TimeoutExpired: gloo itself hangs now and then while it makes or ends groups."""
-    port = free_port()
+    port = free_port() // 2  # below the ports that the kernel gives away: groups take those that follow
     ranks = [
         subprocess.Popen(
             [sys.executable, str(RUN), *names], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -45,10 +45,12 @@ def report(name, value):
 
 KEPT = []
 """Groups of gloo. PyTorch waits for a group's threads while it holds the interpreter, for which those threads may wait:
-when the last reference goes, both may wait for ever."""
+when the last reference goes, both may wait for ever. They keep the store at their port, with the addresses of this
+group: a next group of gloo at that port may read those and wait for ever, so it gets another one."""
 
 
 def end():
     if dist.get_backend() == "gloo":
         KEPT.extend(dist.distributed_c10d._world.pg_map)
+        os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
     dist.destroy_process_group()
