@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-_TOP = Path(__file__).resolve().parents[1]
-_PAGES = sorted((_TOP / "docs").glob("tutorial-*.md"))
+TOP = Path(__file__).resolve().parents[1]
+_PAGES = sorted((TOP / "docs").glob("tutorial-*.md"))
 _BLOCK = re.compile(
     r"(?:^`(?P<file>[\w/]+\.\w+)`:\n\n|^<!-- (?P<note>.*?) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -28,6 +28,7 @@ _EXIT = re.compile(r"\s+# exit code (\d+)$")
 @dataclass
 class Tutorial:
     folder: Path
+    limit_s: int = 280
     printed: str = ""
     """By the commands of the last block that was run."""
     ran: int = 0
@@ -42,18 +43,21 @@ class Tutorial:
         elif note.startswith("edit of "):
             self._edit(self.folder / note.removeprefix("edit of "), text)
         elif kind == "sh":
-            self.printed = "".join(self._run(line) for line in text.splitlines())
+            self.run(text)
         else:
             assert kind == "text", f"nothing is done with a block {kind}"
             self._compare(text)
 
+    def run(self, text: str) -> None:
+        self.printed = "".join(self._run(line) for line in text.splitlines())
+
     def _run(self, line: str) -> str:
         found = _EXIT.search(line)
         command, code = (line[: found.start()], int(found[1])) if found else (line, 0)
-        environment = {**os.environ, "PYTHONPATH": str(_TOP), "COLUMNS": "100"}
+        environment = {**os.environ, "PYTHONPATH": str(TOP), "COLUMNS": "100"}
         done = subprocess.run(
-            ["sh", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=280,
-            check=False,
+            ["sh", "-c", command], cwd=self.folder, env=environment, capture_output=True, text=True,
+            timeout=self.limit_s, check=False,
         )  # fmt: skip
         assert done.returncode == code, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
         self.ran += 1
@@ -84,7 +88,7 @@ def run(name: str, folder: Path) -> Tutorial:
 
 
 def blocks(name: str) -> Iterator[re.Match[str]]:
-    return _BLOCK.finditer((_TOP / "docs" / f"tutorial-{name}.md").read_text(encoding="utf-8"))
+    return _BLOCK.finditer((TOP / "docs" / f"tutorial-{name}.md").read_text(encoding="utf-8"))
 
 
 def test_there_are_five() -> None:
@@ -111,7 +115,7 @@ def test_a_comparison_gives_the_figure_of_the_page(tmp_path: Path) -> None:
     """The README shows this figure, too."""
     assert run("compare", tmp_path).ran == 2
     drawn = (tmp_path / "runs" / "loss" / "plot-jct_s.svg").read_bytes()
-    assert drawn == (_TOP / "docs" / "images" / "jct-against-loss.svg").read_bytes(), "copy the new one there"
+    assert drawn == (TOP / "docs" / "images" / "jct-against-loss.svg").read_bytes(), "copy the new one there"
 
 
 @pytest.mark.minutes

@@ -1,10 +1,11 @@
-"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole | --train | --demos N] [--keep]
+"""The README's commands on a bare Debian 12: python3 -m tests.bareroot [--whole | --train | --tutorials | --demos N]
+[--keep]
 
 Makes a root by debootstrap, clones the committed HEAD of this checkout into it, and runs there, in namespaces of its
 own, `./tb demo`, then the tests that start other programs (marker `programs`), without a network. So a program, a
 package or a file that nobody declared is missing there, whatever else lies on this machine. `--train` runs the first
-training of the README in place of those tests, `--demos` further calls of `./tb demo`; the times that commands take are
-printed.
+training of the README in place of those tests, `--tutorials` the five tutorials by copy and paste, `--demos` further
+calls of `./tb demo`; the times that commands take are printed.
 
 Needs root, `unshare`, git and the network. The root and all that is downloaded are kept in the user's cache folder.
 """
@@ -30,6 +31,7 @@ _HOME = "/srv/ina-testbed"
 _LOG = "/var/log/programs-started"
 TRAIN = ["./tb", "train", "rack-lossy", "--", "playbooks/training/mlp.py"]
 """the README's first training"""
+TUTORIALS = [".venv/bin/python", "-P", "-m", "tests.bareroot.tutorials"]
 _PYTEST = [".venv/bin/python", "-P", "-m", "pytest", "-m", "programs"]
 _DEMO_S = 60
 """of a call of `./tb demo` after the first one, which sets up"""
@@ -40,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.bareroot", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--whole", action="store_true", help="run the whole of `./tb test` there")
     parser.add_argument("--train", action="store_true", help="train there, with PyTorch as ./tb installs it")
+    parser.add_argument("--tutorials", action="store_true", help="run all commands of the five tutorials there")
     parser.add_argument(
         "--demos", type=int, default=0, metavar="N", help=f"call ./tb demo N times more, each at most {_DEMO_S} s"
     )
@@ -48,7 +51,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began = time.monotonic()
     try:
-        _stage(whole=args.whole, train=args.train, demos=args.demos, keep=args.keep)
+        _stage(whole=args.whole, train=args.train, tutorials=args.tutorials, demos=args.demos, keep=args.keep)
     except StageError as error:
         print(f"bare root: {error}", file=sys.stderr)
         return 1
@@ -58,7 +61,7 @@ def main() -> int:
     return 0
 
 
-def _stage(*, whole: bool, train: bool, demos: int, keep: bool) -> None:
+def _stage(*, whole: bool, train: bool, tutorials: bool, demos: int, keep: bool) -> None:
     if os.geteuid() != 0:
         raise StageError("needs root, for mounts and namespaces")
     for program in ("unshare", "mount", "git"):
@@ -79,6 +82,8 @@ def _stage(*, whole: bool, train: bool, demos: int, keep: bool) -> None:
                 _step(root, binds, ["./tb", "test"], {})
             elif train:
                 _step(root, binds, TRAIN, {})
+            elif tutorials:
+                _step(root, binds, TUTORIALS, {"PYTHONPATH": _HOME})
             elif demos:
                 _call_demos(root, binds, demos)
             else:
