@@ -2,7 +2,7 @@
 uses.
 
 A folder of `switch_nodes` that holds programs has a module `kind` with `KINDS`, one `ProgramKind` for each. There is no
-list of them.
+list of them. An installed package adds one by an entry point (`workloads.plugins`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
+from workloads.ownvalues import shown
+from workloads.plugins import PROGRAMS, plugins
 
 __all__ = ["ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
 
@@ -41,11 +43,24 @@ class ProgramKind:
 
 @cache
 def program_kinds() -> Mapping[str, ProgramKind]:
-    """All of ours, by name, in the order of their folders."""
+    """By name: all of ours in the order of their folders, then those that installed packages add. Raises ScenarioError
+    for an entry point that is no ProgramKind, or has the name of one of ours."""
     package = Path(__file__).parent
     folders = sorted(path.parent.name for path in package.glob("*/kind.py"))
     kinds = [kind for name in folders for kind in import_module(f"{__package__}.{name}.kind").KINDS]
-    return {kind.name: kind for kind in kinds}
+    found = {kind.name: kind for kind in kinds}
+    for plugin in plugins(PROGRAMS).values():
+        kind = plugin.load()
+        if not isinstance(kind, ProgramKind):
+            raise plugin.wrong(
+                "is no kind of switch program", found=shown(kind), allowed="a switch_nodes.kinds.ProgramKind"
+            )
+        if kind.name != plugin.name:
+            raise plugin.wrong(f"calls itself {kind.name!r}", allowed=f"the name of its entry point, {plugin.name!r}")
+        if kind.name in found:
+            raise plugin.wrong("has the name of a built-in switch program", found=repr(kind.name))
+        found[kind.name] = kind
+    return found
 
 
 def sums(program: str) -> bool:

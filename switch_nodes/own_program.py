@@ -18,6 +18,7 @@ from workloads.blame import deepest_place, how_ended, in_one_line, is_interrupt,
 from workloads.errors import ScenarioError, TestbedError
 from workloads.livelock import Livelock
 from workloads.ownvalues import check_fields, check_frame, check_time
+from workloads.plugins import PROGRAMS, plugins
 
 __all__ = [
     "ProgramFailed",
@@ -86,7 +87,7 @@ def accused(error: Livelock, machine: object) -> TestbedError:
     """Who is to blame for a switch that does not come to an end: its program, where that is the user's; else we."""
     config = getattr(getattr(machine, "machine", machine), "config", None)  # a clock may stand in front of it
     shown, own, name = str(getattr(config, "program", "")).rpartition(":")
-    if error.is_host or not own:
+    if error.is_host or not (own or plugins(PROGRAMS).get(name)):
         return error
     failure = ProgramFailed(
         f"the program's own code does not come to an end on switch {error.node}: {error.what}",

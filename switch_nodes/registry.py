@@ -7,15 +7,18 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.kinds import program_kinds
+from switch_nodes.kinds import ProgramKind, program_kinds
 from switch_nodes.own_program import watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
 from workloads.blame import deepest_place, in_one_line, is_interrupt
 from workloads.errors import ScenarioError
+from workloads.ownvalues import shown
+from workloads.plugins import PROGRAMS, Plugin, plugins
 
 __all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program", "program_names", "register_program"]
 
@@ -57,9 +60,23 @@ def _factory(program: str) -> ProgramFactory:
     kind = program_kinds().get(program)
     if kind is None:
         raise _unknown(program)
+    plugin = plugins(PROGRAMS).get(program)
+    if plugin is not None:
+        return _of_plugin(plugin, kind)
     module, _, name = kind.create.partition(":")
     factory: ProgramFactory = getattr(importlib.import_module(module), name)
     return factory
+
+
+def _of_plugin(plugin: Plugin, kind: ProgramKind) -> ProgramFactory:
+    found = replace(plugin, target=kind.create).load()
+    if not isinstance(found, type):
+        raise plugin.wrong("names no class (create)", found=shown(found), allowed="module:Class")
+    missing = [verb for verb in _VERBS if not callable(getattr(found, verb, None))]
+    if missing:
+        raise plugin.wrong(f"names a class that is no switch program: it lacks {', '.join(missing)}")
+    file = str(getattr(importlib.import_module(found.__module__), "__file__", None) or "?")
+    return watched(found, file, file)
 
 
 def check_program_file(name: str) -> None:

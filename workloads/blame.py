@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 
 from workloads.errors import InternalError, TestbedError
 
-__all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt", "is_on_purpose"]
+__all__ = ["deepest_place", "how_ended", "in_one_line", "is_interrupt", "is_on_purpose", "place_in"]
 
 
 def how_ended(status: int) -> str:
@@ -36,23 +37,33 @@ def is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
-def is_on_purpose(error: BaseException, filename: str) -> bool:
-    """Whether the called code of this file did nothing wrong. This is so when a testbed error that says who is to blame
-    passed through it. An InternalError counts only if the file itself did not raise it."""
+def is_on_purpose(error: BaseException, owns: str | Callable[[str], bool]) -> bool:
+    """Whether the called code of this file, or of the files that `owns` takes, did nothing wrong. This is so when a
+    testbed error that says who is to blame passed through it. An InternalError counts only if that code itself did not
+    raise it."""
     if not isinstance(error, InternalError):
         return isinstance(error, TestbedError)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is None or trace.tb_frame.f_code.co_filename != filename
+    if trace is None:
+        return True
+    raised = trace.tb_frame.f_code.co_filename
+    return raised != owns if isinstance(owns, str) else not owns(raised)
 
 
 def deepest_place(error: BaseException, filename: str) -> tuple[int, str] | None:
     """(line, function) of the innermost call of a traceback that is code of this file; None: there is none."""
+    found = place_in(error, filename.__eq__)
+    return found and found[1:]
+
+
+def place_in(error: BaseException, owns: Callable[[str], bool]) -> tuple[str, int, str] | None:
+    """(file, line, function) of the innermost call of a traceback that is code of a file that `owns` takes."""
     place, trace = None, error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename == filename:
-            place = trace.tb_lineno, code.co_name
+        if owns(code.co_filename):
+            place = code.co_filename, trace.tb_lineno, code.co_name
         trace = trace.tb_next
     return place

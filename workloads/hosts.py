@@ -8,6 +8,7 @@ from typing import Protocol, cast
 from workloads.config import NodeConfig
 from workloads.errors import InternalError
 from workloads.machine import Machine
+from workloads.plugins import is_of_plugin
 
 __all__ = ["OWN_MODULES", "HostMachine", "create_host"]
 
@@ -27,7 +28,8 @@ def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something
     that is not there, HostCapabilityError when its data is not installed."""
     runs = getattr(config, "runs", "")
-    if any(str(name).startswith(OWN_MODULES) for name in (runs, type(config).__module__)):
+    modules = str(runs), type(config).__module__
+    if any(name.startswith(OWN_MODULES) or is_of_plugin(name.partition(":")[0]) for name in modules):
         from workloads.witness import create_own  # for files of the user's own alone
 
         return cast(HostMachine, create_own(config, start_ns))

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
+from workloads.blame import in_one_line, is_interrupt, is_on_purpose, place_in
 from workloads.config import NodeConfig
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 from workloads.machine import Buffer, Event
 from workloads.ownvalues import check_event, check_frame, check_time, shown
+from workloads.plugins import PROGRAMS, PROTOCOLS, plugins
 
 __all__ = ["Witnessed", "create_own"]
 
@@ -52,17 +53,21 @@ class Blame:
 
     def __init__(self, module: object) -> None:
         self._file = str(getattr(module, "__file__", None) or "?")
+        top = str(getattr(module, "__name__", "")).partition(".")[0]
+        each = (plugin for group in (PROTOCOLS, PROGRAMS) for plugin in plugins(group).values())
+        plugin = next((plugin for plugin in each if plugin.top == top), None)
+        self._owns: Callable[[str], bool] = self._file.__eq__ if plugin is None else plugin.owns
 
     @contextmanager
     def __call__(self, verb: str) -> Iterator[None]:
         try:
             yield
         except BaseException as error:
-            if is_on_purpose(error, self._file) or isinstance(error, GeneratorExit) or is_interrupt(error):
+            if is_on_purpose(error, self._owns) or isinstance(error, GeneratorExit) or is_interrupt(error):
                 raise
-            line, function = deepest_place(error, self._file) or (None, verb)
+            file, line, function = place_in(error, self._owns) or (self._file, None, verb)
             raise ScenarioError(
-                f"the protocol's own code failed in {function}: {in_one_line(error)}", file=self._file, line=line
+                f"the protocol's own code failed in {function}: {in_one_line(error)}", file=file, line=line
             ) from error
 
 

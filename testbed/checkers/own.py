@@ -30,7 +30,7 @@ def load_checkers(names: Sequence[str], collectives: Iterable[str]) -> dict[str,
     taken = {checker.name: "the testbed" for checker in checkers()}
     for collective in filter(is_own_code, dict.fromkeys(collectives)):
         for checker in protocol_of(collective).checkers:
-            _take(taken, checker.name, collective, file=collective.rpartition(":")[0])
+            _take(taken, checker.name, collective, file=collective.rpartition(":")[0] or collective)
     found = {name: load_checker(name) for name in names}
     for name, checker in found.items():
         _take(taken, checker.name, name, file="--check")

@@ -100,6 +100,7 @@ COMMANDS = {
     "compare": Command(
         "testbed.cli.comparing", "finished runs side by side: keys, figures with ratios, checks, faults"
     ),
+    "new": Command("testbed.cli.scaffolding", "a package for a protocol of your own, which runs and has tests"),
     "bundle": Command("testbed.cli.bundling", "pack runs and sweeps into an archive that repeats and compares them"),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
     "dissector": Command(

@@ -30,7 +30,7 @@ from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
 from testbed.scenario.known import names_where, traits_of
 from testbed.scenario.names import RECOVERIES
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.scenario.protocol import Traits
@@ -134,7 +134,7 @@ def prepare(
             f"{NETREDUCE} {kind} {recovery}".strip()
             if hunted is None
             else _own_name(kind)
-            if is_own_code(kind)
+            if is_in_file(kind)
             else kind
         )
     elif hunted_of(kind) is not None:
@@ -203,7 +203,7 @@ def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str
             rest.append(override)
             continue
         kind = value.strip()
-        if not is_own_code(kind) or hunted_of(kind) is None:
+        if not is_in_file(kind) or hunted_of(kind) is None:
             raise ScenarioError(
                 "no schedule is drawn for that protocol", file="--set", key=COLLECTIVE_KEY, found=repr(kind),
                 allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --program",

@@ -14,6 +14,7 @@ from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import is_own_code
 from workloads.native.build import LIBRARIES, native_status
 from workloads.native.compiled import MODULES, compiled_status
+from workloads.plugins import plugin_of
 
 __all__ = ["code_version", "model_version", "program_version", "versions_of"]
 
@@ -35,12 +36,16 @@ def code_version(root: Path = _TOP) -> str:
 
 def program_version(program: str) -> str:
     """As `code_version`. For a `program` of the user's own, `path.py:Class`, it also covers its file and the files that
-    it imports from outside of our packages and of what is installed. Where a part of the C core does not run, another
-    one than where it does. Raises ScenarioError when there is no such file."""
+    it imports from outside of our packages and of what is installed; for one of a package, the files of that. Where a
+    part of the C core does not run, another one than where it does. Raises ScenarioError when there is no such
+    file."""
     status = native_status()
     more = [f"{name} runs as Python" for name in LIBRARIES if name in status and not status[name].available]
     more += [] if compiled_status().available else ["modules run as Python"]
-    if ":" in program:
+    plugin = plugin_of(program)
+    if plugin is not None:
+        more += [plugin.package, *(_digest(file.parent, [file]) for file in plugin.sources())]
+    elif ":" in program:
         path = program_path(program).resolve()
         more.append(_digest(path.parent, [path], named=False))
         more += [_digest(file.parent, [file]) for file in imported_files(path, _is_the_users)]
@@ -50,8 +55,14 @@ def program_version(program: str) -> str:
 def versions_of(scenario: Scenario) -> dict[str, str]:
     """For the environment of a run: the version of our sources, and of the user's own files that ran."""
     named = dict.fromkeys(name for name in (scenario.switch.program, scenario.job.collective) if is_own_code(name))
-    own = {"own_code": ", ".join(f"{name} {program_version(name)}" for name in named)} if named else {}
+    own = {"own_code": ", ".join(map(_own_version, named))} if named else {}
     return {"source": code_version(), **own}
+
+
+def _own_version(name: str) -> str:
+    plugin = plugin_of(name)
+    package = f" ({plugin.package})" if plugin is not None else ""
+    return f"{name} {program_version(name)}{package}"
 
 
 @cache

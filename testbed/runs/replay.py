@@ -15,7 +15,7 @@ from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.known import protocol_of, traits_of
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from testbed.terminal.shellwords import shell_words
@@ -78,7 +78,7 @@ def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] =
     document, given = read_result(run_dir), [override.partition("=")[0].strip() for override in overrides]
     for what, key, name in (("program", PROGRAM_KEY, "program"), ("protocol", COLLECTIVE_KEY, "collective")):
         found = str(document.get(name, ""))
-        if is_own_code(found) and key not in given:
+        if is_in_file(found) and key not in given:
             raise ScenarioError(
                 f"ran with a {what} of your own, which only a command line can name", file=str(run_dir), key=key,
                 found=found, allowed=f"with {shell_words(set_words(key, found))}",
@@ -95,7 +95,7 @@ def _is_of_code(override: str, overrides: Sequence[str]) -> bool:
         for name, _, value in (each.partition("=") for each in overrides)
         if name.strip() == COLLECTIVE_KEY
     ]
-    keys = protocol_of(own[-1]).job_keys if own and is_own_code(own[-1]) else None
+    keys = protocol_of(own[-1]).job_keys if own and is_in_file(own[-1]) else None
     return key.strip() in CODE_KEYS or (keys is not None and key.strip() in {f"job.{name}" for name in names_of(keys)})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_in_file, is_own_code
 from testbed.scenario.own_definition import require_definition
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
@@ -18,7 +18,7 @@ def check_collective(problems: Problems, collective: str) -> bool:
     path: KeyPath = ("job", "collective")
     if not is_own_code(collective):
         return True
-    if problems.place(path).file != SET_FILE:
+    if is_in_file(collective) and problems.place(path).file != SET_FILE:
         problems.add(
             path,
             "a scenario file cannot name code to run",

@@ -26,7 +26,7 @@ from testbed.scenario.checks_own import check_collective
 from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.named import protocol_names
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_in_file
 from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology
@@ -82,7 +82,7 @@ def _with_keys(collective: str, more: type[Section]) -> type[Section]:
 
 def _more_keys(collective: object) -> type[Section] | None:
     """The keys that a collective adds. Another check reports a collective that does not exist."""
-    known = isinstance(collective, str) and (is_own_code(collective) or collective in protocol_names())
+    known = isinstance(collective, str) and (is_in_file(collective) or collective in protocol_names())
     return protocol_of(str(collective)).job_keys if known else None
 
 

@@ -1,5 +1,5 @@
-"""Protocols by name, or by `path.py:NAME`. Ours are the folders of `testbed/protocols/`. Each is
-imported when it is first asked for: it binds parts of higher floors."""
+"""Protocols by name, or by `path.py:NAME`. Ours are the folders of `testbed/protocols/`; installed packages add others.
+Each is imported when it is first asked for: it binds parts of higher floors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from testbed.scenario.named import protocol_names
 from workloads.errors import InternalError
+from workloads.plugins import PROGRAMS, PROTOCOLS, plugins
 
 if TYPE_CHECKING:
     from switch_nodes.kinds import ProgramKind
@@ -37,11 +38,16 @@ def protocol_of(collective: str) -> Protocol:
         return load_protocol(collective)
     if collective not in protocol_names():
         raise InternalError(f"there is no collective {collective!r}")
-    return _ours(collective)
+    return _named(collective)
 
 
 @cache
-def _ours(name: str) -> Protocol:
+def _named(name: str) -> Protocol:
+    plugin = plugins(PROTOCOLS).get(name)
+    if plugin is not None:
+        from testbed.scenario.own_protocol import load_plugin
+
+        return load_plugin(plugin)
     return cast("Protocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
 
 
@@ -50,12 +56,12 @@ def traits_of(collective: str) -> Traits:
 
 
 def protocols() -> Iterator[Protocol]:
-    """All of ours, in the order of their names."""
+    """All that have a name, in the order of the alphabet."""
     return map(protocol_of, protocol_names())
 
 
 def names_where(holds: Callable[[Traits], object]) -> tuple[str, ...]:
-    """Names of our collectives whose traits are so, for messages."""
+    """Names of collectives whose traits are so, for messages."""
     return tuple(protocol.name for protocol in protocols() if holds(protocol.traits))
 
 
@@ -100,6 +106,15 @@ def _chosen_programs() -> tuple[str, ...]:
     return tuple(kind.name for kind in _program_kinds().values() if kind.summary)
 
 
-collectives = Listed(protocol_names, lambda name: protocol_of(name).summary, protocol_names)
-programs = Listed(_program_names, lambda name: _program_kinds()[name].summary, _chosen_programs)
+def _with_package(line: str, name: str, group: str) -> str:
+    plugin = plugins(group).get(name)
+    return line if plugin is None else f"{line} (package {plugin.package})"
+
+
+collectives = Listed(
+    protocol_names, lambda name: _with_package(protocol_of(name).summary, name, PROTOCOLS), protocol_names
+)
+programs = Listed(
+    _program_names, lambda name: _with_package(_program_kinds()[name].summary, name, PROGRAMS), _chosen_programs
+)
 """programs that a scenario can choose"""

@@ -1,13 +1,21 @@
-"""The names of our collectives, without their modules."""
+"""The names of collectives, ours and those of installed packages, without their modules."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import cast
+
+from workloads.plugins import PROTOCOLS, plugins
 
 __all__ = ["protocol_names"]
 
 
+@cache
 def protocol_names() -> tuple[str, ...]:
-    """As the folder of protocols has them. That folder is above: its modules bind parts of higher floors."""
-    return cast(tuple[str, ...], import_module("testbed.protocols").names())
+    """In the order of the alphabet. Ours are as the folder of protocols has them. That folder is above: its modules
+    bind parts of higher floors. Raises ScenarioError for a package whose protocol has the name of one of ours."""
+    ours, more = cast(tuple[str, ...], import_module("testbed.protocols").names()), plugins(PROTOCOLS)
+    for name in filter(more.__contains__, ours):
+        raise more[name].wrong("has the name of a built-in protocol", found=repr(name))
+    return tuple(sorted((*ours, *more)))

@@ -1,5 +1,5 @@
-"""Code of the user's own, `path.py:NAME`, as a command line names it: loaded, watched, and blamed for what it does
-wrong."""
+"""Code of the user's own: loaded, watched, and blamed for what it does wrong. It is `path.py:NAME`, as a command line
+names it, or the name of a part that an installed package adds (`workloads.plugins`)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ from typing import Any, TypeVar
 from testbed.kernel.overdue import must_answer
 from testbed.reading.known import NotKnown
 from testbed.reading.problems import closest
-from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose
+from workloads.blame import deepest_place, in_one_line, is_interrupt, is_on_purpose, place_in
 from workloads.errors import InternalError, ScenarioError, TestbedError
 from workloads.hosts import OWN_MODULES
 from workloads.livelock import Livelock
 from workloads.ownvalues import Allowed, shown
+from workloads.plugins import is_of_plugin, plugin_of
 
-__all__ = ["OWN_CODE", "blame", "guarded", "is_from_own_file", "is_own_code", "load_own", "place_of", "require"]
+__all__ = [
+    "OWN_CODE",
+    "blame",
+    "guarded",
+    "is_from_own_file",
+    "is_in_file",
+    "is_own_code",
+    "load_own",
+    "place_of",
+    "require",
+]
 
 OWN_CODE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 _GUARDED = "__guarded__"
@@ -32,14 +43,29 @@ _GUARDED = "__guarded__"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def is_own_code(name: str) -> bool:
-    """Code from a file, not something of ours by name."""
+def is_in_file(name: str) -> bool:
+    """Code from a file that a command line names."""
     return ":" in name
 
 
+def is_own_code(name: str) -> bool:
+    """Not something of ours: code from a file, or of an installed package."""
+    return is_in_file(name) or plugin_of(name) is not None
+
+
 def is_from_own_file(module: str) -> bool:
-    """Whether a module of this name was loaded from a file of the user's own."""
-    return module.startswith(OWN_MODULES)
+    """Whether a module of this name was loaded from a file of the user's own, or belongs to a package that adds
+    parts."""
+    return module.startswith(OWN_MODULES) or is_of_plugin(module)
+
+
+def _owner(name: str) -> Callable[[str], bool]:
+    """Of own code: whether a source file is its file, or belongs to its package."""
+    plugin = None if is_in_file(name) else plugin_of(name)
+    if plugin is not None:
+        return plugin.owns
+    path = Path(name.rpartition(":")[0])
+    return {str(path), str(path.absolute()), str(path.resolve())}.__contains__
 
 
 def load_own(name: str, what: str, wanted: Callable[[object], bool], *, file: str, key: str | None = None) -> Any:
@@ -98,25 +124,32 @@ def blame(name: str, what: str) -> Iterator[None]:
     if not is_own_code(name):
         yield
         return
-    path = Path(name.rpartition(":")[0])
     try:
         yield
     except Livelock as error:
         if not error.is_host:
             raise
-        raise ScenarioError(f"the {what}'s own code: {error}", file=str(path)) from error
+        raise ScenarioError(f"the {what}'s own code: {error}", file=_shown(name)) from error
     except (TestbedError, NotKnown):
         raise
     except BaseException as error:
         if is_interrupt(error):
             raise
-        place = deepest_place(error, str(path)) or deepest_place(error, str(path.resolve()))
+        place = place_in(error, _owner(name))
         if place is None:
             raise
-        line, function = place
+        file, line, function = place
         raise ScenarioError(
-            f"the {what}'s own code failed in {function}: {in_one_line(error)}", file=str(path), line=line
+            f"the {what}'s own code failed in {function}: {in_one_line(error)}",
+            file=_shown(name) if is_in_file(name) else file,
+            line=line,
         ) from error
+
+
+def _shown(name: str) -> str:
+    """As a message names the file of own code, or the package."""
+    plugin = None if is_in_file(name) else plugin_of(name)
+    return str(Path(name.rpartition(":")[0])) if plugin is None else f"{plugin.target} of {plugin.package}"
 
 
 def guarded(function: F, name: str, what: str) -> F:
@@ -130,9 +163,7 @@ def guarded(function: F, name: str, what: str) -> F:
                 return function(*args, **keys)
             except BaseException as error:
                 trace = error.__traceback__
-                path = Path(name.rpartition(":")[0])
-                purpose = all(is_on_purpose(error, str(each)) for each in (path.absolute(), path.resolve()))
-                if purpose or isinstance(error, NotKnown) or is_interrupt(error):
+                if is_on_purpose(error, _owner(name)) or isinstance(error, NotKnown) or is_interrupt(error):
                     raise
                 if isinstance(error, InternalError) or trace is None or trace.tb_next is None:
                     raise _failure(function, name, f"failed: {in_one_line(error)}") from error
@@ -157,10 +188,10 @@ def require(
 
 def _failure(function: Any, name: str, problem: str) -> ScenarioError:
     """Of a function of the file of `path.py:NAME`, or one that this file borrowed."""
-    path = Path(name.rpartition(":")[0])
     file, line, called = _place(function)
-    is_there = Path(file).resolve() == path.resolve()
-    return ScenarioError(f"{called} {problem}", file=str(path), line=line if is_there else None)
+    is_there = _owner(name)(file)
+    shown_file = file if is_there and not is_in_file(name) else _shown(name)
+    return ScenarioError(f"{called} {problem}", file=shown_file, line=line if is_there else None)
 
 
 def place_of(function: Any) -> str:

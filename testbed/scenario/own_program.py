@@ -14,7 +14,7 @@ from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.own_code import is_in_file, is_own_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
@@ -34,12 +34,12 @@ CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
 
 
 def is_own_program(program: str) -> bool:
-    """Code from a file, not one of ours by name."""
-    return ":" in program
+    """Not one of ours: code from a file, or of an installed package."""
+    return is_own_code(program)
 
 
 def own_code(scenario: Scenario) -> str | None:
-    """A switch program, or else a protocol, of the user's own, `path.py:NAME`, that a run of it executes."""
+    """A switch program, or else a protocol, of the user's own that a run of it executes."""
     return next(filter(is_own_code, (scenario.switch.program, scenario.job.collective)), None)
 
 
@@ -55,7 +55,7 @@ def with_stock_code(scenario: Scenario) -> Scenario:
     """With the collective and the program of ours that serve it in place of code from files, so that a file can hold
     it."""
     collective = scenario.job.collective
-    if is_own_code(collective):
+    if is_in_file(collective):
         like = protocol_of(collective).like
         scenario = replace(
             scenario,
@@ -63,7 +63,7 @@ def with_stock_code(scenario: Scenario) -> Scenario:
             jobs=tuple(replace(job, collective=like, own=None) for job in scenario.jobs),
         )
     served = protocol_of(scenario.job.collective).programs
-    if is_own_code(scenario.switch.program) or (is_own_code(collective) and scenario.switch.program not in served):
+    if is_in_file(scenario.switch.program) or (is_in_file(collective) and scenario.switch.program not in served):
         scenario = replace(scenario, switch=replace(scenario.switch, program=served[0]))
     return scenario
 
@@ -74,7 +74,7 @@ def code_words(scenario: Scenario) -> list[str]:
     stock = with_stock_code(scenario)
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
-    own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_own_code(scenario.job.collective) else []
+    own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_in_file(scenario.job.collective) else []
     words = [word for key, name in (*own, *changed) for word in set_words(key, name)]
     keys = write_section(scenario.job.own) if own and scenario.job.own is not None else {}
     return words + [word for key, value in keys.items() for word in (SET_FILE, f"job.{key}={json.dumps(value)}")]

@@ -1,5 +1,5 @@
-"""A protocol of the user's own: a value `Protocol` in a file of his, as `--set job.collective=path.py:NAME`. No
-scenario file may name code: only a person does, on a command line."""
+"""A protocol of the user's own: a value `Protocol` in a file, as `--set job.collective=path.py:NAME`, or one that an
+installed package adds. No scenario file may name a file of code: only a person does, on a command line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from testbed.scenario.own_code import guarded, load_own
 from testbed.scenario.own_types import require_types
 from testbed.scenario.protocol import Protocol
 from workloads.errors import ScenarioError
+from workloads.ownvalues import shown
+from workloads.plugins import Plugin
 
-__all__ = ["COLLECTIVE_KEY", "load_protocol"]
+__all__ = ["COLLECTIVE_KEY", "load_plugin", "load_protocol"]
 
 COLLECTIVE_KEY = "job.collective"
 _WHAT = "protocol"
@@ -46,15 +48,32 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
             f"protocol {title} does not say which collective of ours a kept scenario file names instead of it (like)",
             file=SET_FILE, key=COLLECTIVE_KEY, found=repr(found.like), allowed=", ".join(protocol_names()),
         )  # fmt: skip
+    return _watched(found, name, title, file=SET_FILE)
+
+
+def load_plugin(plugin: Plugin) -> Protocol:
+    """The protocol that an installed package adds, known by the name of its entry point. Raises ScenarioError as
+    `load_protocol`."""
+    found = plugin.load()
+    if not isinstance(found, Protocol):
+        raise plugin.wrong("is no protocol", found=shown(found), allowed="a testbed.protocols.Protocol")
+    require_types(found, plugin.target)
+    if found.name != plugin.name:
+        raise plugin.wrong(f"calls itself {found.name!r}", allowed=f"the name of its entry point, {plugin.name!r}")
+    return _watched(found, plugin.name, plugin.name, file=f"{plugin.target} of {plugin.package}")
+
+
+def _watched(found: Protocol, name: str, title: str, *, file: str) -> Protocol:
+    """Under this name, with functions that are blamed for what they do wrong. `title`, `file`: for messages."""
     if found.traits.approximate and not found.checkers:
         raise ScenarioError(
             f"the sums of protocol {title} are approximate, and no checker of its own judges them (checkers)",
-            file=SET_FILE, key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
+            file=file, key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
         )  # fmt: skip
     if found.order is None and not found.traits.approximate:
         raise ScenarioError(
             f"protocol {title} does not say in which order it adds (order), and its sums are not approximate",
-            file=SET_FILE, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in "
+            file=file, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in "
                                                                            "testbed/checkers/orders.py",
         )  # fmt: skip
     changes: dict[str, Any] = {

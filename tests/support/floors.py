@@ -15,7 +15,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("cli",),
     ("api",),
-    ("hunt", "bench", "train", "strategies", "bundle"),
+    ("hunt", "bench", "train", "strategies", "bundle", "scaffold"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),

@@ -1,0 +1,1 @@
+"""New packages, made from the texts of `playbooks/`."""
