@@ -7,8 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
+from typing import Literal
 
 from switch_nodes.events import SwitchSampled
 from testbed.faults.events import FaultMissed, FaultStruck
@@ -29,7 +30,10 @@ from workloads.events import (
     WorkerFellBack,
 )
 
-__all__ = ["OverTime", "Series", "over_time", "over_time_of"]
+__all__ = ["Kind", "OverTime", "Series", "interval_of", "over_time", "over_time_of"]
+
+Kind = Literal["rate", "state", "count"]
+"""of values: by the second, at the end of an interval or at most in it, or what happened in it"""
 
 _MOST_INTERVALS = 150
 
@@ -38,6 +42,7 @@ _MOST_INTERVALS = 150
 class Series:
     title: str
     unit: str
+    kind: Kind
     lines: tuple[tuple[str, tuple[float, ...]], ...]
     """(node or link, a value for each interval)"""
 
@@ -58,16 +63,24 @@ class OverTime:
         return next((dict(series.lines) for series in self.series if series.title == title), {})
 
 
+def interval_of(end_ns: int) -> int:
+    """1, 2 or 5 times a power of ten nanoseconds, so that there are at most 150 of them up to `end_ns`."""
+    return _round(end_ns / _MOST_INTERVALS)
+
+
 def over_time(
-    history: Sequence[Record], *, hello: bool = True, packet_ns: Mapping[str, float] = MappingProxyType({})
+    history: Sequence[Record],
+    *,
+    hello: bool = True,
+    packet_ns: Mapping[str, float] = MappingProxyType({}),
+    interval_ns: int = 0,
 ) -> OverTime | None:
     """`hello`: message 0 of a connection carries no gradient (key `job.hello`); `packet_ns`: as `packet_times`. None
-    where nothing took time. The interval is 1, 2 or 5 times a power of ten nanoseconds. There are 150 of them at most,
-    and the last one ends with the job."""
+    where nothing took time. `interval_ns`: 0 is `interval_of` the job. The last interval ends with the job."""
     end = end_of_job(history)
     if end <= 0:
         return None
-    interval = _round(end / _MOST_INTERVALS)
+    interval = interval_ns or interval_of(end)
     count = -(-end // interval)
     counted = _Counted(history, interval, end, hello)
     found = (
@@ -86,11 +99,11 @@ def over_time(
     return OverTime(interval, count, end, tuple(series for series in found if series.lines), tuple(looked))
 
 
-def over_time_of(history: Sequence[Record], scenario: Scenario | None) -> OverTime | None:
+def over_time_of(history: Sequence[Record], scenario: Scenario | None, interval_ns: int = 0) -> OverTime | None:
     """As `over_time`, of a run of the scenario; None: it is not known."""
     if scenario is None:
-        return over_time(history)
-    return over_time(history, hello=scenario.job.hello, packet_ns=packet_times(scenario))
+        return over_time(history, interval_ns=interval_ns)
+    return over_time(history, hello=scenario.job.hello, packet_ns=packet_times(scenario), interval_ns=interval_ns)
 
 
 def _round(least_ns: float) -> int:
@@ -167,7 +180,7 @@ class _Counted:
         hosts = {host for _, bits in looks for host in bits}
         lines = {host: arrived([(t, bits.get(host, 0)) for t, bits in looks], self.edges) for host in hosts}
         rates = ((host, self._by_second(line)) for host, line in lines.items() if any(line))
-        return Series("received over links", "bit/s", _sorted(rates))
+        return Series("received over links", "bit/s", "rate", _sorted(rates))
 
     def completed(self) -> Series:
         """Not by the second: a message that completes behind a gap brings what arrived long before it."""
@@ -193,15 +206,22 @@ class _Counted:
     def levels(self, title: str, change: Callable[[Record], float], none: Callable[[Record], str]) -> Series:
         """Bytes at the end of each interval, from what each record adds. `none`: the node that has none after a
         record; empty: all keep theirs."""
-        lines: dict[str, list[float]] = {}
+        points: dict[str, dict[int, float]] = {}
+        now: dict[str, float] = {}
         for record in sorted(self.history, key=_time):
-            at = self.at(record)
-            if (node := none(record)) in lines:
-                lines[node][at:] = [0.0] * (self.count - at)
+            if (node := none(record)) in now:
+                now[node] = 0.0
             elif record.t >= 0 and (bytes_ := change(record)):
-                line = lines.setdefault(record.node, [0.0] * self.count)
-                line[at:] = [max(0.0, line[at] + bytes_)] * (self.count - at)
-        return Series(title, "bytes", _sorted(lines.items()))
+                node = record.node
+                now[node] = max(0.0, now.get(node, 0.0) + bytes_)
+            else:
+                continue
+            points.setdefault(node, {})[self.at(record)] = now[node]
+        return Series(title, "bytes", "state", _sorted((node, self._held(found)) for node, found in points.items()))
+
+    def _held(self, points: Mapping[int, float]) -> list[float]:
+        """A value that stays until the next one, from 0 on."""
+        return list(accumulate(range(self.count), lambda last, at: points.get(at, last), initial=0.0))[1:]
 
     def _by_second(self, line: Sequence[float]) -> list[float]:
         widths = (stop - start for start, stop in pairwise(self.edges))
@@ -214,7 +234,7 @@ class _Counted:
             if found is not None:
                 name, amount = found
                 lines.setdefault(name, [0.0] * self.count)[self.at(record)] += amount
-        return Series(title, unit, _sorted(lines.items()))
+        return Series(title, unit, "count", _sorted(lines.items()))
 
     def strikes(self) -> Series:
         """Without those that changed nothing in the end."""
@@ -230,7 +250,7 @@ class _Counted:
                     missed[event.fault, event.target] -= 1
                 else:
                     lines.setdefault(event.target, [0.0] * self.count)[self.at(record)] += 1
-        return Series("hits of faults", "hits", _sorted(lines.items()))
+        return Series("hits of faults", "hits", "count", _sorted(lines.items()))
 
     def sent_again(self, packet_ns: Mapping[str, float]) -> Series:
         """Where several packets left between two times, they left evenly. What is more than the links of a host carry
@@ -250,12 +270,12 @@ class _Counted:
                     more = max(0.0, line[at] - most)
                     line[at] -= more
                     line[at + 1] += more
-        return Series("packets sent again", "packets", _sorted(lines.items()))
+        return Series("packets sent again", "packets", "count", _sorted(lines.items()))
 
     def rates(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
         """By the second."""
         found = self.sums(title, unit, of)
-        return Series(title, unit, tuple((name, tuple(self._by_second(line))) for name, line in found.lines))
+        return Series(title, unit, "rate", tuple((name, tuple(self._by_second(line))) for name, line in found.lines))
 
     def most(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
         """What the looks of each interval found at most; without a look it is what the last one found. A name that a
@@ -275,7 +295,7 @@ class _Counted:
                 line[at] = max(line[at], amount)
             upto = max(upto, at + 1)
         self._fill(lines, last, upto, self.count)
-        return Series(title, unit, _sorted(lines.items()))
+        return Series(title, unit, "state", _sorted(lines.items()))
 
     @staticmethod
     def _fill(lines: Mapping[str, list[float]], last: Mapping[str, int], start: int, stop: int) -> None:
@@ -292,7 +312,7 @@ class _Counted:
                 line, known = lines.setdefault(name, [0.0] * self.count), before.get(name, 0)
                 line[self.at(record)] += value - known if value >= known else value
                 before[name] = value
-        return Series(title, unit, _sorted(lines.items()))
+        return Series(title, unit, "count", _sorted(lines.items()))
 
 
 def _time(record: Record) -> int:
