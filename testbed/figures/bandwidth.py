@@ -7,16 +7,16 @@ That is what each link carries if no switch sums, so a ring reaches the rate of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from testbed.checkers.context import CheckContext
-from testbed.history import Record
+from testbed.history import Record, of_kind
 from testbed.history.events import ShapingMeasured, TrafficStarted
 from testbed.scenario.known import protocol_of
 from topologies import Direction
 
-__all__ = ["bandwidths", "link_metrics"]
+__all__ = ["bandwidths", "link_metrics", "others_since", "utilisation"]
 
 
 def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, float | None]:
@@ -56,19 +56,23 @@ def _busiest(
     if not measured:
         return {"link": None, "bytes": None, "utilisation": None}
     most = max(measured, key=lambda record: record.event.bytes / record.event.rate_bps)
-    seconds = _seconds(context, most.t, duration_s)
     return {
         "link": f"{most.event.link} {most.event.direction}",
         "bytes": most.event.bytes,
-        # A few frames may follow the job.
-        "utilisation": min(1.0, 8 * most.event.bytes / (most.event.rate_bps * seconds)) if seconds else None,
+        "utilisation": utilisation(most, others_since(context.history, bool(context.plan.background)), duration_s),
     }
 
 
-def _seconds(context: CheckContext, read_ns: int, duration_s: float | None) -> float | None:
-    """Time in which the links carried what they carried. After a job only acknowledgements follow. Other tenants go on
-    until the links are read."""
-    if not context.plan.background:
-        return duration_s
-    started = next((record.t for record in context.events(TrafficStarted)), 0)
-    return (read_ns - started) / 1e9
+def others_since(history: Iterable[Record], are_there: bool) -> int | None:
+    """Time in ns since when traffic of other tenants loads the links. None: the job is alone."""
+    return next((record.t for record in of_kind(history, TrafficStarted)), 0) if are_there else None
+
+
+def utilisation(
+    measured: Record[ShapingMeasured], others_since_ns: int | None, duration_s: float | None
+) -> float | None:
+    """Share of the rate of a direction that was used. After a job only acknowledgements follow. Other tenants go on
+    until the links are read. `duration_s`: of the job. None: it is not known."""
+    seconds = duration_s if others_since_ns is None else (measured.t - others_since_ns) / 1e9
+    # A few frames may follow the job.
+    return min(1.0, 8 * measured.event.bytes / (measured.event.rate_bps * seconds)) if seconds else None

@@ -1,41 +1,34 @@
-"""report.html: one file without anything from outside, with a timeline of the run."""
+"""report.html: one file without anything from outside, with charts over time and a timeline of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
 from testbed.faults.healing import windows_of
+from testbed.figures.over_time import OverTime
 from testbed.history import Record
+from testbed.report.assets import script_of, style
+from testbed.report.charts import FINER, charts_data, charts_html, fine_figures, slowest_worker
+from testbed.report.charts import Line as ChartLine
+from testbed.report.lanes import timeline_page
+from testbed.report.links import links_data, links_html
 from testbed.report.network import network_html
-from testbed.report.parts import PARTS_STYLE, parts_html
-from testbed.report.plots import PLOT_STYLE, plots_html
+from testbed.report.parts import parts_html
+from testbed.report.racks import racks_of
 from testbed.report.summary import Line, summary_lines
-from testbed.report.timeline import build_timeline, timeline_svg
 from testbed.scenario.model import Scenario
-from testbed.terminal.numbers import seconds
-from workloads.events import PhaseStarted
+from testbed.terminal.numbers import nanoseconds, seconds
 
 __all__ = ["About", "html_report", "unfinished_report"]
 
-_CSS = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;background:#fff}
-h1{font-size:1.3rem}h2{font-size:1.05rem;margin:1.4rem 0 .3rem}p{margin:.15rem 0}.labelled{display:flex;flex-wrap:wrap}.label{font-weight:600;margin-right:1ch}
-.labelled .text{flex:1 1 18rem}.pass .label,.verdict.pass{color:#176f2c}.fail .label,.verdict.fail{color:#b3151b}.unknown .label,.unknown,.verdict.unknown{color:#8a5a00}
-.skipped,.dim{color:#5c6670}.verdict{font-size:1.2rem;font-weight:700;border:2px solid;border-radius:6px;padding:.5rem 1rem;margin:1rem 0}
-code{background:#f1f3f5;padding:.1rem .3rem;overflow-wrap:anywhere}a{color:#0b57b0}
-.wide{overflow-x:auto}.wide svg{display:block;border:1px solid #d5dae0;border-radius:6px;box-sizing:border-box}.wide td{white-space:nowrap}
-.tall svg{width:100%;min-width:60rem;height:auto}
-table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top;overflow-wrap:anywhere}td:first-child{white-space:nowrap}
-@media(max-width:40rem){p{margin-left:0!important}.label{min-width:0!important}.labelled .text{flex-basis:100%}}
-@media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#14171a}.wide svg{border-color:#3a4046}code{background:#272c31}a{color:#7db7ff}
-.pass .label,.verdict.pass{color:#6bd685}.fail .label,.verdict.fail{color:#ff8a8a}.unknown .label,.unknown,.verdict.unknown{color:#e6b455}.skipped,.dim{color:#9aa4ad}}
-"""  # noqa: E501
-_MOST_BYTES, _MOST_EVENTS = 2_000_000, 50_000
-"""most bytes of the timeline: a larger one is not opened in good time"""
+_KEYS = (
+    "Drag over a chart to zoom, with Shift to move; double-click for the whole run. Keys: + and - zoom, arrows move, 0 "
+    "shows the whole run, Shift with arrows reads values."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +39,14 @@ class About:
     """time when the run began"""
     captures: tuple[str, ...] = ()
     """files, as the page links to them"""
+    reference: Mapping[str, Sequence[ChartLine]] = field(default_factory=dict)
+    """by title of a chart, what the reference run in virtual time has"""
 
 
 def html_report(
     result: dict[str, Any], history: Sequence[Record], scenario: Scenario | None = None, about: About | None = None
 ) -> str:
-    """`result`: the document of result.json. `scenario`: where it is known, its network is drawn."""
+    """`result`: the document of result.json. `scenario`: where it is known, its network and links are shown."""
     title = f"{result['scenario']}, {result['world']}, seed {result['seed']}: {result['verdict']}"
     body = [f'<div class="verdict {result["verdict"]}">{_verdict_text(result)}</div>']
     body.append(_about(about, result["environment"].get("version", "")))
@@ -61,18 +56,87 @@ def html_report(
     environment = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in result["environment"].items()
     )
+    metrics, references_s = result["metrics"], (result.get("twin") or {}).get("jct_s") or [None]
+    trusted = metrics["unreliable"] is None
+    drawn, data = _drawn(
+        history,
+        result["faults"],
+        scenario,
+        about,
+        rates=trusted,
+        duration_s=metrics["duration_s"],
+    )
     return _page(
         title,
         "\n".join(part for part in body if part)
         + "\n"
-        + parts_html(result)
-        + plots_html(history, result["faults"], scenario, rates=result["metrics"]["unreliable"] is None)
-        + ("" if scenario is None else network_html(scenario, history))
-        + f"<h2>Timeline</h2>\n{_timeline(history)}\n"
+        + parts_html(result, racks_of(scenario))
+        + drawn
         + _captures(about)
         + f"<h2>Replay</h2>\n<p><code>{escape(result['replay'])}</code></p>\n"
-        + (f"<h2>Environment</h2>\n<table>{environment}</table>\n" if environment else ""),
+        + (f'<h2>Environment</h2>\n<table class="environment">{environment}</table>\n' if environment else ""),
+        data | {"reference_s": references_s[0]},
     )
+
+
+def _drawn(
+    history: Sequence[Record],
+    faults: Sequence[dict[str, Any]],
+    scenario: Scenario | None,
+    about: About | None,
+    *,
+    rates: bool,
+    duration_s: float | None,
+) -> tuple[str, dict[str, Any]]:
+    """-> (HTML of charts, links, network and timeline; data for the script). `faults`: of result.json, whose windows
+    are shown. `rates`: whether what happened per second is trusted."""
+    found, slowest, racks = fine_figures(history, scenario), slowest_worker(history), racks_of(scenario)
+    reference = {} if about is None else about.reference
+    lanes, timeline = timeline_page(history, racks)
+    end_s = 0.0 if found is None else found.end_ns / 1e9
+    windows = [[fault["name"], since, until] for fault in faults for since, until in fault["active_s"] if since < end_s]
+    parts = [_over_time(found, slowest, windows, with_reference=bool(reference), rates=rates)]
+    if scenario is not None:
+        parts += [links_html(scenario, history, found, duration_s, racks), network_html(scenario, history, racks)]
+    parts.append(f"<h2>Timeline</h2>\n{lanes}\n")
+    data: dict[str, Any] = {
+        "end_s": end_s,
+        "windows": windows,
+        "interval_s": 0 if found is None else found.interval_ns / 1e9,
+        "charts": [] if found is None else list(charts_data(found, slowest, reference, rates=rates)),
+        "links": {} if scenario is None else links_data(scenario, found),
+        "timeline": timeline,
+    }
+    return "".join(parts), data
+
+
+def _over_time(
+    found: OverTime | None, slowest: str, windows: Sequence[Sequence[Any]], *, with_reference: bool, rates: bool
+) -> str:
+    if found is None or not found.series:
+        return ""
+    caption = (
+        f"Counted every {nanoseconds(FINER * found.interval_ns)} from the history of events, and every "
+        f"{nanoseconds(found.interval_ns)} when zoomed. {_looks(found)}"
+    )
+    if windows:
+        caption += f" Shaded: active times of {', '.join(dict.fromkeys(name for name, _, _ in windows))}."
+    if with_reference:
+        caption += " Dashed: the same run in virtual time, which ended at the dotted line."
+    return (
+        f'<h2>Over time</h2>\n<p class="dim">{escape(caption)}</p>\n<p class="dim">{escape(_KEYS)}</p>\n'
+        "<noscript><p>Charts need JavaScript. The tables have their numbers.</p></noscript>\n"
+        f'<div id="tools"></div>\n{charts_html(found, slowest, rates=rates)}\n'
+    )
+
+
+def _looks(found: OverTime) -> str:
+    """Where queues, slots and marks come from."""
+    if not found.sampled_ns:
+        return "Queues, slots and marks were not looked at."
+    first, last = found.sampled_ns[0], found.sampled_ns[-1]
+    slower = f", at the end every {nanoseconds(last)}" if last != first else ""
+    return f"Queues of switches, slots and marks were looked at every {nanoseconds(first)}{slower}."
 
 
 def _about(about: About | None, version: str = "") -> str:
@@ -98,21 +162,22 @@ def unfinished_report(scenario: Scenario, history: Sequence[Record], replay: str
         {"name": fault.name, "active_s": [[since / 1e9, until / 1e9] for since, until in windows_of(fault)]}
         for fault in scenario.faults
     ]
+    drawn, data = _drawn(history, windows, scenario, about, rates=True, duration_s=None)
     return _page(
         title,
         f"<h1>{escape(title)}</h1>\n"
         '<div class="verdict unknown">This run did not end: it was killed, or still goes on</div>\n'
-        f"<p>{escape(extent)}</p>\n{_about(about)}{plots_html(history, windows, scenario)}"
-        f"{network_html(scenario, history)}"
-        f"<h2>Timeline</h2>\n{_timeline(history)}\n{_captures(about)}<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
+        f"<p>{escape(extent)}</p>\n{_about(about)}{drawn}"
+        f"{_captures(about)}<h2>Replay</h2>\n<p><code>{escape(replay)}</code></p>\n",
+        data,
     )
 
 
-def _page(title: str, body: str) -> str:
+def _page(title: str, body: str, data: dict[str, Any]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_CSS}{PLOT_STYLE}{PARTS_STYLE}</style></head><body>\n{body}</body></html>\n"
+        f"<title>{escape(title)}</title>{style()}</head><body>\n{body}{script_of(data)}</body></html>\n"
     )
 
 
@@ -134,12 +199,3 @@ def _paragraph(line: Line) -> str:
         f'style="min-width:{line.label_width}ch">{escape(line.label)}</span>'
         f'<span class="text">{escape(line.text)}</span></p>'
     )
-
-
-def _timeline(history: Sequence[Record]) -> str:
-    if any(isinstance(record.event, PhaseStarted) for record in history):
-        return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>"
-    drawing = "" if len(history) > _MOST_EVENTS else timeline_svg(build_timeline(history))
-    if not drawing or len(drawing) > _MOST_BYTES:
-        return "<p>Too much for this page: <code>tb timeline RUN_DIR --format svg --out FILE</code> draws it.</p>"
-    return f'<div class="wide tall">{drawing}</div>'

@@ -27,6 +27,7 @@ _MISSING = [name for name in _PROGRAMS if shutil.which(name) is None]
 needs_browser = pytest.mark.skipif(bool(_MISSING), reason=f"no {' and no '.join(_MISSING)} on this machine")
 _PORT = re.compile(r"successfully on port (\d+)")
 _TIMEOUT_S = 60
+_CODES = {"Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,48 @@ class Browser:
     def run(self, script: str, *args: Any) -> Any:
         """What a script returns that the page runs."""
         return self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": list(args)})
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        """A key, for what has the focus."""
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+        common = {"key": key, "modifiers": 8 if shift else 0, "windowsVirtualKeyCode": _CODES.get(key, 0)}
+        self._devtools("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self._devtools("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def point(self, *places: tuple[float, float], drag: bool = False, clicks: int = 0) -> None:
+        """Move the mouse to places of the window, one after the other. `drag`: with the button pressed from the first
+        to the last. `clicks`: at the last."""
+        for number, (x, y) in enumerate(places):
+            self._mouse("mouseMoved", x, y)
+            if drag and number == 0:
+                self._mouse("mousePressed", x, y, 1)
+        if drag:
+            self._mouse("mouseReleased", *places[-1], 1)
+        for count in range(1, clicks + 1):
+            self._mouse("mousePressed", *places[-1], count)
+            self._mouse("mouseReleased", *places[-1], count)
+
+    def _mouse(self, kind: str, x: float, y: float, clicks: int = 0) -> None:
+        self._devtools(
+            "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left" if clicks else "none", clickCount=clicks
+        )
+
+    def scripts(self, *, run: bool) -> None:
+        """Whether pages that are opened from now on run their scripts."""
+        self._devtools("Emulation.setScriptExecutionDisabled", value=not run)
+
+    def accessible(self) -> list[dict[str, Any]]:
+        """What a screen reader gets: nodes with role and name, without those that it skips."""
+        nodes = self._devtools("Accessibility.getFullAXTree")["nodes"]
+        return [
+            {
+                "role": node["role"]["value"],
+                "name": node.get("name", {}).get("value", ""),
+                "focusable": any(each["name"] == "focusable" for each in node.get("properties", ())),
+            }
+            for node in nodes
+            if not node["ignored"]
+        ]
 
     def close(self) -> None:
         self._ask("DELETE", self._session)

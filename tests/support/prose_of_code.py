@@ -30,11 +30,8 @@ EXCEPTIONS = (
     ("testbed/comparison/text.py", "body{font"),
     ("testbed/drawing/svg.py", ".topo text{"),
     ("testbed/lab/emulated/host.py", "ListenAddress"),
-    ("testbed/report/html.py", "body{font"),
     ("testbed/sweeps/plots/script.py", "HERE = Path("),
     ("testbed/report/junit.py", "deviation from the twin in virtual time"),
-    ("testbed/report/parts.py", ".parts{"),
-    ("testbed/report/plots.py", ".plot{"),
     ("testbed/sweeps/matrix.py", "body{font"),
 )
 """Path of a file, and a part of a message there that may break the rules: code of another language, or a literal key"""

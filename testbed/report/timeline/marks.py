@@ -8,7 +8,7 @@ from html import escape
 from testbed.report.timeline.model import KINDS, Mark, Timeline
 from testbed.report.timeline.scale import show_time
 
-__all__ = ["draw_marks", "legend_of"]
+__all__ = ["HIDDEN", "draw_marks", "legend_of"]
 
 _STEP, _LANES = 5, 24
 """pixels from one place for marks to the next, for so many lanes: bounds how many there are"""
@@ -26,7 +26,7 @@ _SHAPES = {
 }
 _TICKS = {"result": 9, "ack": 5, "ignored": 6, "replay": 6}
 """kinds drawn as a line from the bottom of the lane, and how long it is"""
-_HIDDEN = {"post", "turn", "step", "sum"}
+HIDDEN = {"post", "turn", "step", "sum"}
 """kinds that the bars show, or that are too many"""
 _HEIGHT_OF = {
     "fault": 0.28, "fail": 0.5, "timeout": 0.62, "back": 0.72, "nak": 0.72, "trimmed": 0.6, "reject": 0.28, "odd": 0.45,
@@ -41,7 +41,7 @@ def draw_marks(
     places: dict[tuple[str, int], list[Mark]] = {}
     step = _STEP * max(1, len(timeline.qps) / _LANES)
     for mark in marks:
-        if mark.kind not in _HIDDEN:
+        if mark.kind not in HIDDEN:
             places.setdefault((mark.kind, round(x(mark.t) / step)), []).append(mark)
     weight = {kind: number for number, kind in enumerate(KINDS)}
     for (kind, _), found in sorted(places.items(), key=lambda item: (-weight[item[0][0]], item[0][1])):
@@ -63,7 +63,7 @@ def legend_of(kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
     """(symbol, meaning) of each kind that is drawn; symbols stand left of (14, 0)."""
     used = set(kinds)
     for name, kind in KINDS.items():
-        if name not in used or name in _HIDDEN:
+        if name not in used or name in HIDDEN:
             continue
         if name in _TICKS:
             yield f'<path d="M7 1v-9" stroke="{kind.color}" stroke-width="1.8"/>', kind.meaning

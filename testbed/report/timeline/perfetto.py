@@ -5,10 +5,11 @@ A node is a process, a lane is a thread. Spans of a lane that overlap get thread
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from testbed.report.timeline.model import KINDS, Lane, Mark, MessageLife, Span, Timeline
+from testbed.report.timeline.lanes import lanes_of
+from testbed.report.timeline.model import KINDS, Mark, MessageLife, Span, Timeline
 
 __all__ = ["timeline_trace"]
 
@@ -17,40 +18,21 @@ def timeline_trace(timeline: Timeline) -> str:
     """Ends with a newline. Times are in microseconds, as the format asks."""
     processes, events = dict[str, int](), list[dict[str, Any]]()
     thread = 0
-    for node, name, spans, marks in _lanes(timeline):
-        if node not in processes:
-            processes[node] = len(processes) + 1
-            events.append(_named("process_name", processes[node], 0, node))
-        for place, row in enumerate(_rows(spans) or [[]]):
+    for lane in lanes_of(timeline, _life):
+        if lane.node not in processes:
+            processes[lane.node] = len(processes) + 1
+            events.append(_named("process_name", processes[lane.node], 0, lane.node))
+        for place, row in enumerate(_rows(lane.spans) or [[]]):
             thread += 1
-            at = {"pid": processes[node], "tid": thread}
-            events.append(_named("thread_name", **at, name=name if not place else f"{name} ({place + 1})"))
+            at = {"pid": processes[lane.node], "tid": thread}
+            events.append(_named("thread_name", **at, name=lane.name if not place else f"{lane.name} ({place + 1})"))
             events += (_span(span, at) for span in row)
-            events += (_mark(mark, at) for mark in marks if not place)
+            events += (_mark(mark, at) for mark in lane.marks if not place)
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}, ensure_ascii=False) + "\n"
 
 
-def _lanes(timeline: Timeline) -> Iterator[tuple[str, str, Sequence[Span], Sequence[Mark]]]:
-    """(node, lane, spans, marks)."""
-    if timeline.iterations:
-        yield "job", "iterations", timeline.iterations, ()
-    yield "job", timeline.faults.name, timeline.faults.spans, timeline.faults.marks
-    for lane in timeline.qps:
-        yield _of(lane)
-    for switch in timeline.switches:
-        lives = [_life(life) for life in timeline.messages if life.node == switch]
-        if lives or timeline.switch_marks.get(switch):
-            yield switch, "messages", lives, timeline.switch_marks.get(switch, ())
-    for lane in timeline.slots:
-        yield _of(lane)
-
-
-def _of(lane: Lane) -> tuple[str, str, Sequence[Span], Sequence[Mark]]:
-    return lane.node, lane.name, lane.spans, lane.marks
-
-
-def _life(life: MessageLife) -> Span:
-    return Span(life.first, life.last if life.gone is None else life.gone, "message", f"message {life.message}")
+def _life(life: MessageLife) -> list[Span]:
+    return [Span(life.first, life.last if life.gone is None else life.gone, "message", f"message {life.message}")]
 
 
 def _rows(spans: Iterable[Span]) -> list[list[Span]]:

@@ -9,12 +9,12 @@ from testbed.report.timeline.marks import draw_marks, legend_of
 from testbed.report.timeline.model import Lane, MessageLife, Span, Timeline
 from testbed.report.timeline.scale import show_time, ticks
 
-__all__ = ["timeline_svg"]
+__all__ = ["STATES", "timeline_svg"]
 
 WIDTH, _LEFT, _RIGHT = 1280, 150, 16
 _TOP, _QP, _ROW, _SLOT, _GAP, _FLIGHTS = 82, 34, 18, 14, 10, 4
 _MOST_LANES, _MOST_ROWS, _MOST_SLOTS, _MOST_BARS = 64, 24, 16, 200
-_STATES = {
+STATES = {
     "sending": ("#dbe9f8", "unacknowledged packets"),
     "retrying": ("#ffd9a8", "goes back, nothing new ACKed yet"),
     "rnr_wait": ("#fff0a3", "waits: receiver not ready"),
@@ -56,7 +56,7 @@ class _Canvas:
         stroke = f' stroke="{edge}"' if edge else ""
         self.parts.append(
             f'<rect x="{left:.1f}" y="{y:.1f}" width="{max(0.8, right - left):.1f}" height="{height:.1f}" '
-            f'fill="{_STATES.get(span.state, _STATES["turn"])[0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'  # noqa: E501
+            f'fill="{STATES.get(span.state, STATES["turn"])[0]}"{stroke}><title>{escape(self.when(span))}</title></rect>'  # noqa: E501
         )
 
     def when(self, span: Span) -> str:
@@ -118,7 +118,7 @@ def _legend(canvas: _Canvas) -> Iterator[str]:
     x, y = 10.0, 16.0
     entries = [
         (f'<rect width="14" height="9" y="-8" fill="{color}"/>', meaning)
-        for state, (color, meaning) in _STATES.items()
+        for state, (color, meaning) in STATES.items()
         if state in canvas.states
     ]
     for symbol, meaning in (*entries, *legend_of(canvas.kinds)):

@@ -16,7 +16,7 @@ from testbed.figures.queues import queue_metrics
 from testbed.history.events import QueueDropped, ShapingMeasured
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import make_plan
-from testbed.report.network import network_html
+from testbed.report.links import links_html
 from testbed.report.summary import _of_classes
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
@@ -73,7 +73,7 @@ def test_a_good_run_passes_with_its_figures(good: CheckContext) -> None:
     assert _of_classes(figures) == (
         f"queues with room dropped {early} packets of the low class early (most: {LINK} down {early})"
     )
-    assert f"<td>{early:,}</td>" in network_html(good.plan.scenario, good.history)
+    assert f"<td>{early:,}</td>" in links_html(good.plan.scenario, good.history, None, None, {})
 
 
 def test_it_says_so_when_nothing_was_dropped(good: CheckContext) -> None:

@@ -47,14 +47,23 @@ def test_the_summary_names_the_parts_from_the_largest(path_ns: dict[str, int], l
 )
 def test_no_parts(result: dict[str, Any], lines: list[str]) -> None:
     assert [found.text for found in parts_line(result)] == lines
-    assert parts_html(result) == ""
+    assert parts_html(result, {}) == ""
 
 
-def test_the_page_has_a_bar_for_the_path_and_for_64_workers() -> None:
-    page = parts_html(_result(1e-6, {"serialisation": 750, "other": 250}))
-    assert page.count('class="bar"') == 65
-    assert 'aria-label="critical path: 75 % serialisation, 25 % other"' in page
-    assert 'style="width:75.0000%' in page
-    assert 'title="serialisation: 750 ns (75 %)"' in page
+def test_the_page_has_a_bar_for_the_path_and_for_each_worker() -> None:
+    page = parts_html(_result(1e-6, {"serialisation": 750, "other": 250}), {})
+    assert page.count('class="bar"') == 71
+    assert 'aria-label="critical path: 75 % serialisation, 25 % other" title="75 % serialisation, 25 % other"' in page
+    assert 'style="width:75.00%' in page
     assert "queueing" not in page
-    assert "6 more workers are in result.json" in page
+    assert "<details>" not in page
+
+
+def test_a_rack_is_a_bar_that_opens() -> None:
+    racks = {f"h{number}": "s1" if number <= 40 else "s2" for number in range(1, 71)}
+    page = parts_html(_result(1e-6, {"serialisation": 750, "other": 250}), racks)
+    assert page.count('class="bar"') == 73
+    assert page.count("<details>") == 2
+    opened = page.split("<details>")[1]
+    assert 'aria-label="rack of s1, 40 workers: 75 % serialisation, 25 % other"' in opened.split("</summary>")[0]
+    assert opened.split("</summary>")[1].count('class="bar"') == 40

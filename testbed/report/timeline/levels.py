@@ -1,0 +1,177 @@
+"""A timeline at several levels of detail, for a page: however long the run was, its size is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.report.timeline.lanes import JOB, lanes_of
+from testbed.report.timeline.marks import HIDDEN
+from testbed.report.timeline.model import KINDS, Lane, Mark, MessageLife, Span, Timeline
+from testbed.report.timeline.svg import STATES
+
+__all__ = ["drawn_lanes", "lane_name", "timeline_data"]
+
+_MOST, _FEW = 25_000, 5_000
+"""items of the finest level, and how many a page draws at once without coarser levels"""
+_OF_LANE = 6
+"""items that each lane adds to these"""
+_MOST_LANES = 5_000
+_FINEST, _FACTOR = 1 << 16, 4
+"""steps of the whole where the exact level has too many items; and the factor to fewer steps"""
+_COARSER = 1 << 13, 1 << 10
+"""steps of the whole at the coarser levels. A window has about as many pixels as the coarsest."""
+_MOST_TEXT = 250_000
+"""characters of all texts; above it, marks say only what they are"""
+_SLOTS = "slots"
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    start: int
+    stop: int
+    what: str
+    """state or kind"""
+    count: int
+    text: str
+    """of the first of them"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    spans: Sequence[_Item]
+    marks: Sequence[_Item]
+
+
+def drawn_lanes(timeline: Timeline, racks: Mapping[str, str]) -> list[tuple[str, Lane]]:
+    """(group, lane); a group without a name does not fold. `racks`: switches by host, where hosts are folded."""
+    lanes = list(lanes_of(timeline, _life))[:_MOST_LANES]
+    return [(_group(lane, racks), lane) for lane in lanes]
+
+
+def lane_name(lane: Lane) -> str:
+    return lane.name if lane.node == JOB or lane.node in lane.name else f"{lane.node}: {lane.name}"
+
+
+def _group(lane: Lane, racks: Mapping[str, str]) -> str:
+    if lane.slot >= 0:
+        return _SLOTS
+    if not racks or lane.node == JOB:
+        return ""
+    return f"rack of {racks[lane.node]}" if lane.node in racks else "switches"
+
+
+def _life(life: MessageLife) -> Iterator[Span]:
+    end = life.last if life.gone is None else life.gone
+    name = f"message {life.message}{''.join(f', {count} {what}' for what, count in life.counts.items())}"
+    if life.complete is None:
+        yield Span(life.first, end, "open", f"{name}: never summed{f', {life.missing}' if life.missing else ''}")
+    else:
+        yield Span(life.first, life.complete, "open", f"{name}: open")
+        yield Span(life.complete, end, "done", f"{name}: done")
+
+
+def timeline_data(timeline: Timeline, lanes: Sequence[tuple[str, Lane]]) -> dict[str, Any]:
+    """For the script of the page. Numbers of spans: start after the start before, length, state, count, text; of marks:
+    time after the time before, kind, count, text."""
+    levels = list(_levels(timeline, [_exact(lane) for _, lane in lanes]))
+    texts = _Texts(item for _, rows in levels for row in rows for item in (*row.spans, *row.marks))
+    states, kinds = list(STATES), list(KINDS)
+    return {
+        "lanes": [[group, lane_name(lane)] for group, lane in lanes],
+        "states": list(STATES.values()),
+        "kinds": [[kind.color, kind.meaning, kind.trouble, kind.glyph] for kind in KINDS.values()],
+        "levels": [
+            {
+                "step_s": step / 1e9,
+                "spans": [_numbers(row.spans, states, texts, long=True) for row in rows],
+                "marks": [_numbers(row.marks, kinds, texts, long=False) for row in rows],
+            }
+            for step, rows in levels
+        ],
+        "texts": texts.all,
+    }
+
+
+def _exact(lane: Lane) -> _Row:
+    spans = sorted(lane.spans, key=lambda span: span.start)
+    return _Row(
+        [_Item(span.start, span.stop, span.state, 1, span.title) for span in spans],
+        [_Item(mark.t, mark.t, mark.kind, 1, _text(mark)) for mark in lane.marks if mark.kind not in HIDDEN],
+    )
+
+
+def _text(mark: Mark) -> str:
+    return " ".join(filter(None, (mark.label, f"{mark.number}" if mark.number >= 0 else "", mark.detail)))
+
+
+def _levels(timeline: Timeline, rows: list[_Row]) -> Iterator[tuple[int, list[_Row]]]:
+    """(step in ns, rows), the finest first."""
+    whole, step = max(1, timeline.stop - timeline.start), 0
+    more = _OF_LANE * len(rows)
+    while step < whole and _count(rows) > _MOST + more:
+        step = max(step * _FACTOR, -(-whole // _FINEST))
+        rows = _at(rows, step)
+    yield step, rows
+    for steps in _COARSER:
+        if _count(rows) > _FEW + more and whole // steps > 2 * step:
+            step = whole // steps
+            rows = _at(rows, step)
+            yield step, rows
+
+
+def _count(rows: Iterable[_Row]) -> int:
+    return sum(len(row.spans) + len(row.marks) for row in rows)
+
+
+def _at(rows: Iterable[_Row], step: int) -> list[_Row]:
+    return [_Row(_joined(row.spans, step), _gathered(row.marks, step)) for row in rows]
+
+
+def _joined(spans: Iterable[_Item], step: int) -> list[_Item]:
+    """A span shorter than a step joins the one before of its state, if the gap is shorter, too."""
+    last, found = dict[str, int](), list[_Item]()
+    for span in spans:
+        at = last.get(span.what, -1)
+        if at >= 0 and span.stop - span.start < step and span.start - found[at].stop < step:
+            before = found[at]
+            stop, count = max(before.stop, span.stop), before.count + span.count
+            found[at] = _Item(before.start, stop, span.what, count, before.text)
+        else:
+            last[span.what] = len(found)
+            found.append(span)
+    return found
+
+
+def _gathered(marks: Iterable[_Item], step: int) -> list[_Item]:
+    """Those of a kind in one step are one."""
+    places: dict[tuple[str, int], _Item] = {}
+    for mark in marks:
+        key = mark.what, mark.start // step
+        first = places.get(key, mark)
+        count = mark.count + (first.count if key in places else 0)
+        places[key] = _Item(first.start, mark.stop, mark.what, count, first.text)
+    return sorted(places.values(), key=lambda mark: mark.start)
+
+
+class _Texts:
+    """Each text once."""
+
+    def __init__(self, items: Iterable[_Item]) -> None:
+        found = {item.text: number for number, item in enumerate(items)}
+        self.all = list(found) if sum(map(len, found)) <= _MOST_TEXT else []
+        self._numbers = {text: number for number, text in enumerate(self.all)}
+
+    def number(self, text: str) -> int:
+        """-1: texts are left out."""
+        return self._numbers.get(text, -1)
+
+
+def _numbers(items: Iterable[_Item], names: Sequence[str], texts: _Texts, *, long: bool) -> list[int]:
+    found, before = list[int](), 0
+    for item in items:
+        found += (item.start - before, *((item.stop - item.start,) if long else ()))
+        found += (names.index(item.what), item.count, texts.number(item.text))
+        before = item.start
+    return found
