@@ -26,6 +26,7 @@ from testbed.plan import Plan, make_plan
 from testbed.report.document import judge, misfit_of_result, to_json
 from testbed.report.html import html_report
 from testbed.report.junit import junit_xml
+from testbed.report.reference import REFERENCE, reference_text
 from testbed.runs.about import about
 from testbed.runs.attempts import (
     MOST_ATTEMPTS,
@@ -250,9 +251,13 @@ def _run_in(
     words = ["tb", verb, f"{near(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
     beside = None
+
+    def keep(reference: Sequence[Record]) -> None:
+        write_file(run_dir / REFERENCE, reference_text(reference, history, plan.scenario))
+
     if twin and has_twin(world):
         with doing("running the same plan in virtual time"):
-            beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say)
+            beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say, keep)
     with doing("judging"):
         document = judge(
             context, facts, world=scenario.world, replay=shell_words(words) + options, twin=beside, tried=tried,

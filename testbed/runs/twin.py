@@ -13,14 +13,14 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
 from testbed.checkers import CheckContext
 from testbed.checkers.twins import MOST_TWINS, TWINS, Figures, Twin, is_by_identity, judge_twin, needs_several
 from testbed.figures.metrics import figures_of, metrics
-from testbed.history import sort_history
+from testbed.history import Record, sort_history
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.own_program import is_own_program
@@ -65,10 +65,18 @@ def why_no_judge(plan: Plan, backends: str = "") -> str:
     return ""
 
 
-def run_twins(plan: Plan, own: Figures, tell: Callable[[Figures], None]) -> None:
+Keep = Callable[[Sequence[Record]], None]
+"""takes the history of the first reference run, in the process of the reference runs"""
+
+
+def _drop(history: Sequence[Record]) -> None:
+    pass
+
+
+def run_twins(plan: Plan, own: Figures, tell: Callable[[Figures], None], keep: Keep = _drop) -> None:
     """One run in virtual time after the other, as many as it takes to judge `own`."""
     by_identity = is_by_identity(plan.scenario.faults)
-    runs = [_figures(plan, None)]
+    runs = [_figures(plan, None, keep)]
     tell(runs[0])
     most = MOST_TWINS if needs_several(plan.scenario, runs[0]) else 1
     while len(runs) < most and (len(runs) < TWINS or judge_twin(own, Twin(tuple(runs), by_identity))):
@@ -76,7 +84,7 @@ def run_twins(plan: Plan, own: Figures, tell: Callable[[Figures], None]) -> None
         tell(runs[-1])
 
 
-def _figures(plan: Plan, dice: random.Random | None) -> Figures:
+def _figures(plan: Plan, dice: random.Random | None, keep: Keep = _drop) -> Figures:
     """`dice`: how late each worker starts, by less than a wake-up, and what each link does to its frames."""
     most_ns = _WAKE_UP_NS // (plan.scenario.dilation or 1)
     if dice is not None:
@@ -86,6 +94,7 @@ def _figures(plan: Plan, dice: random.Random | None) -> Figures:
         return make_worker(config, start_ns + (dice.randrange(most_ns) if dice is not None else 0))
 
     history = sort_history(simulate(plan, employ=employ))
+    keep(history)
     return figures_of(metrics(CheckContext(plan, history)))
 
 
@@ -113,7 +122,12 @@ def has_twin(world: World) -> bool:
 
 
 def make_twin(
-    plan: Plan, own: Figures, budget_s: float, facts: RunFacts, say: Callable[[str], None] = lambda text: None
+    plan: Plan,
+    own: Figures,
+    budget_s: float,
+    facts: RunFacts,
+    say: Callable[[str], None] = lambda text: None,
+    keep: Keep = _drop,
 ) -> Twin:
     """Of a plan that ran in the emulated world, with `own` figures, in at most `budget_s` of real time."""
     if reason := why_no_judge(plan, facts.environment.get("faults", "")):
@@ -121,7 +135,7 @@ def make_twin(
     began = time.monotonic()
     budget_s = max(LEAST_BUDGET_S, budget_s)
     scenario = replace(plan.scenario, trace=False, capture=False)
-    runs, end = _in_child(replace(plan, scenario=scenario), own, began + budget_s, say)
+    runs, end = _in_child(replace(plan, scenario=scenario), own, began + budget_s, say, keep)
     took_s = time.monotonic() - began
     if end is _End.LATE and len(runs) < _ENOUGH:
         reason = f"the reference run in virtual time did not end within {seconds(budget_s)}, as long as the run took"
@@ -138,7 +152,7 @@ class _End(Enum):
 
 
 def _in_child(
-    plan: Plan, own: Figures, deadline: float, say: Callable[[str], None]
+    plan: Plan, own: Figures, deadline: float, say: Callable[[str], None], keep: Keep
 ) -> tuple[tuple[Figures, ...], _End]:
     """The figures of the runs that ended. The child goes with us, and when its time is over."""
     sys.stdout.flush()
@@ -146,7 +160,7 @@ def _in_child(
     parent, (source, sink) = os.getpid(), os.pipe()
     child = os.fork()
     if not child:
-        _answer(plan, own, parent, source, sink)
+        _answer(plan, own, keep, parent, source, sink)
     os.close(sink)
     data, runs, end = bytearray(), list[Figures](), _End.LATE
     next_line = time.monotonic() + _SILENT_S
@@ -175,7 +189,7 @@ def _in_child(
     return tuple(runs), end
 
 
-def _answer(plan: Plan, own: Figures, parent: int, source: int, sink: int) -> None:
+def _answer(plan: Plan, own: Figures, keep: Keep, parent: int, source: int, sink: int) -> None:
     """Never returns."""
     try:
         # Of Linux; whoever runs in another world needs none of it.
@@ -195,7 +209,7 @@ def _answer(plan: Plan, own: Figures, parent: int, source: int, sink: int) -> No
             data = pickle.dumps(Figures(dict(found.seconds), found.resent))
             _write(sink, len(data).to_bytes(_SIZE_BYTES, "little") + data)
 
-        run_twins(plan, own, tell)
+        run_twins(plan, own, tell, keep)
         _write(sink, bytes(_SIZE_BYTES))
     except TestbedError:
         os._exit(1)

@@ -100,7 +100,7 @@ def test_when_the_time_is_over_three_of_several_judge(
 ) -> None:
     figures = Figures({"JCT": 1.0}, 0)
 
-    def slow(plan: object, own: object, tell: Callable[[Figures], None]) -> None:
+    def slow(plan: object, own: object, tell: Callable[[Figures], None], keep: object) -> None:
         for _ in range(ended):
             tell(figures)
         time.sleep(60)
