@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+
+import numpy as np
 
 __all__ = ["arrived"]
 
@@ -11,13 +12,6 @@ __all__ = ["arrived"]
 def arrived(looks: Iterable[tuple[int, int]], edges_ns: Sequence[int]) -> list[float]:
     """Bits in each interval between `edges_ns`. `looks`: (ns, bits since the start), in order of time; what
     came between two of them came evenly."""
-    bits = [0.0] * (len(edges_ns) - 1)
-    at = 0
-    for (since, before), (until, after) in pairwise(((0, 0), *looks)):
-        while until > since and at < len(bits):
-            stop = min(until, edges_ns[at + 1])
-            bits[at] += (after - before) * max(0, stop - max(since, edges_ns[at])) / (until - since)
-            if until < edges_ns[at + 1]:
-                break
-            at += 1
-    return bits
+    times, bits = zip((0, 0), *looks, strict=True)
+    found: list[float] = np.diff(np.interp(edges_ns, times, bits)).tolist()
+    return found

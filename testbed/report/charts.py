@@ -79,11 +79,13 @@ def lines_of(series: Series, slowest: str) -> list[Line]:
 def wider(values: Values, kind: Kind, by: int = FINER) -> list[float]:
     """The coarser level of detail: rates as means, counts as sums. Of a state, the least and the most of each interval,
     in the order in which they came, so that no peak is lost."""
-    groups = [values[at : at + by] for at in range(0, len(values), by)]
+    found, starts = np.asarray(values, dtype=float), np.arange(0, len(values), by)
     if kind == "state":
-        places = [sorted((int(np.argmin(group)), int(np.argmax(group)))) for group in groups]
-        return [float(group[place]) for group, both in zip(groups, places, strict=True) for place in both]
-    return [float(sum(group)) / (1 if kind == "count" else len(group)) for group in groups]
+        groups = np.pad(found, (0, -len(found) % by), mode="edge").reshape(-1, by)
+        places = np.sort([groups.argmin(axis=1), groups.argmax(axis=1)], axis=0)
+        return list(np.take_along_axis(groups, places.T, axis=1).ravel().tolist())
+    sums = np.add.reduceat(found, starts)
+    return list((sums if kind == "count" else sums / np.diff([*starts, len(found)])).tolist())
 
 
 def doubled(values: Values) -> list[float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from testbed.report.timeline.lanes import JOB, lanes_of
 from testbed.report.timeline.marks import HIDDEN
@@ -18,7 +19,7 @@ _MOST, _FEW = 25_000, 5_000
 _OF_LANE = 6
 """items that each lane adds to these"""
 _MOST_LANES = 5_000
-_FINEST, _FACTOR = 1 << 16, 4
+_FINEST, _FACTOR = 1 << 14, 4
 """steps of the whole where the exact level has too many items; and the factor to fewer steps"""
 _COARSER = 1 << 13, 1 << 10
 """steps of the whole at the coarser levels. A window has about as many pixels as the coarsest."""
@@ -27,15 +28,14 @@ _MOST_TEXT = 250_000
 _SLOTS = "slots"
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(NamedTuple):
     start: int
     stop: int
     what: str
     """state or kind"""
-    count: int
-    text: str
-    """of the first of them"""
+    times: int
+    """spans or marks that it stands for"""
+    first: Span | Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _life(life: MessageLife) -> Iterator[Span]:
 def timeline_data(timeline: Timeline, lanes: Sequence[tuple[str, Lane]]) -> dict[str, Any]:
     """For the script of the page. Numbers of spans: start after the start before, length, state, count, text; of marks:
     time after the time before, kind, count, text."""
-    levels = list(_levels(timeline, [_exact(lane) for _, lane in lanes]))
+    levels = list(_levels(timeline, [lane for _, lane in lanes]))
     texts = _Texts(item for _, rows in levels for row in rows for item in (*row.spans, *row.marks))
     states, kinds = list(STATES), list(KINDS)
     return {
@@ -94,24 +94,30 @@ def timeline_data(timeline: Timeline, lanes: Sequence[tuple[str, Lane]]) -> dict
     }
 
 
-def _exact(lane: Lane) -> _Row:
-    spans = sorted(lane.spans, key=lambda span: span.start)
-    return _Row(
-        [_Item(span.start, span.stop, span.state, 1, span.title) for span in spans],
-        [_Item(mark.t, mark.t, mark.kind, 1, _text(mark)) for mark in lane.marks if mark.kind not in HIDDEN],
-    )
+def _row(lane: Lane, step: int) -> _Row:
+    """`step`: 0 is exact."""
+    spans = [_Item(span.start, span.stop, span.state, 1, span) for span in sorted(lane.spans, key=_start)]
+    marks = (_Item(mark.t, mark.t, mark.kind, 1, mark) for mark in lane.marks if mark.kind not in HIDDEN)
+    return _Row(_joined(spans, step), _gathered(marks, step)) if step else _Row(spans, list(marks))
 
 
-def _text(mark: Mark) -> str:
-    return " ".join(filter(None, (mark.label, f"{mark.number}" if mark.number >= 0 else "", mark.detail)))
+def _start(span: Span) -> int:
+    return span.start
 
 
-def _levels(timeline: Timeline, rows: list[_Row]) -> Iterator[tuple[int, list[_Row]]]:
+def _text(of: Span | Mark) -> str:
+    if isinstance(of, Span):
+        return of.title
+    return " ".join(filter(None, (of.label, f"{of.number}" if of.number >= 0 else "", of.detail)))
+
+
+def _levels(timeline: Timeline, lanes: Sequence[Lane]) -> Iterator[tuple[int, list[_Row]]]:
     """(step in ns, rows), the finest first."""
-    whole, step = max(1, timeline.stop - timeline.start), 0
-    more = _OF_LANE * len(rows)
+    whole, more = max(1, timeline.stop - timeline.start), _OF_LANE * len(lanes)
+    step = -(-whole // _FINEST) if sum(len(lane.spans) + len(lane.marks) for lane in lanes) > _MOST + more else 0
+    rows = [_row(lane, step) for lane in lanes]
     while step < whole and _count(rows) > _MOST + more:
-        step = max(step * _FACTOR, -(-whole // _FINEST))
+        step *= _FACTOR
         rows = _at(rows, step)
     yield step, rows
     for steps in _COARSER:
@@ -136,8 +142,8 @@ def _joined(spans: Iterable[_Item], step: int) -> list[_Item]:
         at = last.get(span.what, -1)
         if at >= 0 and span.stop - span.start < step and span.start - found[at].stop < step:
             before = found[at]
-            stop, count = max(before.stop, span.stop), before.count + span.count
-            found[at] = _Item(before.start, stop, span.what, count, before.text)
+            stop, count = max(before.stop, span.stop), before.times + span.times
+            found[at] = _Item(before.start, stop, span.what, count, before.first)
         else:
             last[span.what] = len(found)
             found.append(span)
@@ -146,32 +152,31 @@ def _joined(spans: Iterable[_Item], step: int) -> list[_Item]:
 
 def _gathered(marks: Iterable[_Item], step: int) -> list[_Item]:
     """Those of a kind in one step are one."""
-    places: dict[tuple[str, int], _Item] = {}
+    firsts, times = dict[tuple[str, int], _Item](), Counter[tuple[str, int]]()
     for mark in marks:
         key = mark.what, mark.start // step
-        first = places.get(key, mark)
-        count = mark.count + (first.count if key in places else 0)
-        places[key] = _Item(first.start, mark.stop, mark.what, count, first.text)
-    return sorted(places.values(), key=lambda mark: mark.start)
+        firsts.setdefault(key, mark)
+        times[key] += mark.times
+    return sorted((mark._replace(times=times[key]) for key, mark in firsts.items()), key=lambda mark: mark.start)
 
 
 class _Texts:
     """Each text once."""
 
     def __init__(self, items: Iterable[_Item]) -> None:
-        found = {item.text: number for number, item in enumerate(items)}
+        found = dict.fromkeys(_text(item.first) for item in items)
         self.all = list(found) if sum(map(len, found)) <= _MOST_TEXT else []
         self._numbers = {text: number for number, text in enumerate(self.all)}
 
-    def number(self, text: str) -> int:
+    def number(self, item: _Item) -> int:
         """-1: texts are left out."""
-        return self._numbers.get(text, -1)
+        return self._numbers.get(_text(item.first), -1)
 
 
 def _numbers(items: Iterable[_Item], names: Sequence[str], texts: _Texts, *, long: bool) -> list[int]:
     found, before = list[int](), 0
     for item in items:
         found += (item.start - before, *((item.stop - item.start,) if long else ()))
-        found += (names.index(item.what), item.count, texts.number(item.text))
+        found += (names.index(item.what), item.times, texts.number(item))
         before = item.start
     return found
