@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from testbed.history import Record
+from testbed.kernel.garbage import seldom
 from testbed.report.html import html_report, unfinished_report
 from testbed.runs.about import about
 from testbed.runs.kepthistory import load_history
@@ -29,7 +30,9 @@ def write_report(run_dir: Path, file: Path | None = None) -> tuple[Path, bool]:
     scenario = load_scenario(str(scenario_file))
     facts = about(run_dir, path.parent)
     if (run_dir / "result.json").is_file():
-        _write(file, path, html_report(read_result(run_dir), load_history(run_dir).records, scenario, facts))
+        with seldom():
+            page = html_report(read_result(run_dir), load_history(run_dir).records, scenario, facts)
+        _write(file, path, page)
         return path, True
     replay = f"tb run {shell_word(near(scenario_file))}"
     _write(file, path, unfinished_report(scenario, _records(run_dir), replay, facts))
