@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from switch_nodes.events import PlaneStatistics
-from testbed.history import of_kind
+from testbed.comparison.figures import Figure
+from testbed.history import Record, of_kind
 from testbed.kernel.scratch import scratch
 from testbed.runs.run import run_scenario
 from testbed.scenario.known import protocol_of
@@ -16,7 +17,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
 
-__all__ = ["Measurement", "Told", "allreduce_scenario", "measure"]
+__all__ = ["Measurement", "Told", "allreduce_scenario", "conditions", "measure"]
 
 _RESULT_S = 0.04
 """time from the last byte of a message sent to its result received, with a scheduler in between that has little time to
@@ -32,12 +33,24 @@ class Told:
     """deviation of the JCT from that of the same plan in virtual time; None: they were not compared"""
 
     @classmethod
+    def of_figures(cls, found: Mapping[str, Figure]) -> Told:
+        """`found`: of a sweep, with those of `conditions`."""
+        deviation = found.get("twin.deviation")
+        return cls(int(found.get("dilation") or 1), None if deviation is None else float(deviation))
+
+    @classmethod
     def of(cls, document: Mapping[str, Any]) -> Told:
         """`document`: a result.json."""
         return cls(
             (document.get("dilation") or {"factor": 1})["factor"],
             (document.get("twin") or {"deviation": None})["deviation"],
         )
+
+
+def conditions(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
+    """`Point.measure` of runs in real time: the figures of `Told`."""
+    told = Told.of(document)
+    return {"dilation": told.dilation, "twin.deviation": told.deviation}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class BenchOptions:
     seeds: int | None = None
     """seeds of each point; None: as many as the bench thinks right"""
     csv: Path | None = None
-    """file where all runs are written, too, each when it is done; runs that are there already are not done again"""
+    """file where all runs are written, too"""
     slower: int = 1
     """divisor of all rates"""
     repeats: int | None = None

@@ -17,9 +17,8 @@ def configure_bench(parser: argparse.ArgumentParser) -> None:
 examples:
   sudo ./tb bench allreduce --json
   ./tb bench hierarchical
-  ./tb bench ina --csv ina.csv            the whole grid, on all cores
+  ./tb bench ina --csv ina.csv            the whole grid, on all cores; again: goes on after an interruption
   ./tb bench ina --quick --jobs 1
-  ./tb bench ina --csv ina.csv            again: goes on after an interruption, or prints the table
   sudo ./tb bench ina --emulated          a few points in both worlds, medians of 3 repeats
   sudo ./tb bench peers --csv peers.csv   gloo, OpenMPI, ring, NetReduce on the same links
   sudo ./tb bench peers --quick --plot peers.svg
@@ -66,8 +65,7 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=named_path, metavar="FILE",
-        help="ina, loss, peers: also write every run as a line of FILE (loss, peers: a new file). "
-             "With ina, a run is written when it ends, and runs that FILE has are not repeated",
+        help="ina, loss, peers: also write every run as a line of FILE, a new one",
     )  # fmt: skip
     parser.add_argument(
         "--plot",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from workloads.lazily import lazily
 
 if TYPE_CHECKING:
-    from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+    from testbed.scenario.protocol import Hunt, Protocol, Traits
 
 _SHARED = "parts"
 """The folder of what several protocols bind alike"""
-__all__ = ["Hunt", "Protocol", "Subject", "Traits", "names"]
+__all__ = ["Hunt", "Protocol", "Traits", "names"]
 
 
 @cache
@@ -23,4 +23,4 @@ def names() -> tuple[str, ...]:
     )
 
 
-__getattr__ = lazily(__name__, dict.fromkeys(("Hunt", "Protocol", "Subject", "Traits"), "testbed.scenario.protocol"))
+__getattr__ = lazily(__name__, dict.fromkeys(("Hunt", "Protocol", "Traits"), "testbed.scenario.protocol"))

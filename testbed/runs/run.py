@@ -186,12 +186,15 @@ def run_scenario(
         plan = make_plan(scenario)
 
 
-def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
+def judge_scenario(scenario: Scenario, replay: str, history: list[Record] | None = None) -> dict[str, Any]:
     """Run it and judge it, and leave nothing but what is returned: the document of result.json. `replay`: the command
-    that repeats it. Raises as `run_scenario`."""
+    that repeats it. `history`: what was recorded is added there. Raises as `run_scenario`."""
     with scratch() as folder, seldom():
         if scenario.world != "simulated":
-            return run_scenario(scenario, folder / "run").document | {"replay": replay}
+            result = run_scenario(scenario, folder / "run")
+            if history is not None:
+                history += result.history
+            return result.document | {"replay": replay}
         with doing("planning"):
             plan, records = make_plan(scenario), list[Record]()
         require_memory(plan)
@@ -202,6 +205,8 @@ def judge_scenario(scenario: Scenario, replay: str) -> dict[str, Any]:
         facts = replace(facts, environment=facts.environment | versions_of(scenario))
         with doing("judging"):
             context = CheckContext(facts.plan or plan, sort_history(records), captures)
+            if history is not None:
+                history += context.history
             return judge(context, facts, world=scenario.world, replay=replay)
 
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from switch_nodes.jobs import AggregatorKnobs
 from testbed.reading.known import Section
 
-__all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Subject", "Traits"]
+__all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Traits"]
 
 SectionCheck: TypeAlias = Callable[..., None]
 """Checks what must hold between sections of a scenario file. Its parameters name what it needs
@@ -121,20 +120,6 @@ class Hunt:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A protocol with its knobs, as benches compare it with others."""
-
-    name: str
-    program: str
-    """of the switch, and the jobs' collective"""
-    priority: str = "esa-default"
-    """of the packets, where they have one"""
-    knobs: AggregatorKnobs = AggregatorKnobs()
-    values_per_index: int = 1
-    """values that the switch stores per index: SwitchML has a shadow copy of each"""
-
-
-@dataclass(frozen=True, slots=True)
 class Part:
     """What a worker does for the sums of its job."""
 
@@ -184,8 +169,6 @@ class Protocol:
     approximate. None: such a one cannot train; others are held to `order`"""
     hunt: Hunt | None = None
     """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce"""
-    bench: tuple[Subject, ...] = ()
-    """what `tb bench ina` compares"""
     like: str = ""
     """Built-in protocol whose scenario files a protocol of the user's own can run. Scenario files that are kept name
     it."""

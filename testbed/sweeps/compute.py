@@ -10,19 +10,22 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from testbed.comparison.figures import flat_figures
+from testbed.history import Record
 from testbed.kernel.ledger import state_dir
 from testbed.lab.owner import state_folder
 from testbed.runs.needs import require_root
 from testbed.runs.run import judge_scenario
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.own_program import PROGRAM_KEY, set_words
+from testbed.sweeps.scenario_model import Point
 from workloads.errors import HostCapabilityError, LabError, ScenarioError
 from workloads.trusted import open_private
 
-__all__ = ["compute_point", "failed"]
+__all__ = ["compute_point", "failed", "task_of"]
 
 _REAL = ("emulated", "lab")
 """worlds that share this machine or a lab: one run at a time"""
@@ -30,14 +33,21 @@ _LOCK = "sweep.lock"
 _SHOWN_CHECKS = 3
 
 
-def compute_point(text: str, program: str) -> dict[str, Any]:
-    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing. Returns JSON values:
-    `status`, `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the run."""
-    began = time.perf_counter()
+def task_of(point: Point) -> dict[str, str]:
+    """What `compute_point` is called with."""
+    return {"text": point.text, "program": point.program, "measure": point.measure}
+
+
+def compute_point(text: str, program: str, measure: str = "") -> dict[str, Any]:
+    """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing; `measure`: as of a Point.
+    Returns JSON values: `status`, `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the
+    run."""
+    began, history = time.perf_counter(), list[Record]()
     try:
         scenario = parse_scenario(text, "the point", set_words(PROGRAM_KEY, program)[1:] if program else [])
         with _alone(scenario.world):
-            document = judge_scenario(scenario, "")
+            document = judge_scenario(scenario, "", history if measure else None)
+        more = resolve_name(measure)(scenario, history, document) if measure else {}
     except ScenarioError as error:
         return failed("invalid", str(error), time.perf_counter() - began)
     except (HostCapabilityError, LabError) as error:
@@ -49,7 +59,7 @@ def compute_point(text: str, program: str) -> dict[str, Any]:
     return {
         "status": "done",
         "verdict": document["verdict"],
-        "figures": flat_figures(document),
+        "figures": flat_figures(document) | more,
         "reason": _reason(document),
         "untimed": _untimed(document),
         "wall_s": round(time.perf_counter() - began, 3),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.runs.codeversion import code_version
 from testbed.runs.needs import is_root
-from testbed.sweeps.compute import compute_point, failed
+from testbed.sweeps.compute import compute_point, failed, task_of
 from testbed.sweeps.engine import Batch, Results, compute_batch
 from testbed.sweeps.local import compute_locally
 from testbed.sweeps.scenario_model import Point
@@ -36,7 +36,7 @@ def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int,
         places = {}
         for index, point in enumerate(points):
             if point.world == "simulated":
-                future = client.submit(compute_point, point.text, point.program, pure=False)
+                future = client.submit(compute_point, **task_of(point), pure=False)
             elif rooted:
                 future = client.submit(_apart, point, pure=False, workers=rooted, allow_other_workers=False)
             else:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.sweeps.compute import failed
+from testbed.sweeps.compute import failed, task_of
 from testbed.sweeps.scenario_model import Point
 from workloads.blame import how_ended
 
@@ -71,7 +71,7 @@ class _Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(json.dumps({"text": point.text, "program": point.program}) + "\n")
+            process.stdin.write(json.dumps(task_of(point)) + "\n")
             process.stdin.flush()
             answer = process.stdout.readline()
         except (OSError, ValueError):

@@ -18,7 +18,7 @@ PLAN_FILE = "sweep.json"
 def write_plan(folder: Path, sweep: ScenarioSweep, points: Sequence[Point], keys: Sequence[str], code: str) -> None:
     listed = [
         {"labels": list(map(list, point.labels)), "seed": point.seed, "world": point.world, "name": point.name,
-         "problem": point.problem, "expect": point.expect, "key": key}
+         "problem": point.problem, "expect": point.expect, "repeat": point.repeat, "key": key}
         for point, key in zip(points, keys, strict=True)
     ]  # fmt: skip
     write_file(

@@ -71,15 +71,17 @@ def run_scenario_sweep(
     on_progress: Progress,
     watch: Watch | None = None,
     takes: Callable[[Point], bool] = lambda point: True,
+    made: Sequence[Point] | None = None,
 ) -> FinishedScenarios:
     """Outcomes live in `folder`: figures in `results.jsonl`, the scenario and the result of each point in
     `points/NAME/`. A sweep that was stopped goes on there. Points that are invalid, or that failed because something
     was missing, are tried again. `results.csv` grows with each run. `takes`: which points are
-    computed. Raises ScenarioError as `make_points` does, and when the folder cannot be used."""
-    points = [point for point in make_points(sweep) if takes(point)]
+    computed. `made`: the points, where a program made them instead of the scenarios that the sweep names. Raises
+    ScenarioError as `make_points` does, and when the folder cannot be used."""
+    points = [point for point in (make_points(sweep) if made is None else made) if takes(point)]
     code = model_version(_COMPUTED_BY)
-    versions = {point.program: code + (program_version(point.program) if point.program else "") for point in points}
-    keys = [point.key(versions[point.program]) for point in points]
+    versions = {(point.program, point.measure): _version(point) for point in points}
+    keys = [point.key(versions[point.program, point.measure]) for point in points]
     store = Store(folder)
     table = GrowingTable(folder / "results.csv", list(row_of(points[0], Outcome(""), "", sweep.figures)))
     found: dict[str, dict[str, Any]] = {}
@@ -126,6 +128,12 @@ def run_scenario_sweep(
     return FinishedScenarios(
         sweep, tuple(points), tuple(outcomes), tuple(point.name for point in points), reused, anew, code, folder
     )
+
+
+def _version(point: Point) -> str:
+    """Of all code that computes it."""
+    code = model_version(*filter(None, (_COMPUTED_BY, point.measure.partition(":")[0])))
+    return code + (program_version(point.program) if point.program else "")
 
 
 def _row(point: Point, outcome: Outcome) -> dict[str, Any]:

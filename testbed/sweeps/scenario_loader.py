@@ -11,6 +11,7 @@ from typing import Any
 
 from testbed.comparison.known_figures import unknown_figure
 from testbed.reading.problems import KeyPath, Place, Problems, closest, show
+from testbed.runs.changes import as_overrides
 from testbed.runs.run import world_names
 from testbed.scenario.builtin import builtin_names
 from testbed.scenario.overrides import SET_FILE
@@ -100,7 +101,7 @@ def with_words(data: dict[str, Any], places: dict[KeyPath, Place], words: SweepW
 
 def _old_changes(data: dict[str, Any]) -> list[str]:
     given = data.get("set")
-    return [f"{key}={value}" for key, value in given.items()] if isinstance(given, dict) else []
+    return list(as_overrides(given)) if isinstance(given, dict) else []
 
 
 def read_scenario_sweep(data: dict[str, Any], problems: Problems, source: str, folder: Path) -> ScenarioSweep | None:

@@ -88,6 +88,10 @@ class Point:
     expect: str = "pass"
     faults: tuple[str, ...] = ()
     """names of its faults"""
+    measure: str = ""
+    """`module:function` of ours: (scenario, history, result.json as data) -> further figures by name; empty: none"""
+    repeat: int = 0
+    """number of the run, where the same one is made several times in real time; 0: it is made once"""
 
     @property
     def values(self) -> dict[str, Any]:
@@ -95,7 +99,8 @@ class Point:
 
     def key(self, version: str) -> str:
         """Content hash: the scenario with its seed and world, and the version of the code that runs it."""
-        return hashlib.sha256("\0".join((version, self.program, self.text)).encode()).hexdigest()[:32]
+        more = (self.measure, str(self.repeat)) if self.measure or self.repeat else ()
+        return hashlib.sha256("\0".join((version, self.program, self.text, *more)).encode()).hexdigest()[:32]
 
     @property
     def name(self) -> str:

@@ -59,7 +59,9 @@ def _point(folder: Path, data: dict[str, Any]) -> Point:
     labels = tuple((str(name), value) for name, value in data["labels"])
     file = folder / "points" / str(data["name"]) / "scenario.yaml"
     text = "" if data["problem"] or not file.is_file() else file.read_text(encoding="utf-8")
-    return Point(labels, data["seed"], data["world"], text, problem=data["problem"], expect=data["expect"])
+    return Point(
+        labels, data["seed"], data["world"], text, problem=data["problem"], expect=data["expect"], repeat=data["repeat"]
+    )
 
 
 def _sweep(data: dict[str, Any]) -> ScenarioSweep:

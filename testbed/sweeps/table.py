@@ -21,7 +21,14 @@ def row_of(point: Point, outcome: Outcome, name: str, figures: Iterable[str]) ->
     runs have equal tables."""
     labels = {label: shown_value(value) for label, value in point.labels}
     reported: dict[str, Figure] = {figure: outcome.figures.get(figure) for figure in figures}
-    fixed = {"seed": point.seed, "status": outcome.status, "verdict": outcome.verdict, "reason": outcome.reason}
+    repeat = {"repeat": point.repeat} if point.repeat else {}
+    fixed = {
+        "seed": point.seed,
+        **repeat,
+        "status": outcome.status,
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+    }
     return labels | fixed | {"untimed": outcome.untimed, "point": "" if point.problem else name} | reported
 
 

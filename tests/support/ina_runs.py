@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from testbed.bench.ina.analysis import Cell
-from testbed.bench.ina.place import SIMULATED, Point
+from testbed.bench.ina.cases import MEMORY_KEY, Case
 from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import Subject
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Outcome, Point
 
-__all__ = ["cell", "grid", "run", "table"]
+__all__ = ["cell", "finished", "grid", "made_up", "outcome", "run"]
+
+_COUNTS = {"collisions": 0, "evictions": 0, "resends": 0, "server_bytes": 0}
 
 
 def run(jct_s: float, **figures: float) -> Figures:
-    values = {"busy": 0.5, "useful": 0.25, "collisions": 0, "evictions": 0, "resends": 0, "server_bytes": 0} | figures
+    values = {"busy": 0.5, "useful": 0.25, **_COUNTS} | figures
     return Figures(jct_s, jct_s * 1.5, **values)  # type: ignore[arg-type]
 
 
-def cell(subject: Subject, memory: int, *jcts: float) -> Cell:
-    return Cell("mix-2+2", memory, subject, tuple(map(run, jcts)))
+def outcome(jct_s: float, untimed: str = "", **figures: float) -> Outcome:
+    """As a sweep keeps it: one job did all that is counted."""
+    values = {"average_jct_s": jct_s, "p95_jct_s": jct_s * 1.5, "busy": 0.5, "useful": 0.25, **_COUNTS} | figures
+    jobs = {f"jobs.{name}": value for name, value in values.items() if name not in _COUNTS}
+    if untimed:
+        jobs = dict.fromkeys(jobs) | {f"unreliable.{name}": value for name, value in jobs.items()}
+    each = {f"jobs.each.vgg16-1.{name}": values[name] for name in _COUNTS}
+    more = {name: values[name] for name in ("dilation", "twin.deviation") if name in values}
+    return Outcome("done", "unknown" if untimed else "pass", {**jobs, **each, **more}, untimed=untimed)
 
 
-def grid(jcts: dict[Subject, Sequence[float]], sizes: Sequence[int]) -> dict[tuple[int, Subject], Cell]:
+def cell(subject: str, memory: int, *jcts: float) -> Cell:
+    return Cell(memory, subject, tuple(map(run, jcts)))
+
+
+def grid(jcts: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> dict[tuple[int, str], Cell]:
     """Of each subject the average JCT at each size, one seed."""
     return {
         (memory, subject): cell(subject, memory, values[index])
@@ -30,10 +45,26 @@ def grid(jcts: dict[Subject, Sequence[float]], sizes: Sequence[int]) -> dict[tup
     }
 
 
-def table(jcts: dict[Subject, Sequence[float]], memory: int) -> dict[Point, Figures]:
-    """Of each subject the average JCT of each seed, from 1 on."""
-    return {
-        Point(SIMULATED, "mix-2+2", subject, memory, seed): run(jct)
-        for subject, values in jcts.items()
-        for seed, jct in enumerate(values, 1)
-    }
+def finished(
+    case: Case, found: Callable[[str, int, Point], Outcome], points: Sequence[Point] = ()
+) -> FinishedScenarios:
+    """`found`: (subject, memory, point) -> its outcome."""
+    kept = tuple(points or case.points)
+    outcomes = tuple(found(str(point.values["variant"]), point.values[MEMORY_KEY], point) for point in kept)
+    names = tuple(point.name for point in kept)
+    return FinishedScenarios(case.sweep, kept, outcomes, names, 0, 0, "code", None)  # type: ignore[arg-type]
+
+
+def made_up(jct_s: Callable[[Point], float], asked: list[Point], last: int | None = None, **figures: float) -> Any:
+    """In place of `testbed.sweeps.where.computing`: no run is made. `last`: the one that is interrupted."""
+
+    def compute(points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for index, point in enumerate(points):
+            asked.append(point)
+            if len(asked) == last:
+                raise KeyboardInterrupt
+            found = outcome(jct_s(point), resends=3, **figures)
+            kept = {"status": found.status, "verdict": found.verdict, "figures": dict(found.figures)}
+            yield index, kept | {"reason": "", "untimed": "", "wall_s": 0.1, "document": {}}
+
+    return lambda processes, scheduler: compute

@@ -172,8 +172,6 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:"
             "nope'; allowed: module:function")),
         ("hunt=Hunt({'int32': 1}, survival='testbed.hunt.protocols:PROTOCOLS')", "OWN.hunt.survival: the "),
-        ("bench=5", "OWN.bench: the protocol cannot have this; found 5; allowed: a tuple"),
-        ("bench=(Subject('x', 'switchml', knobs=7),)", "OWN.bench[0].knobs: the protocol cannot have this; found 7"),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
         ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names instead of it"),
     ],

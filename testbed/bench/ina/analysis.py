@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from testbed.bench.ina.place import Point
-from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML, Subject
+from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML
+from testbed.bench.ina.runs import Figures, figures_of
 from testbed.bench.rows import spread
+from testbed.sweeps.groups import groups_of
+from testbed.sweeps.scenario_engine import FinishedScenarios
 
 __all__ = [
     "Cell",
@@ -36,9 +37,8 @@ _NEAR = 4.0
 class Cell:
     """One subject at one memory size of one mix: runs in the order of seeds."""
 
-    mix: str
     memory: int
-    subject: Subject
+    subject: str
     runs: tuple[Figures, ...]
 
     def middle(self, name: str) -> float:
@@ -55,16 +55,21 @@ class Cell:
         return spread([run.average_jct_s for run in self.runs])
 
 
-Cells = Mapping[tuple[int, Subject], Cell]
+Cells = Mapping[tuple[int, str], Cell]
 """cells of one mix, by (memory, subject)"""
 
 
-def cells_of(found: Mapping[Point, Figures], mix: str) -> dict[tuple[int, Subject], Cell]:
-    groups: dict[tuple[int, Subject], list[Figures]] = {}
-    for point, figures in found.items():
-        if point.mix == mix:
-            groups.setdefault((point.memory, point.subject), []).append(figures)
-    return {key: Cell(mix, *key, tuple(runs)) for key, runs in groups.items()}
+def cells_of(finished: FinishedScenarios) -> dict[tuple[int, str], Cell]:
+    """Raises InternalError as `figures_of`."""
+    sweep, cells = finished.sweep, dict[tuple[int, str], Cell]()
+    for group in groups_of(finished):
+        memory, subject = group.values[MEMORY_KEY], str(group.values[sweep.variant_name])
+        runs = tuple(
+            figures_of(outcome, f"{sweep.name}, {subject}, memory {memory}, seed {point.seed}")
+            for point, outcome in zip(group.points, group.outcomes, strict=True)
+        )
+        cells[memory, subject] = Cell(memory, subject, runs)
+    return cells
 
 
 def gain(slow: Cell, fast: Cell) -> float:
@@ -98,18 +103,18 @@ class Crossing:
     low: int
     """the sizes of the grid on both sides: more than that it is between them is not known"""
     high: int
-    before: Subject | None
+    before: str | None
     """the faster one below; None: they are level"""
-    after: Subject | None
+    after: str | None
 
 
-def leader_at(cells: Cells, memory: int, first: Subject, second: Subject) -> Subject | None:
+def leader_at(cells: Cells, memory: int, first: str, second: str) -> str | None:
     """The faster one; None: they are level."""
     ahead = math.log(gain(cells[memory, second], cells[memory, first]))
     return None if abs(ahead) <= math.log1p(LEVEL) else first if ahead > 0 else second
 
 
-def crossings(cells: Cells, first: Subject, second: Subject) -> list[Crossing]:
+def crossings(cells: Cells, first: str, second: str) -> list[Crossing]:
     """Where the faster one of the two changes, by the medians of the gains; differences within LEVEL are none."""
     level = math.log1p(LEVEL)
     sizes = sorted({memory for memory, _ in cells})

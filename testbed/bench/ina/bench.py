@@ -1,144 +1,102 @@
-"""`tb bench ina`: a grid of mixes, memory sizes and protocols in virtual time, or a few points of it in both worlds."""
+"""`tb bench ina`: mixes, memory sizes and protocols in virtual time, or a few points of them in both worlds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from testbed.bench.ina.analysis import Cells, cells_of, gain, order_margin, widest
-from testbed.bench.ina.csvfile import KeptRuns
-from testbed.bench.ina.place import EMULATED, SIMULATED, Place, Point
-from testbed.bench.ina.runs import Figures, run_points
-from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML
+from testbed.bench.ina.cases import ATP, ESA, SWITCHML, Case, cases_of, emulated_case
+from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
-from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, twin_points
+from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, repeated
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row, for_whom
+from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept, write_runs
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Point
 from workloads.errors import ScenarioError
 
-__all__ = ["FULL", "QUICK", "Grid", "bench_ina", "grid_rows"]
+__all__ = ["bench_ina", "grid_rows"]
 
-Say = Callable[[str], None]
 SCARCE, PLENTIFUL = 1 / 3, 10.0
 """M / SW up to which the order is asked for, and from which on agreement is"""
 _AGREEMENT = 1.03
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """By mix."""
-
-    sizes: Mapping[str, tuple[float, ...]]
-    """M / SW; a twelfth leaves SwitchML one slot and its shadow copy for each job, with 2 its windows are whole"""
-    seeds: Mapping[str, int]
-
-
-FULL = Grid(
-    {
-        "mix-2+2": (1 / 12, 1 / 6, 1 / 3, 2 / 3, 1, 2, 10, 40),
-        "mix-8": (1 / 3, 1, 10),
-        "same-4": (1 / 12, 1 / 3, 1, 10),
-    },
-    {"mix-2+2": 3, "mix-8": 2, "same-4": 2},
-)
-QUICK = Grid({"mix-2+2": (1 / 12, 1 / 3, 1, 10)}, {"mix-2+2": 2})
-
-
+_FOLDER = FOLDER / "bench-ina"
 _DEFAULT = BenchOptions()
 
 
-def bench_ina(say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, grid: Grid | None = None) -> Report:
-    """`say`: progress. Raises InternalError when a sum is wrong or a job does not end. Raises ScenarioError when the
-    CSV file cannot be used, for repeats in virtual time, and for several runs at a time in real time. What was measured
-    until then is in the CSV file; the same call goes on from there."""
+def bench_ina(
+    say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, cases: Sequence[Case] | None = None
+) -> Report:
+    """`say`: progress. Every run is kept under `runs/bench-ina` when it is done: the same command goes on after an
+    interruption. Raises InternalError when a sum is wrong or a job does not end. Raises ScenarioError for repeats in
+    virtual time, and for several runs at a time in real time."""
     if world == "emulated":
-        repeats = options.repeats or EMULATED_REPEATS
-        twins = twin_points(EMULATED, quick=options.quick, seeds=options.seeds or 1, repeats=repeats)
-        real = sorted((point for _, points in twins for point in points), key=lambda point: point.repeat)
         if options.processes not in (None, 1):
             raise ScenarioError(
                 "two networks on one machine would slow each other down", file="tb bench", key="--jobs",
                 found=str(options.processes), allowed="1 with --emulated",
             )  # fmt: skip
-        return compare_worlds(twins, _run(say, [*(point for point, _ in twins), *real], 1, options))
+        case = emulated_case(quick=options.quick, seeds=options.seeds or 1)
+        points = repeated(case.points, options.repeats or EMULATED_REPEATS)
+        found = _run(say, case, 1, points)
+        write_runs(options.csv, [({"mix": case.mix}, found)])
+        return compare_worlds(case, found)
     if options.repeats is not None:
         raise ScenarioError(
             "a run in virtual time is the same each time", file="tb bench", key="--repeats", allowed="with --emulated"
         )
-    chosen = grid or (QUICK if options.quick else FULL)
-    points = grid_points(chosen, SIMULATED, options.seeds)
-    return _report(_run(say, points, options.processes or os.cpu_count() or 1, options), chosen)
+    chosen = cases or cases_of(quick=options.quick, seeds=options.seeds)
+    every = [(case, _run(say, case, options.processes or os.cpu_count() or 1)) for case in chosen]
+    write_runs(options.csv, [({"mix": case.mix}, found) for case, found in every])
+    return _report([(case, cells_of(found)) for case, found in every])
 
 
-def _run(say: Say, points: Sequence[Point], processes: int, options: BenchOptions) -> dict[Point, Figures]:
-    if options.csv is None:
-        return run_points(say, points, processes)
-    kept = KeptRuns(options.csv, {point.place for point in points})
-    try:
-        known = {point: kept.known[point] for point in points if point in kept.known}
-        if known:
-            say(f"{len(known)} of {len(points)} runs are in {options.csv}")
-        found = run_points(say, points, processes, known, kept.add)
-        kept.finish(points)
-        return found
-    except BaseException:
-        there = sum(point in kept.known for point in points)
-        say(f"{there} of {len(points)} runs are in {options.csv}; the same command goes on from there")
-        raise
-    finally:
-        kept.close()
+def _run(say: Say, case: Case, processes: int, points: Sequence[Point] | None = None) -> FinishedScenarios:
+    folder = _FOLDER / case.sweep.name
+    found = run_swept(say, case.mix, case.sweep, folder, processes, points)
+    require_sums(found)
+    keep_swept(say, case.mix, found, folder)
+    return found
 
 
-def _report(found: Mapping[Point, Figures], grid: Grid) -> Report:
-    by_mix = {mix: cells_of(found, mix) for mix in grid.sizes}
-
+def _report(by_mix: Sequence[tuple[Case, Cells]]) -> Report:
     def tables(width: int) -> Iterator[str]:
-        for mix, cells in by_mix.items():
-            yield from mix_lines(cells, SIMULATED, mix, width)
+        for case, cells in by_mix:
+            yield from mix_lines(cells, case, width)
             yield ""
-            yield from crossing_lines(cells, SIMULATED, mix)
-            yield from split_lines(cells, SIMULATED, mix)
+            yield from crossing_lines(cells, case.windows)
+            yield from split_lines(cells, case.windows)
             yield ""
 
-    return Report([row for mix, cells in by_mix.items() for row in grid_rows(cells, SIMULATED, mix)], tables)
+    return Report([row for case, cells in by_mix for row in grid_rows(cells, case)], tables)
 
 
-def grid_points(grid: Grid, place: Place, seeds: int | None = None) -> list[Point]:
-    """Seed by seed, so that the first ones show all of the grid. `seeds`: instead of the grid's."""
-    return [
-        Point(place, mix, subject, round(size * place.windows(MIXES[mix])), seed)
-        for seed in range(1, (seeds or max(grid.seeds.values())) + 1)
-        for mix, sizes in grid.sizes.items()
-        for size in sizes
-        for subject in SUBJECTS
-        if seed <= (seeds or grid.seeds[mix])
-    ]
-
-
-def grid_rows(cells: Cells, place: Place, mix: str) -> list[Row]:
+def grid_rows(cells: Cells, case: Case) -> list[Row]:
     """Of one mix: each cell, for information; then, where jobs differ, what is asked of the orders."""
-    rows = list(_cell_rows(cells, place, mix))
-    return [*rows, *_order_rows(cells, place, mix)] if MIXES[mix].mixed else rows
+    rows = list(_cell_rows(cells, case))
+    return [*rows, *_order_rows(cells, case)] if case.is_mixed else rows
 
 
-def _cell_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
-    for (memory, subject), cell in sorted(cells.items(), key=lambda item: (item[0][0], SUBJECTS.index(item[0][1]))):
-        share = memory / place.windows(MIXES[mix])
+def _cell_rows(cells: Cells, case: Case) -> Iterator[Row]:
+    subjects = case.subjects
+    for (memory, subject), cell in sorted(cells.items(), key=lambda item: (item[0][0], subjects.index(item[0][1]))):
+        share = memory / case.windows
         yield Row(
-            f"average JCT, {mix}, M = {memory} ({share:.2f} SW), {subject.name}", "ATP's, over it", len(cell.runs),
+            f"average JCT, {case.mix}, M = {memory} ({share:.2f} SW), {subject}", "ATP's, over it", len(cell.runs),
             cell.jct_s, cell.spread, "s", gain(cells[memory, ATP], cell), fidelity=_worst(cell.runs),
             note=f"busy {cell.middle('busy'):.1%}, useful {cell.middle('useful'):.1%}",
-            **for_whom(place.world, cell.runs),
+            **for_whom("simulated", cell.runs),
         )  # fmt: skip
 
 
-def _order_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
-    windows = place.windows(MIXES[mix])
+def _order_rows(cells: Cells, case: Case) -> Iterator[Row]:
+    windows = case.windows
     for memory in sorted({memory for memory, _ in cells}):
-        here = f"{mix}, M = {memory} ({memory / windows:.2f} SW)"
+        here = f"{case.mix}, M = {memory} ({memory / windows:.2f} SW)"
         three = [cells[memory, subject] for subject in (ESA, ATP, SWITCHML)]
-        seeds, whom = len(three[0].runs), for_whom(place.world, [run for cell in three for run in cell.runs])
+        seeds, whom = len(three[0].runs), for_whom("simulated", [run for cell in three for run in cell.runs])
         if memory <= SCARCE * windows:
             margin = order_margin(cells, memory)
             yield Row(
@@ -148,7 +106,7 @@ def _order_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
             )  # fmt: skip
         elif memory >= PLENTIFUL * windows:
             apart = widest(cells, memory)
-            slowest = max(three, key=lambda cell: cell.jct_s).subject.name
+            slowest = max(three, key=lambda cell: cell.jct_s).subject
             yield Row(
                 f"longest average JCT / shortest, {here}", "1", seeds, apart, 0.0, "", apart, 1.0, most=_AGREEMENT,
                 note=f"slowest: {slowest}", **whom,
@@ -156,4 +114,4 @@ def _order_rows(cells: Cells, place: Place, mix: str) -> Iterator[Row]:
 
 
 def _worst(runs: Sequence[Figures]) -> str:
-    return "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
+    return "unknown" if any(run.untimed for run in runs) else "pass"

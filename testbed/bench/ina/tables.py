@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
-from testbed.bench.ina.place import Place, Point
-from testbed.bench.ina.subjects import ATP, ESA, MIXES, SUBJECTS, SWITCHML, Subject
+from testbed.bench.ina.cases import ATP, ESA, SWITCHML, Case, words_of
 from testbed.terminal.numbers import byte_size, seconds
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
@@ -21,29 +20,26 @@ _HEAD = (
 )  # fmt: skip
 
 
-def mix_lines(cells: Cells, place: Place, mix: str, width: int) -> Iterator[str]:
+def mix_lines(cells: Cells, case: Case, width: int) -> Iterator[str]:
     """The table of one mix, of so many columns. Gains are ATP's, and SwitchML's, average JCT over the row's."""
-    jobs, windows = MIXES[mix].jobs, place.windows(MIXES[mix])
+    windows = case.windows
     sizes = sorted({memory for memory, _ in cells})
     seeds = max(len(cell.runs) for cell in cells.values())
-    models = ", ".join(f"{part.model} ({part.ratio:g})" for part in jobs)
-    yield f"{mix}: {models}; {place.workers} workers each; SW = {windows:,} packets; medians of {amount(seeds, 'seed')}"
+    models, workers = ", ".join(map(words_of, case.jobs)), len(case.jobs[0].hosts)
+    yield f"{case.mix}: {models}; {workers} workers each; SW = {windows:,} packets; medians of {amount(seeds, 'seed')}"
     rows = []
     for memory in sizes:
-        for subject in SUBJECTS:
-            if (memory, subject) in cells:
-                slots = Point(place, mix, subject, memory, 0).indices()
-                rows.append(_row(cells, cells[memory, subject], slots, windows))
+        for subject in case.subjects:
+            rows.append(_row(cells, cells[memory, subject], case.slots(subject, memory), windows))
     yield from table_lines(_HEAD, rows, width, text=(_HEAD.index("protocol"),), keys=4, group=True)
 
 
 def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
-    def over(peer: Subject) -> str:
-        other = cells.get((cell.memory, peer))
-        return "-" if other is None or peer is cell.subject else f"{gain(other, cell):.2f}"
+    def over(peer: str) -> str:
+        return "-" if peer == cell.subject else f"{gain(cells[cell.memory, peer], cell):.2f}"
 
     return [
-        f"{cell.memory:,}", f"{cell.memory / windows:.2f}", f"{slots:,}", cell.subject.name, f"{seconds(cell.jct_s)}",
+        f"{cell.memory:,}", f"{cell.memory / windows:.2f}", f"{slots:,}", cell.subject, f"{seconds(cell.jct_s)}",
         f"{cell.spread:.1%}", over(ATP), over(SWITCHML), f"{seconds(cell.middle('p95_jct_s'))}",
         f"{cell.middle('busy'):.1%}", f"{cell.middle('useful'):.1%}", f"{cell.middle('collisions'):,.0f}",
         f"{cell.middle('evictions'):,.0f}", f"{cell.middle('resends'):,.0f}",
@@ -51,12 +47,11 @@ def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
     ]  # fmt: skip
 
 
-def crossing_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
+def crossing_lines(cells: Cells, windows: int) -> Iterator[str]:
     """Where orders change with memory."""
-    windows = place.windows(MIXES[mix])
     for first, second in ((ATP, SWITCHML), (ESA, SWITCHML), (ESA, ATP)):
         found = crossings(cells, first, second)
-        names = f"{first.name} and {second.name}"
+        names = f"{first} and {second}"
         if found:
             yield f"{names}: {_leader(found[0].before)}" + "".join(_step(crossing, windows) for crossing in found)
             continue
@@ -73,14 +68,14 @@ def _step(crossing: Crossing, windows: int) -> str:
     return f"; from {where} on {_leader(crossing.after)}"
 
 
-def _leader(subject: Subject | None) -> str:
-    return "level" if subject is None else f"{subject.name} faster"
+def _leader(subject: str | None) -> str:
+    return "level" if subject is None else f"{subject} faster"
 
 
-def split_lines(cells: Cells, place: Place, mix: str) -> Iterator[str]:
+def split_lines(cells: Cells, windows: int) -> Iterator[str]:
     """ESA's best gain over ATP, and what it is made of."""
     split = best_split(cells, sorted({memory for memory, _ in cells}))
-    at = f"M = {split.memory} ({split.memory / place.windows(MIXES[mix]):.2f} SW)"
+    at = f"M = {split.memory} ({split.memory / windows:.2f} SW)"
     yield (
         f"best gain of ESA over ATP: {split.gain:.2f}x at {at}; the paper says up to {PAPER_GAIN}x, for its own setting"
     )

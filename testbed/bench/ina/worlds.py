@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from testbed.bench.ina.place import Place, Point
-from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import ATP, ESA, MIXES, SWITCHML
+from testbed.bench.ina.cases import MEMORY_KEY, Case
+from testbed.bench.ina.runs import Figures, figures_of
 from testbed.bench.rows import Report, Row, for_whom, spread
+from testbed.scenario import parse_scenario
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Point
 from testbed.terminal.numbers import bits_per_second, moment, seconds
 from testbed.terminal.tables import table_lines
 
-__all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pair_of", "twin_points", "world_lines", "world_rows"]
+__all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pairs_of", "repeated", "world_lines", "world_rows"]
 
 EMULATED_REPEATS = 3
-_MIX = "mix-2+2"
-_SIZES, _QUICK_SIZES = (1 / 3, 10.0), (1 / 3,)
 _WITHIN = 0.10
-Twin = tuple[Point, tuple[Point, ...]]
-"""a point in the simulated world, where one run is enough, and its repeats in the emulated one"""
+_MEASURE = "testbed.bench.measure:conditions"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """One point in both worlds."""
 
-    point: Point
+    memory: int
+    subject: str
+    seed: int
     virtual_s: float
     """average JCT, simulated"""
     real_s: float
@@ -53,47 +54,50 @@ class Pair:
         return "pass" if 2 * self.kept_up > self.repeats else "unknown"
 
 
-def twin_points(place: Place, *, quick: bool, seeds: int, repeats: int) -> list[Twin]:
-    sizes = _QUICK_SIZES if quick else _SIZES
-    virtual = [
-        Point(replace(place, world="simulated"), _MIX, subject, round(size * place.windows(MIXES[_MIX])), seed)
-        for seed in range(1, seeds + 1)
-        for size in sizes
-        for subject in (SWITCHML, ATP, ESA)
-    ]
-    numbers = range(1, repeats + 1)
-    return [(point, tuple(replace(point, place=place, repeat=number) for number in numbers)) for point in virtual]
+def repeated(points: Sequence[Point], repeats: int) -> list[Point]:
+    """Simulated ones once; then emulated ones, repeat by repeat."""
+    real = [replace(point, measure=_MEASURE) for point in points if point.world == "emulated"]
+    again = [replace(point, repeat=number) for number in range(1, repeats + 1) for point in real]
+    return [*(point for point in points if point.world == "simulated"), *again]
 
 
-def pair_of(twin: Twin, found: Mapping[Point, Figures]) -> Pair:
-    point, repeats = twin
-    runs = [found[repeat] for repeat in repeats]
-    good = [run for run in runs if run.fidelity == "pass"]
+def pairs_of(case: Case, finished: FinishedScenarios) -> list[Pair]:
+    """In the order of the sweep. Raises InternalError as `figures_of`."""
+    found: dict[tuple[int, int, str], dict[str, list[Figures]]] = {}
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        subject, memory = str(point.values[case.sweep.variant_name]), int(point.values[MEMORY_KEY])
+        worlds = found.setdefault((point.seed, memory, subject), {})
+        worlds.setdefault(point.world, []).append(figures_of(outcome, f"{subject}, memory {memory}, {point.world}"))
+    return [_pair(*place, worlds["simulated"][0], worlds["emulated"]) for place, worlds in found.items()]
+
+
+def _pair(seed: int, memory: int, subject: str, virtual: Figures, runs: Sequence[Figures]) -> Pair:
+    good = [run for run in runs if not run.untimed]
     told = [run.average_jct_s for run in (good if 2 * len(good) > len(runs) else runs)]
-    reason = next((run.reasons[0] for run in runs if run.reasons), "")
-    virtual = found[point].average_jct_s
-    whom = for_whom(repeats[0].place.world, runs)
+    reason = next((run.untimed for run in runs if run.untimed), "")
+    whom = for_whom("emulated", runs)
     return Pair(
-        point, virtual, median(told), spread(told), len(good), len(runs), reason, whom["dilation"], whom["deviation"]
-    )
+        memory, subject, seed, virtual.average_jct_s, median(told), spread(told), len(good), len(runs), reason,
+        whom["dilation"], whom["deviation"],
+    )  # fmt: skip
 
 
-def compare_worlds(twins: Sequence[Twin], found: Mapping[Point, Figures]) -> Report:
-    pairs = [pair_of(twin, found) for twin in twins]
-    return Report(world_rows(pairs), lambda width: world_lines(pairs, width))
+def compare_worlds(case: Case, finished: FinishedScenarios) -> Report:
+    pairs = pairs_of(case, finished)
+    return Report(world_rows(case, pairs), lambda width: world_lines(case, pairs, width))
 
 
-def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
+def world_lines(case: Case, pairs: Sequence[Pair], width: int) -> Iterator[str]:
     """The table for people, of so many columns."""
-    place = pairs[0].point.place
+    link = parse_scenario(case.points[0].text, case.sweep.name).link
     yield (
-        f"{_MIX} at {bits_per_second(place.rate_bps)} and {moment(place.delay_ns)} per hop, average JCT in both "
+        f"{case.mix} at {bits_per_second(link.rate_bps)} and {moment(link.delay_ns)} per hop, average JCT in both "
         f"worlds; emulated: medians of {pairs[0].repeats}"
     )
     head = ("M", "protocol", "seed", "simulated", "emulated", "spread", "ratio", "dilation", "twin", "fidelity")
     rows = [
         (
-            f"{pair.point.memory:,}", pair.point.subject.name, str(pair.point.seed), f"{seconds(pair.virtual_s)}",
+            f"{pair.memory:,}", pair.subject, str(pair.seed), f"{seconds(pair.virtual_s)}",
             f"{seconds(pair.real_s)}", f"{pair.spread:.1%}", f"{pair.ratio:.3f}",
             str(pair.dilation), "" if pair.deviation is None else f"{pair.deviation:+.1%}",
             f"{pair.fidelity}, on time in {pair.kept_up} of {pair.repeats}"
@@ -104,12 +108,11 @@ def world_lines(pairs: Sequence[Pair], width: int) -> Iterator[str]:
     yield from table_lines(head, rows, width, text=(1, 9), keys=3)
 
 
-def world_rows(pairs: Sequence[Pair]) -> list[Row]:
+def world_rows(case: Case, pairs: Sequence[Pair]) -> list[Row]:
     """A machine without enough CPU time has measured itself: such a row is not met."""
     return [
         Row(
-            f"average JCT, emulated, {_MIX}, M = {pair.point.memory}, {pair.point.subject.name}, seed "
-            f"{pair.point.seed}",
+            f"average JCT, emulated, {case.mix}, M = {pair.memory}, {pair.subject}, seed {pair.seed}",
             f"simulated {seconds(pair.virtual_s)}", pair.repeats, pair.real_s, pair.spread, "s", pair.ratio,
             1 - _WITHIN,
             pair.fidelity, True, pair.reason, 1 + _WITHIN,

@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
 from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
+from testbed.bench.swept import FOLDER, Say, keep_swept, run_swept, write_runs
 from testbed.comparison.units import show_figure
 from testbed.sweeps.groups import Group, groups_of
-from testbed.sweeps.plots.write import write_plots
-from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_report import scenario_rows, write_scenario_files
-from testbed.sweeps.table import csv_text
+from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.values import number_of
-from testbed.sweeps.where import computing
 from testbed.terminal.tables import table_lines
-from workloads.trusted import write_named
 
 __all__ = ["bench_loss", "cost_table"]
 
-_FOLDER = Path("runs") / "bench-loss"
+_FOLDER = FOLDER / "bench-loss"
 _JCT = "jct_s"
 
 
-def bench_loss(say: Callable[[str], None], world: str, options: BenchOptions) -> Report:
+def bench_loss(say: Say, world: str, options: BenchOptions) -> Report:
     """Every run of ours is kept under `runs/bench-loss` as soon as it is done, by its content: the same command goes on
     after an interruption. `options.csv`: all runs in one file, too."""
     rows, finished = list[Row](), list[tuple[Case, FinishedScenarios]]()
-    processes = 1 if world == "emulated" else options.processes
+    processes = 1 if world == "emulated" else options.processes or os.cpu_count() or 1
     for case in cases_of(world, quick=options.quick, seeds=options.seeds):
         folder = _FOLDER / case.sweep.name
-        done = run_scenario_sweep(case.sweep, folder, computing(processes, None), _teller(say, case))
+        done = run_swept(say, case.title, case.sweep, folder, processes)
         if has_peers(case):
             done = with_peers(case, done, say)
-        written = [*write_scenario_files(done, folder), *write_plots(done, folder)]
-        say(f"{case.title}: {', '.join(str(path) for path in written if path.suffix in ('.csv', '.svg'))}")
+        keep_swept(say, case.title, done, folder)
         finished.append((case, done))
         rows += _rows(case, groups_of(done))
-    if options.csv is not None:
-        write_named(options.csv, _csv(finished), key="--csv")
+    write_runs(options.csv, [({"network": case.network, "workers": case.workers}, done) for case, done in finished])
     return Report(rows, lambda width: _tables(finished, width))
-
-
-def _teller(say: Callable[[str], None], case: Case) -> Callable[[int, int, int], None]:
-    told = [-1]
-
-    def tell(done: int, total: int, reused: int) -> None:
-        tenth = 10 * done // max(1, total)
-        if tenth > told[0]:
-            told[0] = tenth
-            say(f"{case.title}: {done} of {total} runs, {reused} of them there already")
-
-    return tell
 
 
 def _rows(case: Case, groups: Sequence[Group]) -> Iterator[Row]:
@@ -122,11 +104,3 @@ def cost_table(case: Case, groups: Sequence[Group], width: int) -> Iterator[str]
         cells.setdefault(_label(case, group), []).append(shown + mark)
     head = ("", *(show_loss(rate) for rate in losses))
     yield from table_lines(head, [[label, *values] for label, values in cells.items()], width, text=(0,), indent=2)
-
-
-def _csv(finished: Sequence[tuple[Case, FinishedScenarios]]) -> str:
-    return csv_text(
-        {"network": case.network, "workers": case.workers, **row}
-        for case, done in finished
-        for row in scenario_rows(done)
-    )

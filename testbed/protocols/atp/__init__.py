@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
 from testbed.protocols.parts.server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.scenario.checks_server import check_served
-from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.atp import AtpConfig
 from workloads.atp.checks import problems_in_worker
 from workloads.lazily import later
@@ -42,5 +42,4 @@ PROTOCOL = Protocol(
             **never_in_blocks("nothing_there", NO_REMINDER),
         },
     ),
-    bench=(Subject("atp", "atp"),),
 )  # fmt: skip

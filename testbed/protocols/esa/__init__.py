@@ -11,7 +11,7 @@ from switch_nodes.aggregators.tables import aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.protocols.parts.server_steps import ONE_SIZE, SERVER_STEPS
 from testbed.scenario.checks_server import check_served
-from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.atp import AtpConfig
 from workloads.atp.checks import problems_in_worker
 from workloads.automaton import step_names
@@ -53,10 +53,5 @@ PROTOCOL = Protocol(
             **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
             "block unknown/overrun": _NOT_STRICT,
         },
-    ),
-    bench=(
-        Subject("esa", "esa"),
-        Subject("esa equal early", "esa", priority="equal"),
-        Subject("esa prio ack", "esa", knobs=AggregatorKnobs(free="ack")),
     ),
 )  # fmt: skip

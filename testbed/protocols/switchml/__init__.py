@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
-from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.lazily import later
 from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
@@ -24,5 +24,4 @@ PROTOCOL = Protocol(
     worker=SwitchMlConfig,
     worker_problems=problems_in_worker,
     hunt=Hunt({"float32": 45, "int32": 55}, SLOT_TABLE.steps, values_per_index=2),
-    bench=(Subject("switchml", "switchml", values_per_index=2),),
 )

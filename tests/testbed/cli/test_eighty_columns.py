@@ -18,10 +18,10 @@ from testbed.bench.evolution.matrix import matrix_lines
 from testbed.bench.evolution.runs import Figures
 from testbed.bench.gridplans import _lines as plan_lines
 from testbed.bench.gridtable import Table
-from testbed.bench.ina.place import SIMULATED
-from testbed.bench.ina.subjects import ATP, ESA, SWITCHML
+from testbed.bench.ina.cases import ATP, emulated_case
+from testbed.bench.ina.cases import cases_of as ina_cases_of
 from testbed.bench.ina.tables import mix_lines
-from testbed.bench.ina.worlds import Pair, twin_points, world_lines
+from testbed.bench.ina.worlds import Pair, world_lines
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, cases_of
 from testbed.bench.peers.summary import figures_of
@@ -140,20 +140,23 @@ def _evolution(width: int) -> Iterable[str]:
 
 
 def _ina_worlds(width: int) -> Iterable[str]:
-    twins = twin_points(SIMULATED, quick=False, seeds=2, repeats=3)
     reason = f"host 64 waited {_HUGE:,} ms for the CPU"
-    pairs = [Pair(point, 12_345.678, 98_765.432, 12.5, 1, 3, reason, 10_000, -0.987) for point, _ in twins]
-    return world_lines(pairs, width)
+    pairs = [
+        Pair(memory, ATP, seed, 12_345.678, 98_765.432, 12.5, 1, 3, reason, 10_000, -0.987)
+        for memory in (64, 1_048_576)
+        for seed in (1, 2)
+    ]
+    return world_lines(emulated_case(quick=True, seeds=1), pairs, width)
 
 
 def _ina(width: int) -> Iterable[str]:
-    found = {}
+    found, case = {}, ina_cases_of(quick=True)[0]
     for memory in (16_384, 1_048_576):
-        for subject in (ATP, ESA, SWITCHML):
+        for subject in case.subjects:
             made = cell(subject, memory, 123_456.789, 234_567.891)
             figures = {"collisions": _HUGE, "evictions": _HUGE, "resends": _HUGE, "server_bytes": _HUGE}
             found[memory, subject] = replace(made, runs=tuple(replace(run, **figures) for run in made.runs))
-    return mix_lines(found, SIMULATED, "mix-2+2", width)
+    return mix_lines(found, case, width)
 
 
 def _grid_plans(width: int) -> Iterable[str]:

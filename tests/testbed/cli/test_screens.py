@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.ina.bench import QUICK, grid_points
-from testbed.bench.ina.csvfile import KeptRuns
-from testbed.bench.ina.place import SIMULATED
+from testbed.bench.ina.cases import cases_of
 from testbed.cli.commands import COMMANDS
 from testbed.cli.main import main
+from testbed.sweeps.scenario_engine import run_scenario_sweep
 from tests.support.emulated import needs_root
-from tests.support.ina_runs import run as made_up_run
+from tests.support.ina_runs import made_up
 from tests.support.screens import Screen, on_terminal
 from tests.support.selection import some_at_once
 
@@ -139,11 +138,13 @@ def test_a_timeline_and_a_replay(folder: Path) -> None:
 
 
 def test_the_comparison_of_protocols(folder: Path) -> None:
-    """Its runs are in the file already: made-up ones."""
-    kept = KeptRuns(folder / "ina.csv", {SIMULATED})
-    for number, point in enumerate(grid_points(QUICK, SIMULATED)):
-        kept.add(point, made_up_run(0.5 + number / 100, collisions=12_345, server_bytes=7_220_000))
-    kept.close()
+    """Its runs are there already: made-up ones."""
+    [case] = cases_of(quick=True)
+    compute = made_up(
+        lambda point: 1 - len(point.values["variant"]) / 100, [], collisions=12_345, server_bytes=7_220_000
+    )
+    runs = folder / "runs" / "bench-ina" / case.sweep.name
+    run_scenario_sweep(case.sweep, runs, compute(1, None), lambda done, total, reused: None)
     screens = [on_terminal(["bench", "ina", "--quick", "--csv", "ina.csv"], width, cwd=folder) for width in WIDTHS]
     for screen in screens:
         check(screen, 1)

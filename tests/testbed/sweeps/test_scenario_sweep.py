@@ -153,7 +153,7 @@ def test_runs_that_could_not_tell_their_times_say_why(finished: FinishedScenario
 
 def test_why_a_time_is_unknown_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     document = {"verdict": "pass", "checks": [], "metrics": {}, "fidelity": {"verdict": "unknown", "detail": "lags"}}
-    monkeypatch.setattr(compute, "judge_scenario", lambda scenario, replay: document)
+    monkeypatch.setattr(compute, "judge_scenario", lambda scenario, replay, history: document)
     monkeypatch.setattr(compute, "flat_figures", lambda document: {})
     point, _ = make_points(sweep_of(seeds=2))
     assert compute_point(point.text, "")["untimed"] == "lags"

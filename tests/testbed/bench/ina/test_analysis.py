@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from testbed.bench.ina.analysis import best_split, cells_of, crossings, gain, order_margin, split_at, widest
-from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML
-from tests.support.ina_runs import cell, grid, table
+from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML
+from tests.support.ina_runs import cell, finished, grid, outcome
+from tests.testbed.bench.ina.test_bench import small_case
 
 
 def test_a_gain_compares_runs_of_one_seed() -> None:
@@ -15,11 +17,13 @@ def test_a_gain_compares_runs_of_one_seed() -> None:
 
 
 def test_cells_hold_the_seeds_of_one_mix() -> None:
-    found = table({ATP: (3.0, 1.0, 2.0), ESA: (1.0, 1.0, 1.0)}, 8)
-    cells = cells_of(found, "mix-2+2")
+    case = small_case()
+    case = replace(case, sweep=replace(case.sweep, seeds=(1, 2, 3)))
+    times = {ATP: (3.0, 1.0, 2.0)}
+    cells = cells_of(finished(case, lambda name, memory, point: outcome(times.get(name, (1.0,) * 3)[point.seed - 1])))
+    assert set(cells) == {(8, name) for name in case.subjects}
     assert (cells[8, ATP].jct_s, cells[8, ATP].spread) == (2.0, 1.0)
     assert [run.average_jct_s for run in cells[8, ATP].runs] == [3.0, 1.0, 2.0]
-    assert cells_of(found, "mix-8") == {}
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,8 @@ def test_cells_hold_the_seeds_of_one_mix() -> None:
 def test_an_order_holds_when_it_does_in_every_seed(
     esa: tuple[float, ...], atp: tuple[float, ...], switchml: tuple[float, ...], margin: float
 ) -> None:
-    cells = cells_of(table({ESA: esa, ATP: atp, SWITCHML: switchml}, 8), "mix-2+2")
+    times = {ESA: esa, ATP: atp, SWITCHML: switchml}
+    cells = {(8, subject): cell(subject, 8, *jcts) for subject, jcts in times.items()}
     assert order_margin(cells, 8) == margin
 
 

@@ -5,29 +5,34 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.ina import bench, runs
-from testbed.bench.ina.analysis import cells_of
-from testbed.bench.ina.bench import FULL, QUICK, Grid, bench_ina, grid_points, grid_rows
-from testbed.bench.ina.place import SIMULATED, Point
-from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML, Subject
+from testbed.bench import swept
+from testbed.bench.ina.analysis import Cell
+from testbed.bench.ina.bench import bench_ina, grid_rows
+from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML, Case, cases_of
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Row
-from tests.support.ina_runs import run
-from workloads.errors import ScenarioError
+from testbed.sweeps.scenario_model import Outcome, Point
+from testbed.sweeps.showing import read_sweep
+from tests.support.ina_runs import cell, finished, made_up
+from workloads.errors import InternalError, ScenarioError
+
+MIXES = {case.mix: case for case in cases_of(seeds=1)}
 
 
-def rows_of(memory: int, jcts: dict[Subject, tuple[float, ...]], mix: str = "mix-2+2") -> list[Row]:
+def small_case(memory: int = 8) -> Case:
+    """All subjects, one seed, little to send."""
+    case = MIXES["mix-2+2"]
+    changes = (*case.sweep.changes, "job.scale=1000000", "job.iterations=1")
+    return Case(case.mix, replace(case.sweep, axes=((MEMORY_KEY, (memory,)),), changes=changes))
+
+
+def rows_of(memory: int, jcts: dict[str, tuple[float, ...]], mix: str = "mix-2+2") -> list[Row]:
     """Those that ask for something."""
     jcts = {ESA_EQUAL: jcts[ESA], ESA_ACK: jcts[ESA]} | jcts
-    found = {
-        Point(SIMULATED, mix, subject, memory, seed): run(jct)
-        for subject, times in jcts.items()
-        for seed, jct in enumerate(times, 1)
-    }
-    rows = grid_rows(cells_of(found, mix), SIMULATED, mix)
-    assert [row.target for row in rows[: len(SUBJECTS)]] == [None] * len(SUBJECTS)
-    return rows[len(SUBJECTS) :]
+    found: dict[tuple[int, str], Cell] = {(memory, name): cell(name, memory, *times) for name, times in jcts.items()}
+    rows = grid_rows(found, MIXES[mix])
+    assert [row.target for row in rows[:5]] == [None] * 5
+    return rows[5:]
 
 
 @pytest.mark.parametrize(
@@ -46,42 +51,32 @@ def test_plentiful_memory_asks_for_agreement() -> None:
 
 
 def test_nothing_is_asked_in_between_and_of_equal_jobs() -> None:
-    jcts: dict[Subject, tuple[float, ...]] = {ESA: (3.0,), ATP: (2.0,), SWITCHML: (1.0,)}
+    jcts: dict[str, tuple[float, ...]] = {ESA: (3.0,), ATP: (2.0,), SWITCHML: (1.0,)}
     assert rows_of(96, jcts) == rows_of(32, jcts, "same-4") == []
 
 
-def test_the_grids_reach_from_a_twelfth_to_ten_times_and_more() -> None:
-    for grid in (FULL, QUICK):
-        sizes = grid.sizes["mix-2+2"]
-        assert (min(sizes), max(sizes) >= 10) == (1 / 12, True)
-        # A twelfth is the least that SwitchML can divide: one slot and its copy for each job.
-        assert min(point.memory for point in grid_points(grid, SIMULATED) if point.mix == "mix-2+2") == 2 * 4
-        assert all({1 / 3, 10} <= set(sizes) for sizes in grid.sizes.values())
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_seeds_may_be_asked_for() -> None:
-    grid = Grid({"mix-2+2": (1.0,), "same-4": (1.0,)}, {"mix-2+2": 3, "same-4": 2})
-    assert len(grid_points(grid, SIMULATED)) == 5 * len(SUBJECTS)
-    assert len(grid_points(grid, SIMULATED, 4)) == 8 * len(SUBJECTS)
-
-
-def test_the_bench_in_the_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(bench, "SIMULATED", replace(SIMULATED, scale=100_000_000, iterations=1, workers=2))
-    grid = Grid({"mix-2+2": (1 / 12,)}, {"mix-2+2": 1})
+def test_the_bench_in_the_small(here: Path) -> None:
     said: list[str] = []
-    report = bench_ina(said.append, options=BenchOptions(processes=1, csv=tmp_path / "ina.csv"), grid=grid)
+    report = bench_ina(said.append, options=BenchOptions(processes=1, csv=here / "ina.csv"), cases=[small_case()])
     assert [row.what for row in report.rows[5:]] == ["order ESA < ATP < SwitchML, mix-2+2, M = 8 (0.08 SW)"]
     assert [row.median > 0 for row in report.rows] == [True] * 6
     lines = list(report.lines(160))
     assert lines[0].startswith("mix-2+2: vgg16 (0.25)")
     assert any(line.startswith("best gain of ESA over ATP") for line in lines)
-    assert len((tmp_path / "ina.csv").read_text(encoding="utf-8").splitlines()) == 6
-    assert said[-1].startswith("5 of 5 runs")
-
-
-def test_a_csv_file_that_cannot_be_written_is_found_before_the_runs(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="--csv: cannot be written: Is a directory"):
-        bench_ina(lambda text: None, options=BenchOptions(csv=tmp_path), grid=FULL)
+    csv = (here / "ina.csv").read_text(encoding="utf-8").splitlines()
+    assert len(csv) == 6
+    assert csv[0].startswith("mix,scenario,variant,switch.memory,world,seed,")
+    assert "mix-2+2: 5 of 5 runs" in said
+    folder = Path("runs") / "bench-ina" / "ina-mix-2-2"
+    assert said[-1].startswith(f"mix-2+2: {folder / 'results.csv'}, {folder / 'summary.csv'}, {folder}/plot-jobs.av")
+    shown = read_sweep(folder)
+    assert [outcome.status for outcome in shown.outcomes] == ["done"] * 5, "`tb sweep --show` has them"
 
 
 def test_in_real_time_there_is_one_run_at_a_time() -> None:
@@ -99,50 +94,38 @@ def test_repeats_are_of_the_emulated_world() -> None:
     )
 
 
-_GRID = Grid({"mix-2+2": (1 / 12,)}, {"mix-2+2": 1})
+def _jct(point: Point) -> float:
+    return 1.0 + len(str(point.values["variant"]))
 
 
-class _Runs:
-    """Stands in for runs: the seed of a figure is the number of the run. `last`: the one that is interrupted."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, last: int | None = None) -> None:
-        self.asked, self.last = list[Point](), last
-        monkeypatch.setattr(runs, "measure_point", self)
-
-    def __call__(self, point: Point) -> Figures:
-        self.asked.append(point)
-        if len(self.asked) == self.last:
-            raise KeyboardInterrupt
-        return run(1.0 + len(point.subject.name), resends=3)
-
-
-def test_an_interrupted_grid_keeps_what_it_has_and_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = tmp_path / "ina.csv"
-    options = BenchOptions(processes=1, csv=path)
-    first, said = _Runs(monkeypatch, last=3), list[str]()
+def test_an_interrupted_grid_keeps_what_it_has_and_goes_on(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+    options = BenchOptions(processes=1, csv=here / "ina.csv")
+    first, second, cases = list[Point](), list[Point](), [small_case()]
+    monkeypatch.setattr(swept, "computing", made_up(_jct, first, last=3))
     with pytest.raises(KeyboardInterrupt):
-        bench_ina(said.append, options=options, grid=_GRID)
-    assert said == [f"2 of 5 runs are in {path}; the same command goes on from there"]
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 1 + 2
+        bench_ina(lambda text: None, options=options, cases=cases)
+    results = here / "runs" / "bench-ina" / "ina-mix-2-2" / "results.csv"
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 1 + 2
 
-    second, said = _Runs(monkeypatch), []
-    report = bench_ina(said.append, options=options, grid=_GRID)
-    assert said[0] == f"2 of 5 runs are in {path}"
-    assert second.asked == first.asked[2:] + [point for point in second.asked if point not in first.asked]
-    assert len(second.asked) == 3
+    monkeypatch.setattr(swept, "computing", made_up(_jct, second))
+    said = list[str]()
+    report = bench_ina(said.append, options=options, cases=cases)
+    assert said[0].startswith("mix-2+2: 2 of 5 runs, 2 of them there already")
+    assert second == first[2:] + second[1:]
+    assert len(second) == 3
+    whole = results.read_bytes()
 
-    whole = tmp_path / "whole.csv"
-    _Runs(monkeypatch)
-    again = bench_ina(said.append, options=replace(options, csv=whole), grid=_GRID)
+    again = bench_ina(said.append, options=options, cases=cases)
     assert (again.rows, [*again.lines(200)]) == (report.rows, [*report.lines(200)])
-    assert whole.read_bytes() == path.read_bytes()
+    assert (results.read_bytes(), len(second)) == (whole, 3), "what is there is only printed"
 
 
-def test_a_finished_grid_is_only_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    options = BenchOptions(processes=1, csv=tmp_path / "ina.csv")
-    _Runs(monkeypatch)
-    before = bench_ina(lambda text: None, options=options, grid=_GRID)
-    again = _Runs(monkeypatch)
-    after = bench_ina(lambda text: None, options=options, grid=_GRID)
-    assert (after.rows, [*after.lines(200)]) == (before.rows, [*before.lines(200)])
-    assert again.asked == []
+def test_a_wrong_sum_is_no_measurement(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+    case = small_case()
+
+    def found(subject: str, memory: int, point: Point) -> Outcome:
+        return Outcome("done", "fail" if subject == ESA else "pass", reason="bit_exact: h1 holds other bits")
+
+    monkeypatch.setattr("testbed.bench.ina.bench.run_swept", lambda *_: finished(case, found))
+    with pytest.raises(InternalError, match="ina-mix-2-2: jobs-mix, esa, 8, simulated, seed 1: bit_exact: h1 holds"):
+        bench_ina(lambda text: None, cases=[case])

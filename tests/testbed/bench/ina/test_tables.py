@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.bench.ina.analysis import cells_of
-from testbed.bench.ina.place import SIMULATED, Point
-from testbed.bench.ina.runs import Figures
-from testbed.bench.ina.subjects import ATP, ESA, ESA_ACK, ESA_EQUAL, SUBJECTS, SWITCHML
+from testbed.bench.ina.analysis import Cell
+from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
-from tests.support.ina_runs import run
+from tests.support.ina_runs import grid, run
+from tests.testbed.bench.ina.test_bench import MIXES
 
 _JCTS = {
     8: {SWITCHML: (0.5, 0.51), ATP: (0.18, 0.2), ESA: (0.12, 0.1), ESA_EQUAL: (0.13, 0.12), ESA_ACK: (0.17, 0.18)},
@@ -33,26 +32,25 @@ mix-2+2: vgg16 (0.25), vgg16 (0.25), resnet50 (4), resnet50 (4); 4 workers each;
 
 
 @pytest.fixture
-def found() -> dict[Point, Figures]:
+def found() -> dict[tuple[int, str], Cell]:
     extra = {
         ATP: {"busy": 0.84, "useful": 0.005, "collisions": 6251, "resends": 36, "server_bytes": 7_220_000},
         ESA: {"evictions": 12},
     }
     return {
-        Point(SIMULATED, "mix-2+2", subject, memory, seed): run(jcts[subject][seed - 1], **extra.get(subject, {}))
+        (memory, subject): Cell(memory, subject, tuple(run(jct, **extra.get(subject, {})) for jct in times))
         for memory, jcts in _JCTS.items()
-        for subject in SUBJECTS
-        for seed in (1, 2)
+        for subject, times in jcts.items()
     }
 
 
-def test_the_table(found: dict[Point, Figures]) -> None:
-    lines = mix_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2", 160)
+def test_the_table(found: dict[tuple[int, str], Cell]) -> None:
+    lines = mix_lines(found, MIXES["mix-2+2"], 160)
     assert "\n".join(lines) + "\n" == _TABLE
 
 
-def test_where_orders_change(found: dict[Point, Figures]) -> None:
-    assert list(crossing_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")) == [
+def test_where_orders_change(found: dict[tuple[int, str], Cell]) -> None:
+    assert list(crossing_lines(found, 96)) == [
         "atp and switchml: atp faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on switchml faster",
         "esa and switchml: esa faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on level",
         "esa and atp: esa faster at all sizes",
@@ -60,26 +58,18 @@ def test_where_orders_change(found: dict[Point, Figures]) -> None:
 
 
 def test_near_sizes_tell_the_place() -> None:
-    jcts = {8: {ATP: 1.0, SWITCHML: 2.0}, 16: {ATP: 1.0, SWITCHML: 0.5}}
-    found = {
-        Point(SIMULATED, "mix-2+2", subject, memory, 1): run(by_subject.get(subject, 0.1))
-        for memory, by_subject in jcts.items()
-        for subject in SUBJECTS
-    }
-    line = next(iter(crossing_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")))
+    found = grid({ATP: [1.0, 1.0], SWITCHML: [2.0, 0.5], ESA: [0.1, 0.1]}, [8, 16])
+    line = next(iter(crossing_lines(found, 96)))
     assert line == "atp and switchml: atp faster; from M = about 11 (0.12 SW; between 8 and 16) on switchml faster"
 
 
 def test_subjects_that_are_level_everywhere() -> None:
-    cells = cells_of(
-        {Point(SIMULATED, "mix-2+2", subject, memory, 1): run(1.0) for subject in SUBJECTS for memory in (8, 9)},
-        "mix-2+2",
-    )
-    assert next(iter(crossing_lines(cells, SIMULATED, "mix-2+2"))) == "atp and switchml: level at all sizes"
+    cells = grid({subject: [1.0, 1.0] for subject in (ATP, ESA, SWITCHML)}, [8, 9])
+    assert next(iter(crossing_lines(cells, 96))) == "atp and switchml: level at all sizes"
 
 
-def test_the_best_gain_stands_beside_the_papers(found: dict[Point, Figures]) -> None:
-    assert list(split_lines(cells_of(found, "mix-2+2"), SIMULATED, "mix-2+2")) == [
+def test_the_best_gain_stands_beside_the_papers(found: dict[tuple[int, str], Cell]) -> None:
+    assert list(split_lines(found, 96)) == [
         "best gain of ESA over ATP: 1.75x at M = 8 (0.08 SW); the paper says up to 1.35x, for its own setting",
         "  early release alone 1.53x, priorities alone 1.08x; of the gain 80% is early release's, 20% the priorities'",
     ]

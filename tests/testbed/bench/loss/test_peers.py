@@ -96,11 +96,11 @@ def test_the_bench_shows_them_behind_the_sweep_of_a_rack(
     monkeypatch.chdir(tmp_path)
     by_name = {case.sweep.name: case for case in cases_of("emulated", quick=True, seeds=1)}
 
-    def swept(sweep: ScenarioSweep, folder: Path, *_: Any) -> FinishedScenarios:
+    def swept(say: object, title: str, sweep: ScenarioSweep, folder: Path, processes: int) -> FinishedScenarios:
         folder.mkdir(parents=True)
         return finished(by_name[sweep.name])
 
-    monkeypatch.setattr(bench, "run_scenario_sweep", swept)
+    monkeypatch.setattr(bench, "run_swept", swept)
     monkeypatch.setattr(peers, "_measure", lambda case, *_: [Sample("gloo", PeerCase(4, 4, 0.0), 1, 0.25, 0)])
     report = bench.bench_loss(lambda text: None, "emulated", BenchOptions(quick=True, seeds=1))
     shown = [row.what for row in report.rows if row.what.startswith("gloo")]

@@ -9,7 +9,7 @@ from testbed.checkers.orders import quantised
 from testbed.plan import Plan, plan_as
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
 from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import Hunt, Protocol, Subject, Traits
+from testbed.scenario.protocol import Hunt, Protocol, Traits
 from workloads.bf16 import Bf16Config
 from workloads.bf16.worker import cut
 from workloads.config import HostConfig
@@ -43,5 +43,4 @@ PROTOCOL = Protocol(
     worker=Bf16Config,
     worker_problems=problems_in_worker,
     hunt=Hunt({"float32": 1, "int32": 1}, values_per_index=2),
-    bench=(Subject("bf16", "bf16", values_per_index=2),),
 )
