@@ -3,8 +3,11 @@ real time only where the worker has root."""
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Iterator, Sequence
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from testbed.runs.codeversion import code_version
@@ -13,25 +16,27 @@ from testbed.sweeps.compute import compute_point, failed, task_of
 from testbed.sweeps.engine import Batch, Results, compute_batch
 from testbed.sweeps.local import compute_locally
 from testbed.sweeps.scenario_model import Point
-from workloads.errors import HostCapabilityError, ScenarioError
+from workloads.errors import HostCapabilityError, LabError, ScenarioError
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 __all__ = ["compute_batches", "compute_points"]
 
 _CONNECT_S = 10
+_LOOK_S = 0.02
 _KEY = "--scheduler"
+_AGAIN = "the same command goes on from what is kept"
+_PACKAGES = ("dask", "distributed")
 
 
 def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(place in `points`, outcome), as they are done. Raises HostCapabilityError without `distributed`. Raises
-    ScenarioError when the scheduler cannot be reached, has no workers, or has workers with other code than ours: their
-    results would be kept as ours."""
+    """(place in `points`, outcome), as they are done. Points of a worker that dies go to another one. Raises
+    HostCapabilityError without `distributed`, and LabError when the scheduler or all of its workers are lost. Raises
+    ScenarioError when the scheduler cannot be reached, has no workers, has another version of Dask, or has workers with
+    other code than ours: their results would be kept as ours."""
     client = _connect(address)
     try:
-        from distributed import as_completed
-
         rooted = [worker for worker, root in client.run(is_root).items() if root]
         places = {}
         for index, point in enumerate(points):
@@ -43,7 +48,7 @@ def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int,
                 yield index, failed("failed", f"no worker of {address} has root, which the {point.world} world needs")
                 continue
             places[future] = index
-        for future in as_completed(list(places)):
+        for future in _completed(client, address, list(places)):
             error = future.exception()
             yield places.pop(future), failed("failed", f"lost: {error}") if error is not None else future.result()
             future.release()
@@ -55,12 +60,33 @@ def compute_batches(address: str, batches: Sequence[Batch]) -> Iterator[Results]
     """Of a sweep of models. Raises as `compute_points`, and what a batch raises."""
     client = _connect(address)
     try:
-        from distributed import as_completed
-
-        for future in as_completed([client.submit(compute_batch, batch, pure=False) for batch in batches]):
+        futures = [client.submit(compute_batch, batch, pure=False) for batch in batches]
+        for future in _completed(client, address, futures):
             yield future.result()
     finally:
         client.close()
+
+
+def _completed(client: Client, address: str, futures: Sequence[Future]) -> Iterator[Future]:
+    """Futures as they are done. Raises LabError when none is left to compute the others."""
+    from distributed import as_completed
+
+    done = as_completed(futures)
+    looked = since = time.monotonic()
+    while not done.is_empty():
+        if done.has_ready():
+            future = next(done)
+            if future.cancelled():
+                raise LabError(address, f"the connection to this Dask scheduler was lost; {_AGAIN}")
+            yield future
+            looked = since = time.monotonic()
+            continue
+        time.sleep(_LOOK_S)
+        if time.monotonic() - looked > _CONNECT_S / 4:
+            looked = time.monotonic()
+            since = looked if client.nthreads() else since
+            if looked - since > _CONNECT_S:
+                raise LabError(address, f"this Dask scheduler has lost all of its workers; {_AGAIN}")
 
 
 def _apart(point: Point) -> dict[str, Any]:
@@ -75,14 +101,23 @@ def _connect(address: str) -> Client:
         raise HostCapabilityError(
             f"the Python package {error.name} for {sys.executable}", "to have it: pip install 'ina-testbed[dask]'"
         ) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
     try:
-        client = Client(address, timeout=_CONNECT_S)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other versions: they are refused
+            client = Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError, TimeoutError) as error:
         raise ScenarioError(
             "no Dask scheduler can be reached there", file="tb sweep", key=_KEY, found=address,
             allowed="as tcp://10.0.0.1:8786, which `dask scheduler` prints",
         ) from error  # fmt: skip
+    except Exception as error:  # whatever another version, or another program, answers
+        raise ScenarioError(
+            "what is there does not answer as a Dask scheduler of this version", file="tb sweep", key=_KEY,
+            found=f"{address}: {type(error).__name__}: {error}", allowed="the version of Dask that is installed here",
+        ) from error  # fmt: skip
     try:
+        _require_our_versions(client.get_versions())
         _require_our_code(client, address)
     except BaseException:
         client.close()
@@ -90,19 +125,43 @@ def _connect(address: str) -> Client:
     return client
 
 
+def _require_our_versions(versions: Mapping[str, Any]) -> None:
+    """`versions`: of client, scheduler and workers."""
+    ours = _named(versions["client"])
+    everybody = {"the scheduler": versions["scheduler"], **versions["workers"]}
+    others = [f"{who} has {_named(found)}" for who, found in everybody.items() if _named(found) != ours]
+    if others:
+        raise ScenarioError(
+            "another version of Dask than on this machine", file="tb sweep", key=_KEY, found="; ".join(others),
+            allowed=f"{ours} on scheduler and workers",
+        )  # fmt: skip
+
+
+def _named(found: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {found['packages'][name]}" for name in _PACKAGES)
+
+
 def _require_our_code(client: Client, address: str) -> None:
     try:
-        versions = client.run(code_version)
-    except Exception as error:  # whatever a worker could not import
+        client.run_on_scheduler(code_version)  # it reads the names of functions that workers call
+    except Exception as error:  # whatever it could not import
         raise ScenarioError(
-            "a worker cannot run our code", file="tb sweep", key=_KEY, found=f"{type(error).__name__}: {error}",
-            allowed="workers that have this version of ina-testbed",
+            "the scheduler cannot import our code", file="tb sweep", key=_KEY, found=f"{address}: {error}",
+            allowed="ina-testbed, on the scheduler too",
         ) from error  # fmt: skip
-    if not versions:
+    found = client.run(code_version, on_error="return")
+    if not found:
         raise ScenarioError(
             "has no workers", file="tb sweep", key=_KEY, found=address, allowed="`dask worker ADDRESS` first"
         )
-    others = sorted(worker for worker, version in versions.items() if version != code_version())
+    failed = {worker: error for worker, error in found.items() if isinstance(error, BaseException)}
+    if failed:  # whatever a worker could not import
+        worker, reason = next(iter(failed.items()))
+        raise ScenarioError(
+            "a worker cannot run our code", file="tb sweep", key=_KEY, found=f"{worker}: {reason}",
+            allowed=f"ina-testbed, version {code_version()} of the sources, on all workers",
+        ) from reason  # fmt: skip
+    others = sorted(worker for worker, version in found.items() if version != code_version())
     if others:
         raise ScenarioError(
             "workers have other code than this machine", file="tb sweep", key=_KEY, found=", ".join(others),

@@ -23,7 +23,6 @@ FOLDERS = ("testbed", "workloads", "switch_nodes", "topologies")
 LONGEST_MESSAGE = 25
 """words of a sentence of a message"""
 EXCEPTIONS = (
-    ("testbed/bench/evolution/matrix.py", "body{font"),
     ("testbed/bench/peers/openmpi.py", "#!/bin/sh"),
     ("testbed/captures/dissector.py", "local opcode, qp"),
     ("testbed/cli/running.py", "--no-twin"),
