@@ -29,7 +29,6 @@ OTHER_THINGS = {
     "testbed/sweeps/parameters.py:FORMULAS_OF_RACK": "models of sweeps: the closed form of each",
     "workloads/costs/registry.py:FLAT_COSTS": "closed forms: the table of them",
     "workloads/costs/traffic.py:_SHARES": "closed forms: the bytes that each sends",
-    "testbed/bench/ina/cases.py:SWITCHML": "subjects of a bench, whose claims name them",
 }
 """tables whose keys are such words, and name something else, as `file:table`"""
 NAMES = {*protocol_names(), *program_kinds()}

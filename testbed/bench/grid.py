@@ -6,29 +6,33 @@ reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
-from testbed.bench.measure import Told
+from testbed.bench.measure import Told, conditions
 from testbed.bench.rows import Row, for_whom, spread
+from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
+from testbed.comparison.figures import Figure
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Loss
 from testbed.figures.routes import Measured, measured, spans_of
 from testbed.history import Record
 from testbed.history.events import ShapingMeasured
-from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
-from testbed.runs.run import run_scenario
+from testbed.scenario import dump_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
 from testbed.terminal.numbers import bits_per_second
 from topologies import LinkShape, grid_triangle
-from workloads.errors import InternalError
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["Run", "bench_grid", "grid_scenario", "run_grid"]
+__all__ = ["Run", "bench_grid", "grid_scenario", "loads", "run_of"]
 
-Say = Callable[[str], None]
+_DESCRIPTION = "GRID's worked example, along the plans of three planners: tb bench grid (docs/routing.md)"
+_MEASURE = "testbed.bench.grid:loads"
+_PLAN, _CONTROL, _LOSSY = "as planned", "overloaded", "lossy"
 _LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
 _PATH_MTU = 8192
 _QUEUE_PACKETS, _CONTROL_QUEUE_PACKETS = 1000, 24
@@ -132,66 +136,99 @@ def grid_scenario(
     )  # fmt: skip
 
 
-def run_grid(scenario: Scenario) -> Run:
-    """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
-    settings = _SETTINGS[scenario.world]
-    with scratch() as folder:
-        result = run_scenario(scenario, folder / "run")
-    complete = scenario.time_limit_ns > 60_000_000_000
-    wrong = [check for check in result.document["checks"] if check["verdict"] == "fail"]
-    if complete and wrong:
-        raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
-    told = Told.of(result.document)
-    found = _judge(scenario, result.history, settings, str(result.document["fidelity"]["verdict"]))
-    return replace(found, dilation=told.dilation, deviation=told.deviation)
-
-
-def _judge(scenario: Scenario, history: list[Record], settings: _Settings, fidelity: str) -> Run:
+def loads(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
+    """`Point.measure`: what workers, links and switches carried, next to what the plan says for their pace."""
     assert scenario.routing is not None
+    settings, pace = _SETTINGS[scenario.world], scenario.routing.pace
     plan = make_plan(scenario).routing[0].plan
     window = settings.warm_ns, settings.warm_ns + settings.measured_ns
-    loads = measured(plan, history, *window)
+    found = measured(plan, history, *window)
     spans = spans_of(history, *window).values()
-    arrived = sum(span.data_in for span in spans)
-    pace = scenario.routing.pace
-    workers = {*plan.problem.workers}
+    arrived, workers = sum(span.data_in for span in spans), {*plan.problem.workers}
+    return {
+        "min_rate_bps": min(load.measured_bps for load in found if load.name in workers),
+        "bypassed": sum(span.bypassed for span in spans) / arrived if arrived else 0.0,
+        "drops": sum(record.event.drops for record in history if isinstance(record.event, ShapingMeasured)),
+        "hits": sum(isinstance(record.event, FaultStruck) for record in history),
+        **{f"planned.{load.name}_bps": pace * load.planned_bps for load in found},
+        **{f"measured.{load.name}_bps": load.measured_bps for load in found},
+        **conditions(scenario, history, document),
+    }
+
+
+def run_of(outcome: Outcome) -> Run:
+    found, told = {name: value or 0 for name, value in outcome.figures.items()}, Told.of_figures(outcome.figures)
+    names = [name.removeprefix("planned.") for name in found if name.startswith("planned.")]
     return Run(
-        tuple(replace(load, planned_bps=pace * load.planned_bps) for load in loads),
-        min(load.measured_bps for load in loads if load.name in workers),
-        sum(span.bypassed for span in spans) / arrived if arrived else 0.0,
-        sum(record.event.drops for record in history if isinstance(record.event, ShapingMeasured)),
-        sum(isinstance(record.event, FaultStruck) for record in history),
-        fidelity,
-    )
+        tuple(
+            Measured(name.removesuffix("_bps"), found[f"planned.{name}"], found[f"measured.{name}"]) for name in names
+        ),
+        found["min_rate_bps"], found["bypassed"], int(found["drops"]), int(found["hits"]),
+        "unknown" if outcome.untimed else "pass", told.dilation, told.deviation,
+    )  # fmt: skip
+
+
+def _point(scenario: Scenario, planner: str, kind: str) -> Point:
+    labels = (("scenario", "grid"), ("variant", planner), ("run", kind), ("world", scenario.world))
+    return Point(labels, scenario.seed, scenario.world, dump_scenario(scenario), measure=_MEASURE)
+
+
+def _points(world: str, slower: int) -> list[Point]:
+    """Of each planner the plan, several times in real time; more than the plan, where that is possible; and losses."""
+    settings, points = _SETTINGS[world], list[Point]()
+    for planner in _PLANNERS:
+        plain = grid_scenario(planner.name, world, settings.pace, slower=slower)
+        points += [_point(replace(plain, seed=seed), planner.name, _PLAN) for seed in range(settings.repeats)]
+        if not planner.fills_links:
+            overloaded = grid_scenario(planner.name, world, _OVERLOAD, overload=True, slower=slower)
+            points.append(_point(overloaded, planner.name, _CONTROL))
+        lossy = grid_scenario(planner.name, world, settings.pace, loss=_LOSS, slower=slower)
+        points.append(_point(lossy, planner.name, _LOSSY))
+    return points
+
+
+def _runs(say: Say, world: str, slower: int) -> dict[tuple[str, str], list[Run]]:
+    """By planner and kind."""
+    points, title = _points(world, slower), f"grid-{world}"
+    sweep = ScenarioSweep(
+        title, _DESCRIPTION, ("grid",), tuple(Variant(planner.name) for planner in _PLANNERS),
+        (("run", (_PLAN, _CONTROL, _LOSSY)),), worlds=(world,), figures=("min_rate_bps", "bypassed", "drops"),
+    )  # fmt: skip
+    folder = FOLDER / "bench-grid" / title
+    finished = run_swept(say, title, sweep, folder, 0, points)
+    require_sums(finished, lambda point: point.values["run"] == _CONTROL)
+    keep_swept(say, title, finished, folder)
+    found: dict[tuple[str, str], list[Run]] = {}
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        found.setdefault((str(point.values["variant"]), str(point.values["run"])), []).append(run_of(outcome))
+    return found
 
 
 def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]:
-    """`slower`: divisor of all rates, for machines with too little CPU time. Raises InternalError when a sum is
-    wrong."""
-    settings = _SETTINGS[world]
+    """`slower`: divisor of all rates, for machines with too little CPU time. Every run is kept under `runs/bench-grid`:
+    the same command goes on after an interruption. Raises InternalError when a sum is wrong."""
+    settings, found = _SETTINGS[world], _runs(say, world, slower)
     rows: list[Row] = []
-    rates: dict[str, list[float]] = {}
-    measured_runs: list[Run] = []
     for planner in _PLANNERS:
-        name, runs = planner.name, []
-        for number in range(settings.repeats):
-            runs.append(run_grid(replace(grid_scenario(name, world, settings.pace, slower=slower), seed=number)))
-            rates.setdefault(name, []).append(runs[-1].min_rate_bps)
-            say(f"{name}, run {number + 1}: slowest worker {bits_per_second(runs[-1].min_rate_bps)}")
-        measured_runs += runs
-        rows += _load_rows(planner, runs, settings, world)
+        name = planner.name
+        rows += _load_rows(planner, found[name, _PLAN], settings, world)
         if not planner.fills_links:
-            rows.append(_control(say, name, world, slower, runs))
-        rows.append(_lossy(say, name, world, slower))
+            rows.append(_control(name, world, found[name, _CONTROL][0], found[name, _PLAN]))
+        rows.append(_lossy(name, world, found[name, _LOSSY][0]))
     base, *others = _PLANNERS
+    planned = {planner.name: found[planner.name, _PLAN] for planner in _PLANNERS}
     for planner in others:
-        ratios = [rate / first for rate, first in zip(rates[planner.name], rates[base.name], strict=True)]
+        ratios = [
+            run.min_rate_bps / first.min_rate_bps
+            for run, first in zip(planned[planner.name], planned[base.name], strict=True)
+        ]
         within = settings.rate_within
         rows.append(
             Row(
                 f"smallest rate, {planner.name} / {base.name}", f"published {planner.published}", len(ratios),
                 median(ratios), spread(ratios), "",
-                median(ratios) / planner.published, 1 - within, most=1 + within, **for_whom(world, measured_runs),
+                median(ratios) / planner.published, 1 - within, most=1 + within,
+                **for_whom(world, [run for runs in planned.values() for run in runs]),
             )
         )  # fmt: skip
     return rows
@@ -217,11 +254,9 @@ def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: s
     return rows
 
 
-def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]) -> Row:
+def _control(planner: str, world: str, run: Run, planned: list[Run]) -> Row:
     """More than the plan has no place: frames find full queues, or go around switches."""
-    run = run_grid(grid_scenario(planner, world, _OVERLOAD, overload=True, slower=slower))
     more = run.bypassed - max(each.bypassed for each in planned)
-    say(f"{planner}, control at {_OVERLOAD:.0%} of the plan: {run.drops} drops, {more:+.2%} bypassed")
     seen = float(run.drops > 0 or more > 0.01)
     return Row(
         f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "",
@@ -230,9 +265,7 @@ def _control(say: Say, planner: str, world: str, slower: int, planned: list[Run]
     )  # fmt: skip
 
 
-def _lossy(say: Say, planner: str, world: str, slower: int) -> Row:
-    run = run_grid(grid_scenario(planner, world, _SETTINGS[world].pace, loss=_LOSS, slower=slower))
-    say(f"{planner}, {_LOSS:.1%} loss: slowest worker {bits_per_second(run.min_rate_bps)}, exact sums")
+def _lossy(planner: str, world: str, run: Run) -> Row:
     planned_bps = min(load.planned_bps for load in run.loads if load.name.startswith("w"))
     return Row(
         f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {bits_per_second(planned_bps)}", 1, run.min_rate_bps,

@@ -7,31 +7,33 @@ use that link too, the rate is below the plan's. `expected` says by how much."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from testbed.bench.gridsizes import FABRICS, fabric_problem
 from testbed.bench.rows import Row
-from testbed.checkers import CheckContext, run_checks
+from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
+from testbed.comparison.figures import Figure
 from testbed.history import Record
-from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
 from testbed.protocols.grid.plan_routes import GROUP_IP
+from testbed.scenario import dump_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
 from testbed.terminal.numbers import bits_per_second
-from testbed.worlds.simulated.world import simulate
 from topologies import Topology
 from workloads.datagrams.blocks import BlockSummed
-from workloads.errors import InternalError
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from topologies.routing.gradients import Plan as RoutingPlan
 
-__all__ = ["FabricRun", "bench_fabrics", "expected_bps", "fabric_scenario", "run_fabric"]
+__all__ = ["FabricRun", "bench_fabrics", "expected_bps", "fabric_point", "fabric_scenario", "rates", "run_of"]
 
-Say = Callable[[str], None]
+_NAME = "grid-fabrics"
+_DESCRIPTION = "A job along its plan on the fabrics of GRID's paper: tb bench grid (docs/routing.md)"
+_MEASURE = "testbed.bench.gridfabrics:rates"
 _PATH_MTU, _MTU = 4096, 9000
 _WORKERS, _BLOCKS = 32, 300
 _PLANNERS = ("grid", "geryon")
@@ -49,7 +51,7 @@ class FabricRun:
 def fabric_scenario(topology: Topology, workers: int, planner: str, blocks: int = _BLOCKS, seed: int = 1) -> Scenario:
     """A fifth of the switches aggregate, drawn with workers and server from `seed`; workers are paced at the plan."""
     links = tuple(replace(link, shape=replace(link.shape, mtu=_MTU)) for link in topology.links)
-    topology = replace(topology, links=links)
+    topology = replace(topology, kind="custom", links=links)  # a file has no fat tree with so many hosts per switch
     problem = fabric_problem(topology, workers, seed)
     return Scenario(
         name=f"fabric-{planner}",
@@ -87,40 +89,55 @@ def expected_bps(plan: Plan) -> float:
     return routed.min_rate_bps / fullest
 
 
-def run_fabric(scenario: Scenario) -> FabricRun:
-    """Raises InternalError when a sum is wrong."""
+def rates(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
+    """`Point.measure`: the fields of FabricRun."""
     plan = make_plan(scenario)
-    history = simulate(plan)
-    checks = run_checks(CheckContext(plan, history, ())).results
-    wrong = [check for check in checks if check.verdict is not Verdict.PASS]
-    if wrong:
-        raise InternalError(f"{scenario.name}: {wrong[0].name} did not pass: {wrong[0].detail}")
-    rate = _rate_bps(history, scenario.job.server)
-    return FabricRun(plan.routing[0].plan.min_rate_bps, expected_bps(plan), rate)
+    return {
+        "planned_bps": plan.routing[0].plan.min_rate_bps,
+        "expected_bps": expected_bps(plan),
+        "sums_bps": _rate_bps(history, scenario.job.server),
+    }
 
 
-def _rate_bps(history: list[Record], server: str | None) -> float:
+def run_of(outcome: Outcome) -> FabricRun:
+    return FabricRun(*(float(outcome.figures[name] or 0) for name in ("planned_bps", "expected_bps", "sums_bps")))
+
+
+def _rate_bps(history: Sequence[Record], server: str | None) -> float:
     sums = [r.t for r in history if isinstance(r.event, BlockSummed) and r.node == server]
     frame_bits = 8 * (_PATH_MTU + AGGREGATION_OVERHEAD_BYTES)
     return 1e9 * frame_bits * (len(sums) - 1) / (max(sums) - min(sums))
 
 
+def fabric_point(scenario: Scenario, fabric: str, planner: str) -> Point:
+    labels = (("scenario", "grid"), ("variant", planner), ("fabric", fabric), ("world", "simulated"))
+    return Point(labels, scenario.seed, "simulated", dump_scenario(scenario), measure=_MEASURE)
+
+
 def bench_fabrics(say: Say) -> list[Row]:
-    """Raises InternalError when a sum is wrong."""
-    rows = []
-    for name, build in FABRICS.items():
-        for planner in _PLANNERS:
-            run = run_fabric(fabric_scenario(build(), _WORKERS, planner))
-            say(f"{name}, {planner}: {bits_per_second(run.measured_bps)} of planned {bits_per_second(run.planned_bps)}")
-            less = run.expected_bps < run.planned_bps * (1 - _WITHIN)
-            rows.append(
-                Row(
-                    f"{planner}: {name}, {_WORKERS} workers", f"plan {bits_per_second(run.planned_bps)}", 1,
-                    run.measured_bps,
-                    0.0, "bit/s", run.measured_bps / run.expected_bps, 1 - _WITHIN,
-                    most=run.planned_bps / run.expected_bps + _WITHIN,
-                    note=f"with results on full links {bits_per_second(run.expected_bps)}" if less else "",
-                    world="simulated",
-                )
-            )  # fmt: skip
-    return rows
+    """Every run is kept under `runs/bench-grid`. Raises InternalError when a sum is wrong."""
+    points = [
+        fabric_point(fabric_scenario(build(), _WORKERS, planner), name, planner)
+        for name, build in FABRICS.items()
+        for planner in _PLANNERS
+    ]
+    sweep = ScenarioSweep(
+        _NAME, _DESCRIPTION, ("grid",), tuple(map(Variant, _PLANNERS)), (("fabric", tuple(FABRICS)),),
+        worlds=("simulated",), figures=("sums_bps", "planned_bps", "expected_bps"),
+    )  # fmt: skip
+    finished = run_swept(say, _NAME, sweep, FOLDER / "bench-grid" / _NAME, 0, points)
+    require_sums(finished)
+    keep_swept(say, _NAME, finished, FOLDER / "bench-grid" / _NAME)
+    return [_row(point, run_of(outcome)) for point, outcome in zip(finished.points, finished.outcomes, strict=True)]
+
+
+def _row(point: Point, run: FabricRun) -> Row:
+    less = run.expected_bps < run.planned_bps * (1 - _WITHIN)
+    return Row(
+        f"{point.values['variant']}: {point.values['fabric']}, {_WORKERS} workers",
+        f"plan {bits_per_second(run.planned_bps)}", 1, run.measured_bps,
+        0.0, "bit/s", run.measured_bps / run.expected_bps, 1 - _WITHIN,
+        most=run.planned_bps / run.expected_bps + _WITHIN,
+        note=f"with results on full links {bits_per_second(run.expected_bps)}" if less else "",
+        world="simulated",
+    )  # fmt: skip

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
 from statistics import mean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from testbed.bench.gridplanned import Found, Planned, generator, run_planned
 from testbed.bench.gridsizes import DRAWS, growth, scale
 from testbed.bench.gridslots import slots
-from testbed.bench.gridtable import Say, Table, generator
+from testbed.bench.swept import Say
+from testbed.sweeps.scenario_report import scenario_document, scenario_summary
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
-from testbed.terminal.tables import table_lines
 from testbed.terminal.ticker import speak
 from topologies import LinkShape, grid_triangle
 from workloads.errors import ScenarioError
@@ -25,93 +25,108 @@ if TYPE_CHECKING:
     import numpy as np
 
     from topologies.routing.gradients import Problem
+    from topologies.routing.gradients.rounding import Rounding
 
-__all__ = ["TABLES", "random_problem", "rounding", "run_plans", "sensitivity"]
+__all__ = ["TABLES", "drawn", "random_problem", "rounding", "run_plans", "sensitivity", "smallest_rate"]
 
 _G = 1_000_000_000
 _CAPACITIES, _INGRESS = range(3, 13), range(6, 13)
 """Gbit/s, of the sensitivity table"""
 
 
-def sensitivity(say: Say) -> Table:
-    """Smallest rate of the example, split / one node each, by switch capacity and the rate of the server's link."""
+def smallest_rate(values: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """Of the example."""
     from topologies.routing.gradients import Problem, make_plan
 
-    rows, missed = [], []
-    before: list[float] | None = None
-    for capacity in _CAPACITIES:
-        split = []
-        cells = []
-        for server in _INGRESS:
-            shape = LinkShape(rate_bps=3 * _G)
-            network = grid_triangle(shape, LinkShape(rate_bps=server * _G))
-            problem = Problem.of(network, ("ps",), float(capacity * _G))
-            loose, whole = (
-                make_plan(problem, name, generator(1)).min_rate_bps / _G for name in ("grid-lp", "grid-exact")
-            )
-            split.append(loose)
-            cells.append(f"{loose:.4g} / {whole:.4g}")
-            if whole > loose * (1 + 1e-6):
-                missed.append(f"capacity {capacity}, ingress {server}: one node each beats split")
-        if any(now < then * (1 - 1e-6) for now, then in zip(split, before or split, strict=True)):
-            missed.append(f"capacity {capacity}: more capacity, less rate")
-        before = split
-        rows.append((str(capacity), *cells))
-        say(f"sensitivity: switch capacity {capacity}")
-    header = ("switch Gbps", *(f"PS {server}" for server in _INGRESS))
-    return Table(
-        "grid-triangle, Gbit/s of the slowest worker: split / one node each", header, tuple(rows), tuple(missed)
-    )
+    network = grid_triangle(LinkShape(rate_bps=3 * _G), LinkShape(rate_bps=values["server Gbps"] * _G))
+    problem = Problem.of(network, ("ps",), float(values["switch Gbps"] * _G))
+    return {"min_rate_bps": make_plan(problem, values["variant"], generator(seed)).min_rate_bps}
 
 
-def rounding(say: Say, draws: int = 20_000, topologies: int = 200) -> Table:
-    """Feasibility before and after repair, and the distance to the bound of the linear program."""
+def sensitivity(say: Say) -> Found:
+    """Smallest rate of the example, split (grid-lp) and with one node each (grid-exact), by the capacity of switches
+    and the rate of the server's link."""
+    table = Planned(
+        "plan-sensitivity", "grid-triangle: the slowest worker by capacities; grid-lp may split, grid-exact may not",
+        "testbed.bench.gridplans:smallest_rate", ("grid-lp", "grid-exact"),
+        {"switch Gbps": tuple(_CAPACITIES), "server Gbps": tuple(_INGRESS)}, ("min_rate_bps",),
+    )  # fmt: skip
+    finished, missed = run_planned(say, table), list[str]()
+    found: dict[tuple[str, int, int], float] = {}
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        place = str(point.values["variant"]), point.values["switch Gbps"], point.values["server Gbps"]
+        found[place] = float(outcome.figures["min_rate_bps"] or 0)
+    for (planner, capacity, server), rate in found.items():
+        if planner == "grid-exact" and rate > found["grid-lp", capacity, server] * (1 + 1e-6):
+            missed.append(f"capacity {capacity}, ingress {server}: one node each beats split")
+        if planner == "grid-lp" and rate < found.get((planner, capacity - 1, server), 0.0) * (1 - 1e-6):
+            missed.append(f"capacity {capacity}, ingress {server}: more capacity, less rate")
+    return Found(finished, missed=tuple(missed))
+
+
+_DRAWS, _TOPOLOGIES, _DRAWS_EACH = 20_000, 200, 5
+_EXAMPLE_EQ1, _EXAMPLE_LINKS = "example, Eq. 1 (T = 3)", "example, links in view"
+_RANDOM_EQ1, _RANDOM_LINKS = "random, Eq. 1", "random, links in view"
+
+
+def drawn(values: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """Draws that are feasible before and after repair, and gaps to the bound of the linear program, over all draws."""
     from topologies.routing.gradients import Problem
+
+    what, draws, gaps, scaled = str(values["variant"]), values["draws"], list[float](), list[float]()
+    feasible, good, worst = 0, 0, 0.0
+    if what in (_EXAMPLE_EQ1, _EXAMPLE_LINKS):
+        problems, each = [(Problem.of(grid_triangle(LinkShape(rate_bps=3 * _G)), ("ps",), 9.0 * _G), seed)], draws
+    else:
+        problems, each = [(random_problem(generator(n)), n) for n in range(draws // _DRAWS_EACH)], _DRAWS_EACH
+    for problem, drawn_from in problems:
+        one = _rounding(problem, what, drawn_from)
+        for _ in range(each):
+            found = one.repaired(one.draw())
+            feasible += found.feasible
+            loads = one.choices.loads(found.assignment) * found.rate_bps
+            good += bool((loads <= one.choices.capacity_bps * (1 + 1e-9)).all())
+            gaps.append(1 - found.rate_bps / one.bound_bps)
+            scaled.append(1 - found.drawn_bps / one.bound_bps)
+            worst = max(worst, found.violation)
+    return {
+        "feasible": feasible, "violation.worst": worst, "gap.scaled": median(scaled), "repaired": good,
+        "gap.median": median(gaps), "gap.mean": mean(gaps), "gap.worst": max(gaps),
+    }  # fmt: skip
+
+
+def _rounding(problem: Problem, what: str, seed: int) -> Rounding:
     from topologies.routing.gradients.grid import eq1_rounding, link_rounding
     from topologies.routing.gradients.linkaware import LinkAware
     from topologies.routing.gradients.network import network_of
-    from topologies.routing.gradients.rounding import Rounding
 
-    rows, missed = [], []
+    if what in (_EXAMPLE_EQ1, _RANDOM_EQ1):
+        return eq1_rounding(problem, generator(seed))
+    network = network_of(problem)
+    return link_rounding(network, LinkAware(network).solve(), generator(seed))[0]
 
-    def count(what: str, parts: Sequence[tuple[Rounding, int]]) -> None:
-        feasible = good = total = 0
-        gaps, drawn, worst = [], [], 0.0
-        for one, number in parts:
-            for _ in range(number):
-                found = one.repaired(one.draw())
-                total += 1
-                feasible += found.feasible
-                loads = one.choices.loads(found.assignment) * found.rate_bps
-                good += bool((loads <= one.choices.capacity_bps * (1 + 1e-9)).all())
-                gaps.append(1 - found.rate_bps / one.bound_bps)
-                drawn.append(1 - found.drawn_bps / one.bound_bps)
-                worst = max(worst, found.violation)
-        rows.append(
-            (what, str(total), str(feasible), f"{worst:.2f}x", f"{median(drawn):.1%}", str(good), f"{median(gaps):.2%}",
-             f"{mean(gaps):.2%}", f"{max(gaps):.2%}")
-        )  # fmt: skip
-        if good != total:
-            missed.append(f"{what}: {total - good} of {total} infeasible after repair")
-        say(f"rounding: {what} done")
 
-    example = Problem.of(grid_triangle(LinkShape(rate_bps=3 * _G)), ("ps",), 9.0 * _G)
-    count("example, Eq. 1 (T = 3)", [(eq1_rounding(example, generator(1)), draws)])
-    network = network_of(example)
-    relaxed, _ = link_rounding(network, LinkAware(network).solve(), generator(1))
-    count("example, links in view", [(relaxed, draws)])
-    random, links = [], []
-    for seed in range(topologies):
-        problem = random_problem(generator(seed))
-        network = network_of(problem)
-        random.append((eq1_rounding(problem, generator(seed)), 5))
-        links.append((link_rounding(network, LinkAware(network).solve(), generator(seed))[0], 5))
-    count(f"{topologies} random, Eq. 1", random)
-    count(f"{topologies} random, links in view", links)
-    header = ("what", "draws", "feasible", "worst", "gap scaled", "repaired ok", "gap median", "mean", "worst gap")
-    return Table(
-        "randomised rounding: each draw repaired; gaps to the linear program", header, tuple(rows), tuple(missed)
-    )
+def rounding(say: Say, draws: int = _DRAWS, topologies: int = _TOPOLOGIES) -> list[Found]:
+    """Feasibility before and after repair, and the distance to the bound of the linear program."""
+    return [
+        _rounded(say, "plan-rounding", (_EXAMPLE_EQ1, _EXAMPLE_LINKS), draws),
+        _rounded(say, "plan-rounding-random", (_RANDOM_EQ1, _RANDOM_LINKS), topologies * _DRAWS_EACH),
+    ]
+
+
+def _rounded(say: Say, name: str, variants: tuple[str, ...], draws: int) -> Found:
+    table = Planned(
+        name, "Randomised rounding: each draw repaired; gaps to the linear program", "testbed.bench.gridplans:drawn",
+        variants, {"draws": (draws,)},
+        ("feasible", "repaired", "gap.scaled", "gap.median", "gap.mean", "gap.worst", "violation.worst"),
+    )  # fmt: skip
+    finished = run_planned(say, table)
+    missed = [
+        f"{point.values['variant']}: {draws - int(outcome.figures['repaired'] or 0)} of {draws} infeasible after repair"
+        for point, outcome in zip(finished.points, finished.outcomes, strict=True)
+        if outcome.figures["repaired"] != draws
+    ]
+    return Found(finished, missed=tuple(missed))
 
 
 def random_problem(rng: np.random.Generator) -> Problem:
@@ -137,14 +152,14 @@ def random_problem(rng: np.random.Generator) -> Problem:
     return Problem.of(topology, (hosts[-1].name,), capacities)
 
 
-TABLES: dict[str, Callable[[Say, int], Table]] = {
-    "sensitivity": lambda say, seeds: sensitivity(say),
+TABLES: dict[str, Callable[[Say, int], list[Found]]] = {
+    "sensitivity": lambda say, seeds: [sensitivity(say)],
     "rounding": lambda say, seeds: rounding(say),
-    "scale": lambda say, seeds: scale(say, seeds=range(1, seeds + 1)),
-    "slots": lambda say, seeds: slots(say),
-    "growth": lambda say, seeds: growth(say),
+    "scale": lambda say, seeds: [scale(say, seeds=range(1, seeds + 1))],
+    "slots": lambda say, seeds: [slots(say)],
+    "growth": lambda say, seeds: [growth(say)],
 }
-"""tables by name: (where progress goes, draws of each row where rows are drawn) -> table"""
+"""tables by name: (where progress goes, draws of each row where rows are drawn) -> what was found"""
 
 
 def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) -> int:
@@ -160,19 +175,22 @@ def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) ->
             )  # fmt: skip
     if seeds is not None and "scale" not in chosen:
         raise ScenarioError("only the table scale is drawn that often", file="tb bench grid", key="--seeds")
-    draws = DRAWS if seeds is None else seeds
-    tables = [TABLES[name](speak, draws) for name in chosen]
+    found = [table for name in chosen for table in TABLES[name](speak, DRAWS if seeds is None else seeds)]
     if as_json:
-        print_document(json.dumps([asdict(table) for table in tables], indent=1))
+        documents = [
+            scenario_document(table.finished) | {"notes": table.notes, "missed": table.missed} for table in found
+        ]
+        print_document(json.dumps(documents, indent=1))
     else:
         width = columns(sys.stdout)
-        print("\n".join(fold_lines((line for table in tables for line in _lines(table, width)), width)))
-    return 1 if any(table.missed for table in tables) else 0
+        print("\n".join(fold_lines((line for table in found for line in _lines(table, width)), width)))
+    return 1 if any(table.missed for table in found) else 0
 
 
-def _lines(table: Table, width: int) -> Iterator[str]:
-    yield table.title
-    yield from table_lines(table.header, table.rows, width, text=())
+def _lines(table: Found, width: int) -> Iterator[str]:
+    yield table.finished.sweep.description
+    yield from scenario_summary(table.finished, width)
+    yield from table.notes
     for text in table.missed:
         yield f"  MISSED: {text}"
     yield ""

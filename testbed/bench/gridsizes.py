@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
-from statistics import mean, median
-from typing import TYPE_CHECKING
+from statistics import mean
+from typing import TYPE_CHECKING, Any
 
-from testbed.bench.gridtable import Say, Table, generator
+from testbed.bench.gridplanned import Found, Planned, generator, run_planned
+from testbed.bench.swept import Say
+from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.terminal.numbers import seconds
 from topologies import LinkShape, Topology, fat_tree, spine_leaf
 
 if TYPE_CHECKING:
     from topologies.routing.gradients import Problem
 
-__all__ = ["DRAWS", "FABRICS", "fabric_problem", "growth", "scale"]
+__all__ = ["DRAWS", "FABRICS", "effort", "fabric_problem", "growth", "rate", "scale"]
 
 DRAWS = 10
 """draws of switches, capacities and hosts, for each row of `scale`"""
@@ -46,91 +49,104 @@ def fabric_problem(topology: Topology, workers: int, seed: int, share: float = _
     return Problem.of(topology, (hosts[0],), capacities, tuple(hosts[1 : workers + 1]))
 
 
-def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = range(1, DRAWS + 1)) -> Table:
-    """Rates of the slowest worker: mean and median over the seeds, lowest and highest. The means must be in order and
-    fall: draws whose nearest switches take all have ATP and SwitchML alike."""
-    rows, missed = [], []
-    for name, build in FABRICS.items():
-        topology, before = build(), dict[str, float]()
-        for count in counts:
-            drawn: dict[str, list[float]] = {planner: [] for planner in (_BOUND, *_ORDER)}
-            for seed in seeds:
-                for planner, rate in _rates(fabric_problem(topology, count, seed)).items():
-                    drawn[planner].append(rate)
-                say(f"scale: {name}, {count} workers, seed {seed}")
-            means = {planner: mean(rates) for planner, rates in drawn.items()}
-            if not _ordered([means[planner] for planner in _ORDER]):
-                missed.append(f"{name}, {count} workers: not in the order {' > '.join(_ORDER)}")
-            rising = [planner for planner in means if means[planner] > before.get(planner, float("inf")) * _EQUAL]
-            missed += [f"{name}, {count} workers: {planner} is faster than with fewer" for planner in rising]
-            before = means
-            kept = sum(_ordered([drawn[planner][place] for planner in _ORDER]) for place in range(len(seeds)))
-            cells = [
-                f"{means[planner]:.2f}, {median(rates):.2f} ({min(rates):.2f}-{max(rates):.2f})"
-                for planner, rates in drawn.items()
-            ]
-            rows.append((name, str(count), *cells, f"{kept} of {len(seeds)}"))
-    header = (
-        "fabric",
-        "workers",
-        "GRID, split",
-        "GRID",
-        "ATP-like",
-        "SwitchML-like",
-        "Geryon-like",
-        "strictly in order",
-    )
-    title = (
-        f"Gbit/s of the slowest worker, mean, median (lowest-highest) of {len(seeds)} draws of switches, capacities "
-        "and hosts; "
-        f"{_PROGRAMMABLE:.0%} of the switches aggregate"
-    )
-    return Table(title, header, tuple(rows), tuple(missed))
+@cache
+def _fabric(name: str) -> Topology:
+    return FABRICS[name]()
 
 
-def _rates(problem: Problem) -> dict[str, float]:
+@lru_cache(maxsize=1)
+def _drawn(fabric: str, workers: int, seed: int) -> Problem:
+    return fabric_problem(_fabric(fabric), workers, seed)
+
+
+def rate(values: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """Of the slowest worker."""
     from topologies.routing.gradients import make_plan
 
-    return {planner: make_plan(problem, planner, generator(1)).min_rate_bps / _G for planner in (_BOUND, *_ORDER)}
+    problem = _drawn(values["fabric"], values["workers"], seed)
+    return {"min_rate_bps": make_plan(problem, values["variant"], generator(1)).min_rate_bps}
+
+
+def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = range(1, DRAWS + 1)) -> Found:
+    """Rates of the slowest worker. The means over the seeds must be in order and fall: draws whose nearest switches
+    take all have ATP and SwitchML alike."""
+    title = f"Slowest worker, draws of switches, capacities and hosts; {_PROGRAMMABLE:.0%} of the switches aggregate"
+    axes = {"fabric": tuple(FABRICS), "workers": tuple(counts)}
+    table = Planned(
+        "plan-scale", title, "testbed.bench.gridsizes:rate", (_BOUND, *_ORDER), axes, ("min_rate_bps",), tuple(seeds)
+    )
+    finished = run_planned(say, table)
+    notes, missed = list[str](), list[str]()
+    before: dict[tuple[str, str], float] = {}
+    for (fabric, count), drawn in _by_place(finished).items():
+        where = f"{fabric}, {count} workers"
+        means = {planner: mean(rates) for planner, rates in drawn.items()}
+        if not _ordered([means[planner] for planner in _ORDER]):
+            missed.append(f"{where}: not in the order {' > '.join(_ORDER)}")
+        for planner, value in means.items():
+            if value > before.get((fabric, planner), float("inf")) * _EQUAL:
+                missed.append(f"{where}: {planner} is faster than with fewer")
+            before[fabric, planner] = value
+        kept = sum(_ordered([drawn[planner][place] for planner in _ORDER]) for place in range(len(seeds)))
+        told = ", ".join(f"{planner} {value / _G:.2f}" for planner, value in means.items())
+        notes.append(f"{where}: means in Gbit/s: {told}; strictly in order: {kept} of {len(seeds)}")
+    return Found(finished, tuple(notes), tuple(missed))
+
+
+def _by_place(finished: FinishedScenarios) -> dict[tuple[str, int], dict[str, list[float]]]:
+    """(fabric, workers) -> planner -> rates, by seed."""
+    found: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        values = point.values
+        planners = found.setdefault((values["fabric"], values["workers"]), {})
+        planners.setdefault(values["variant"], []).append(float(outcome.figures["min_rate_bps"] or 0))
+    return found
 
 
 def _ordered(falling: Sequence[float]) -> bool:
     return all(more > less * _EQUAL for more, less in pairwise(falling))
 
 
-_SIZES = ((32, 4), (125, 8), (250, 15), (375, 22), (500, 30))
+_LEAVES = {32: 4, 125: 8, 250: 15, 375: 22, 500: 30}
+"""hosts -> leaves, and spines"""
 _MOST_S = 30.0
 _GROWTH = ("geryon", "atp", "grid-lp", "grid")
-"""planners; the last one's gap to its bound is reported, too"""
+"""planners; grid has one node per worker, its bound may split"""
 _SHARES = (_PROGRAMMABLE, 1.0)
 
 
-def growth(say: Say, sizes: Sequence[tuple[int, int]] = _SIZES, shares: Sequence[float] = _SHARES) -> Table:
-    """Seconds per plan; all hosts but the server are workers, and a share of the switches, then all, aggregate. Targets
-    are for CPU time, which others on the machine leave alone."""
+def effort(values: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """Seconds per plan; all hosts but the server are workers, and a share of the switches aggregate."""
     from topologies.routing.gradients import make_plan
 
-    rows, missed = [], []
-    for share in shares:
-        for hosts, leaves in sizes:
-            per_leaf = [hosts // leaves + (index < hosts % leaves) for index in range(leaves)]
-            topology = spine_leaf(per_leaf, leaves, LinkShape(rate_bps=_FABRIC_BPS))
-            problem = fabric_problem(topology, hosts - 1, 1, share)
-            what = f"{hosts} hosts, {2 * leaves} switches, {len(problem.aggregators)} of them sum"
-            cells = []
-            for planner in _GROWTH:
-                began, worked = time.perf_counter(), time.process_time()
-                plan = make_plan(problem, planner, generator(1))
-                passed, taken = time.perf_counter() - began, time.process_time() - worked
-                cells.append(f"{seconds(taken)} / {seconds(passed)} ({plan.min_rate_bps / _G:.3g})")
-                if taken > _MOST_S:
-                    missed.append(f"{what}: {planner} took {seconds(taken)} of CPU")
-                say(f"growth: {what}, {planner}: {seconds(taken)}")
-            notes = [f"{plan.bound_bps / _G:.3g}", f"{1 - plan.min_rate_bps / plan.bound_bps:.0%}"]
-            rows.append((str(hosts), str(2 * leaves), str(len(problem.aggregators)), *cells, *notes))
-    header = ("servers", "switches", "that sum", *_GROWTH, "LP bound", f"gap of {_GROWTH[-1]}")
-    title = (
-        "CPU seconds / seconds to plan (and Gbit/s of the slowest worker); grid has one node per worker, its bound may "
-        "split"
-    )
-    return Table(title, header, tuple(rows), tuple(missed))
+    hosts, share = values["hosts"], values["share"]
+    leaves = _LEAVES[hosts]
+    per_leaf = [hosts // leaves + (index < hosts % leaves) for index in range(leaves)]
+    topology = spine_leaf(per_leaf, leaves, LinkShape(rate_bps=_FABRIC_BPS))
+    problem = fabric_problem(topology, hosts - 1, seed, share)
+    began, worked = time.perf_counter(), time.process_time()
+    plan = make_plan(problem, values["variant"], generator(1))
+    passed, taken = time.perf_counter() - began, time.process_time() - worked
+    return {
+        "cpu_s": taken, "wall_s": passed, "min_rate_bps": plan.min_rate_bps, "switches": 2 * leaves,
+        "aggregating": len(problem.aggregators), "bound_bps": plan.bound_bps,
+        "gap": 1 - plan.min_rate_bps / plan.bound_bps,
+    }  # fmt: skip
+
+
+def growth(say: Say, hosts: Sequence[int] = tuple(_LEAVES), shares: Sequence[float] = _SHARES) -> Found:
+    """Targets are for CPU time, which others on the machine leave alone."""
+    table = Planned(
+        "plan-growth", "Seconds to plan, by hosts and share of the switches that aggregate",
+        "testbed.bench.gridsizes:effort",
+        _GROWTH, {"share": shares, "hosts": hosts}, ("cpu_s", "wall_s", "min_rate_bps", "gap"),
+    )  # fmt: skip
+    finished = run_planned(say, table)
+    missed = []
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        values, taken = point.values, float(outcome.figures["cpu_s"] or 0)
+        if taken > _MOST_S:
+            counts = f"{outcome.figures['switches']} switches, {outcome.figures['aggregating']} of them sum"
+            what = f"{values['hosts']} hosts, {counts}"
+            missed.append(f"{what}: {values['variant']} took {seconds(taken)} of CPU")
+    return Found(finished, missed=tuple(missed))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from testbed.bench.gridtable import Say, Table
+from collections.abc import Mapping
+from typing import Any
+
+from testbed.bench.gridplanned import Found, Planned, run_planned
+from testbed.bench.swept import Say
 from topologies import LinkShape, Topology
 from topologies.assembly import Cable, assemble, host, switch
 
-__all__ = ["example", "slots"]
+__all__ = ["example", "packets", "slots"]
 
 _FRAGMENTS = "ABC"
 _PRINTED = {"together": 9, "sticky": 17, "fcfs": 14, "goat": 13}
-"""packets in total: of the paper, and of plain first come, first served"""
+"""Packets in total: of the paper, and of plain first come, first served. together: fragments arrive together; sticky:
+one worker after the other, and what went around once always does; fcfs: a free slot takes whatever comes."""
+_SWITCHES = ("s1", "s2", "s3")
+_TABLE = Planned(
+    "plan-slots", "GOAT's example: packets that leave switches with one slot each, by who gets a slot",
+    "testbed.bench.gridslots:packets", tuple(_PRINTED), {}, ("packets.s1", "packets.s2", "packets.s3", "packets"),
+)  # fmt: skip
 
 
 def example() -> Topology:
@@ -21,33 +31,39 @@ def example() -> Topology:
     return assemble("goat", nodes, [Cable(a, b, LinkShape()) for a, b in links])
 
 
-def slots(say: Say) -> Table:
-    """One slot per switch, three fragments of each worker. Missed: a total that is not the known one."""
-    from topologies.routing.gradients import Problem
-    from topologies.routing.gradients.goat import place_submodels
+def packets(values: Mapping[str, Any], seed: int) -> dict[str, float]:
+    """One slot per switch, three fragments of each worker. Packets that leave each switch, and all."""
+    del seed
+    sent = _placed() if values["variant"] == "goat" else _sent(str(values["variant"]))
+    return {**{f"packets.{name}": count for name, count in zip(_SWITCHES, sent, strict=True)}, "packets": sum(sent)}
+
+
+def _sent(rule: str) -> list[int]:
     from topologies.routing.gradients.slots import run_slots
 
-    rows, missed = [], []
     apart = [(name, worker) for worker in (1, 2) for name in _FRAGMENTS]
-    for rule, order, words in (
-        ("together", sorted(apart), "first come, first served; fragments arrive together"),
-        ("sticky", apart, "the same, one worker after the other; what went around once always does"),
-        ("fcfs", apart, "the same; a free slot takes whatever comes"),
-    ):
-        racks = [order, [(name, worker + 2) for name, worker in order]]
-        tors, top = run_slots(racks, 1, sticky=rule != "fcfs")
-        rows.append((rule, [len(switch.sent) for switch in (*tors, top)], words))
+    order = sorted(apart) if rule == "together" else apart
+    racks = [order, [(name, worker + 2) for name, worker in order]]
+    tors, top = run_slots(racks, 1, sticky=rule != "fcfs")
+    return [len(switch.sent) for switch in (*tors, top)]
+
+
+def _placed() -> list[int]:
+    """Each fragment has one switch (planner goat)."""
+    from topologies.routing.gradients import Problem
+    from topologies.routing.gradients.goat import place_submodels
+
     problem = Problem.of(example(), ("server",), 1.0)
-    switches = ("s1", "s2", "s3")
-    placed = place_submodels(problem, dict.fromkeys(_FRAGMENTS, 1), dict.fromkeys(switches, 1)).packets()
-    rows.append(("goat", [int(placed[name]) for name in switches], "each fragment has one switch (planner goat)"))
-    for rule, sent, _ in rows:
-        if sum(sent) != _PRINTED[rule]:
-            missed.append(f"{rule}: {sum(sent)} packets instead of {_PRINTED[rule]}")
-    say("slots: GOAT's example")
-    return Table(
-        "GOAT's example: packets that leave switches with one slot each",
-        ("rule", "S1", "S2", "S3 to the server", "total", "who gets a slot"),
-        tuple((rule, *map(str, sent), str(sum(sent)), words) for rule, sent, words in rows),
-        tuple(missed),
-    )
+    placed = place_submodels(problem, dict.fromkeys(_FRAGMENTS, 1), dict.fromkeys(_SWITCHES, 1)).packets()
+    return [int(placed[name]) for name in _SWITCHES]
+
+
+def slots(say: Say) -> Found:
+    """Missed: a total that is not the known one."""
+    finished = run_planned(say, _TABLE)
+    missed = []
+    for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+        rule, total = str(point.values["variant"]), outcome.figures["packets"]
+        if total != _PRINTED[rule]:
+            missed.append(f"{rule}: {total} packets instead of {_PRINTED[rule]}")
+    return Found(finished, missed=tuple(missed))

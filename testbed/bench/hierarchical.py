@@ -12,19 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from testbed.bench.machines import COLLECTIVES, Place
-from testbed.bench.measure import Measurement, measure
+from testbed.bench.measure import Told
 from testbed.bench.rows import Row, for_whom
+from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
+from testbed.scenario import dump_scenario
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
 from testbed.terminal.numbers import byte_size
 from testbed.terminal.numbers import seconds as shown
-from workloads.costs import machine_cost, threshold_ratio
+from workloads.costs import threshold_ratio
 from workloads.costs.conditions import crossover_size_bytes
 from workloads.errors import InternalError
 
 __all__ = ["Setting", "bench_hierarchical", "find_crossover"]
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,13 @@ _MOST_DOUBLINGS = 12
 _FINE = 0.005
 """share of a size: the crossover is known well enough"""
 _MOST_STEPS = 6
+_DESCRIPTION = "All-reduces over machines of several workers: tb bench hierarchical (docs/hierarchical.md)"
+_MEASURE = "testbed.bench.machines:closed_form"
 
 
 def bench_hierarchical(say: Say, world: str = "simulated", setting: Setting | None = None) -> list[Row]:
-    """Raises InternalError when a sum is wrong, or when PN and FR do not cross where they must."""
+    """Runs are three sweeps under `runs/bench-hierarchical`: times, crossover, above; the same command goes on there.
+    Raises InternalError when a sum is wrong, or when PN and FR do not cross where they must."""
     chosen = setting or SETTINGS[world]
     return [*_times(say, chosen), *_crossovers(say, chosen), _above(say, chosen)]
 
@@ -119,35 +125,100 @@ def _at(setting: Setting, ratio: float) -> Place:
     return replace(setting.place, intra_bps=round(setting.place.inter_bps * ratio))
 
 
-def _run(say: Say, place: Place, algorithm: str, size: int, *, pipelined: bool = False) -> Measurement:
-    found = measure(place.scenario(algorithm, size, pipelined=pipelined))
-    ratio, word = place.intra_bps / place.inter_bps, ", pipelined" if pipelined else ""
-    say(f"{algorithm}{word}, B_intra/B_inter {ratio:g}, {size} bytes: {shown(found.jct_s)}, fidelity {found.fidelity}")
-    return found
+class _Runs:
+    """A sweep that grows."""
+
+    def __init__(self, say: Say, name: str, setting: Setting) -> None:
+        self._say, self._world = say, setting.place.world
+        self._name = name if self._world == "simulated" else f"{name}-{self._world}"
+        self._folder, self._points = FOLDER / "bench-hierarchical" / self._name, dict[Point, None]()
+        self._finished: FinishedScenarios | None = None
+
+    def run(self, points: Sequence[Point]) -> list[_Measured]:
+        """In their order; all that ran before is in the tables, too."""
+        self._points |= dict.fromkeys(points)
+        axes = ("ratio", "rings", "job.size")
+        varied = tuple((axis, tuple(dict.fromkeys(point.values[axis] for point in self._points))) for axis in axes)
+        variants = tuple(Variant(name) for name in dict.fromkeys(point.values["variant"] for point in self._points))
+        sweep = ScenarioSweep(
+            self._name, _DESCRIPTION, ("hierarchical",), variants, varied, worlds=(self._world,),
+            figures=("jct_s", "closed_form_s"),
+        )  # fmt: skip
+        self._finished = run_swept(lambda line: None, self._name, sweep, self._folder, 0, list(self._points))
+        require_sums(self._finished)
+        outcomes = dict(zip(self._finished.points, self._finished.outcomes, strict=True))
+        found = [_Measured.of(outcomes[point]) for point in points]
+        for point, run in zip(points, found, strict=True):
+            self._say(f"{self._name}: {_words(point)}: {shown(run.jct_s)}, fidelity {run.fidelity}")
+        return found
+
+    def keep(self, *, draws: bool = True) -> None:
+        assert self._finished is not None, "something ran"
+        keep_swept(self._say, self._name, self._finished, self._folder, draws=draws)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    jct_s: float
+    closed_form_s: float | None
+    fidelity: str
+    dilation: int
+    deviation: float | None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> _Measured:
+        """What the run itself does not trust is shown here, with the verdict on its fidelity."""
+        found, told = outcome.figures, Told.of_figures(outcome.figures)
+        jct_s = found["unreliable.jct_s" if outcome.untimed else "jct_s"]
+        if jct_s is None:
+            raise InternalError("a job did not come to its end")
+        fidelity = "unknown" if outcome.untimed else "pass"
+        return cls(jct_s, found["closed_form_s"], fidelity, told.dilation, told.deviation)
+
+
+def _point(place: Place, algorithm: str, size: int, *, pipelined: bool = False) -> Point:
+    labels: tuple[tuple[str, Any], ...] = (
+        ("scenario", "hierarchical"), ("variant", algorithm), ("ratio", place.intra_bps / place.inter_bps),
+        ("rings", "pipelined" if pipelined else "step by step"), ("job.size", size), ("world", place.world),
+    )  # fmt: skip
+    scenario = place.scenario(algorithm, size, pipelined=pipelined)
+    return Point(labels, scenario.seed, place.world, dump_scenario(scenario), measure=_MEASURE)
+
+
+def _words(point: Point) -> str:
+    found = point.values
+    rings = ", pipelined" if found["rings"] == "pipelined" else ""
+    return f"{found['variant']}{rings}, B_intra/B_inter {found['ratio']:g}, {found['job.size']} bytes"
 
 
 def _times(say: Say, setting: Setting) -> Iterator[Row]:
     """Measured against the closed form."""
     size, within = setting.size_bytes, _TIME_WITHIN if setting.has_targets else None
-    for ratio in setting.ratios:
-        place = _at(setting, ratio)
-        costs = place.costs()
-        closed = {name: machine_cost(name).seconds(costs, size) for name in COLLECTIVES}
-        for name, seconds in closed.items():
-            run = _run(say, place, name, size)
+    runs = _Runs(say, "times", setting)
+    by_ratio = {ratio: [_point(_at(setting, ratio), name, size) for name in COLLECTIVES] for ratio in setting.ratios}
+    measured = iter(runs.run([point for points in by_ratio.values() for point in points]))
+    runs.keep()
+    for ratio, points in by_ratio.items():
+        found = [next(measured) for _ in points]
+        least = min(run.closed_form_s or 0 for run in found)
+        for point, run in zip(points, found, strict=True):
+            seconds = run.closed_form_s
+            assert seconds is not None, "rings are not pipelined here"
+            name = point.values["variant"]
             what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {shown(seconds)}"
-            note = "least of the three closed forms" if seconds == min(closed.values()) else ""
-            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, [run], place.world, note)
+            note = "least of the three closed forms" if seconds == least else ""
+            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, [run], point.world, note)
 
 
 def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
+    runs = _Runs(say, "crossover", setting)
     for ratio in setting.crossovers:
         place = _at(setting, ratio)
         closed = crossover_size_bytes(place.costs())
         if closed is None:
             raise InternalError(f"the closed form has no crossover at B_intra/B_inter {ratio:g}")
         for pipelined in (False, True) if setting.pipelined_too else (False,):
-            race = _Race(say, place, pipelined)
+            race = _Race(runs, place, pipelined)
             found = find_crossover(race.advantage, setting.first_size)
             say(f"B_intra/B_inter {ratio:g}: M* measured {found:.0f} bytes, closed form {closed:.0f}")
             within = _CROSSOVER_WITHIN if setting.has_targets and not pipelined else None
@@ -155,22 +226,24 @@ def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
             if pipelined:
                 word, note = ", pipelined", f"{note}; rings that hide latency, which the closed form counts in full"
             what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {byte_size(closed)}"
-            yield _row(what, peer, found, "byte", found / closed, within, race.runs, place.world, note)
+            yield _row(what, peer, found, "byte", found / closed, within, race.measured, place.world, note)
+    runs.keep(draws=False)  # each race has sizes of its own
 
 
 class _Race:
     """FR against PN."""
 
-    def __init__(self, say: Say, place: Place, pipelined: bool = False) -> None:
-        self._say, self._place, self._pipelined = say, place, pipelined
-        self.runs = list[Measurement]()
+    def __init__(self, runs: _Runs, place: Place, pipelined: bool = False) -> None:
+        self._runs, self._place, self._pipelined = runs, place, pipelined
+        self.measured = list[_Measured]()
         """so far"""
 
     def times(self, size: int) -> tuple[float, float]:
         """Seconds of FR and of PN."""
-        runs = [_run(self._say, self._place, name, size, pipelined=self._pipelined) for name in ("FR", "PN")]
-        self.runs += runs
-        return runs[0].jct_s, runs[1].jct_s
+        points = [_point(self._place, name, size, pipelined=self._pipelined) for name in ("FR", "PN")]
+        flat, parallel = self._runs.run(points)
+        self.measured += [flat, parallel]
+        return flat.jct_s, parallel.jct_s
 
     def advantage(self, size: int) -> float:
         """Seconds that PN saves."""
@@ -179,9 +252,10 @@ class _Race:
 
 
 def _above(say: Say, setting: Setting) -> Row:
-    place = _at(setting, setting.above)
-    race = _Race(say, place)
+    place, runs = _at(setting, setting.above), _Runs(say, "above", setting)
+    race = _Race(runs, place)
     shares = [flat / parallel for flat, parallel in map(race.times, setting.sizes)]
+    runs.keep()
     threshold = threshold_ratio(place.machines * place.per_machine, place.per_machine)
     low, high = setting.sizes[0] / 1e6, setting.sizes[-1] / 1e6
     return Row(
@@ -193,12 +267,12 @@ def _above(say: Say, setting: Setting) -> Row:
         unit="",
         ratio=min(shares),
         target=1.0 if setting.has_targets else None,
-        fidelity=_worst(race.runs),
-        **for_whom(place.world, race.runs),
+        fidelity=_worst(race.measured),
+        **for_whom(place.world, race.measured),
     )
 
 
-def _worst(runs: Sequence[Measurement]) -> str:
+def _worst(runs: Sequence[_Measured]) -> str:
     return "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
 
 
@@ -209,7 +283,7 @@ def _row(
     unit: str,
     ratio: float,
     within: float | None,
-    runs: Sequence[Measurement],
+    runs: Sequence[_Measured],
     world: str,
     note: str,
 ) -> Row:

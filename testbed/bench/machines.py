@@ -3,15 +3,20 @@ cost models. Rates there are in bits of payload, and latencies follow from the l
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from testbed.bench.measure import conditions
+from testbed.comparison.figures import Figure
+from testbed.history import Record
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, machines
-from workloads.costs import Machines
+from workloads.costs import Machines, machine_cost
 
-__all__ = ["COLLECTIVES", "Place"]
+__all__ = ["COLLECTIVES", "Place", "closed_form"]
 
 COLLECTIVES = {"FR": "ring", "TA": "tencent", "PN": "parallel_netreduce"}
 """name in the cost models -> `job.collective`"""
@@ -62,6 +67,17 @@ class Place:
             time_limit_ns=600_000_000_000,
         )
 
+    @classmethod
+    def of(cls, scenario: Scenario) -> Place:
+        """The place of such a scenario."""
+        topology, inside = scenario.topology, scenario.link
+        homes = {link.b for host in topology.hosts for _, link, _ in topology.ports(host.name)}
+        uplink = next(link.shape for link in topology.links if link.a in homes)
+        return cls(
+            len(homes), len(topology.hosts) // len(homes), uplink.rate_bps, inside.rate_bps, inside.delay_ns,
+            uplink.delay_ns, scenario.world,
+        )  # fmt: skip
+
     def costs(self) -> Machines:
         """The input of the cost models.
 
@@ -84,3 +100,11 @@ class Place:
             inner_alpha_s=frame * inner + inner_way + ack * 2 * inner + inner_way,
             switch_alpha_s=there,
         )
+
+
+def closed_form(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
+    """`Point.measure`: the time by the closed form, None for pipelined rings, which it does not cover; and the
+    conditions of real time."""
+    algorithm = next(name for name, collective in COLLECTIVES.items() if collective == scenario.job.collective)
+    seconds = machine_cost(algorithm).seconds(Place.of(scenario).costs(), scenario.job.size_bytes)
+    return {"closed_form_s": None if scenario.job.pipelined else seconds, **conditions(scenario, history, document)}

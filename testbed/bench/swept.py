@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from testbed.sweeps.compute import compute_point, task_of
 from testbed.sweeps.forecast import Forecast
 from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
+from testbed.sweeps.scenario_model import Point, ScenarioSweep
 from testbed.sweeps.scenario_report import scenario_rows, write_scenario_files
 from testbed.sweeps.table import csv_text
 from testbed.sweeps.values import shown_value
@@ -30,12 +31,16 @@ Say = Callable[[str], None]
 def run_swept(
     say: Say, title: str, sweep: ScenarioSweep, folder: Path, processes: int, made: Sequence[Point] | None = None
 ) -> FinishedScenarios:
-    """`folder`: goes on there after an interruption. `made`: the points, where the bench made them. Raises as
-    `run_scenario_sweep`."""
+    """`folder`: goes on there after an interruption. `processes`; 0: in this one. `made`: the points, where the bench
+    made them. Raises as `run_scenario_sweep`."""
     forecast = Forecast(processes, say, time.monotonic)
-    return run_scenario_sweep(
-        sweep, folder, computing(processes, None), _teller(say, title, forecast), forecast, made=made
-    )
+    compute = computing(processes, None) if processes else _compute_here
+    return run_scenario_sweep(sweep, folder, compute, _teller(say, title, forecast), forecast, made=made)
+
+
+def _compute_here(points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for index, point in enumerate(points):
+        yield index, compute_point(**task_of(point))
 
 
 def _teller(say: Say, title: str, forecast: Forecast) -> Callable[[int, int, int], None]:
@@ -52,9 +57,9 @@ def _teller(say: Say, title: str, forecast: Forecast) -> Callable[[int, int, int
     return tell
 
 
-def keep_swept(say: Say, title: str, finished: FinishedScenarios, folder: Path) -> None:
-    """Tables and plots."""
-    written = [*write_scenario_files(finished, folder), *write_plots(finished, folder)]
+def keep_swept(say: Say, title: str, finished: FinishedScenarios, folder: Path, *, draws: bool = True) -> None:
+    """Tables, and plots where they show something (`draws`)."""
+    written = [*write_scenario_files(finished, folder), *(write_plots(finished, folder) if draws else ())]
     say(f"{title}: {', '.join(str(path) for path in written if path.suffix in ('.csv', '.svg'))}")
 
 
@@ -67,12 +72,8 @@ def write_runs(path: Path | None, sweeps: Iterable[tuple[Mapping[str, Any], Fini
 
 def require_sums(finished: FinishedScenarios, allowed: Callable[[Point], bool] = lambda point: False) -> None:
     """Raises InternalError for a run that could not be made, and when a sum is wrong: a fast wrong answer is no
-    measurement. `allowed`: points that may fail."""
+    measurement. `allowed`: points whose sums may be wrong."""
     for point, outcome in zip(finished.points, finished.outcomes, strict=True):
-        if not _is_right(outcome) and not allowed(point):
+        if not outcome.is_done or (outcome.verdict == "fail" and not allowed(point)):
             labels = ", ".join(shown_value(value) for _, value in point.labels)
             raise InternalError(f"{finished.sweep.name}: {labels}, seed {point.seed}: {outcome.reason}")
-
-
-def _is_right(outcome: Outcome) -> bool:
-    return outcome.is_done and outcome.verdict != "fail"

@@ -50,12 +50,12 @@ examples:
         help="allreduce, peers: real seconds of an emulated one (default: auto, as many as this machine needs)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
-    parser.add_argument("--quick", action="store_true", help="ina, loss, peers: fewer points")
+    parser.add_argument("--quick", action="store_true", help="evolution, ina, loss, peers: fewer points")
     parser.add_argument(
         "--jobs",
         type=whole(1, 999),
         metavar="N",
-        help="ina, loss: runs at the same time (default: one per core; --emulated: one, and no more)",
+        help="evolution, ina, loss: runs at the same time (default: one per core; --emulated: one, and no more)",
     )
     parser.add_argument(
         "--seeds", type=whole(1, 999), metavar="N",
@@ -65,7 +65,7 @@ examples:
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=named_path, metavar="FILE",
-        help="ina, loss, peers: also write every run as a line of FILE, a new one",
+        help="evolution, ina, loss, peers: also write every run as a line of FILE, a new one",
     )  # fmt: skip
     parser.add_argument(
         "--plot",

@@ -109,7 +109,7 @@ def run_scenario_sweep(
             key, point = missing[index]
             document = outcome.pop("document", None)
             found[key] = outcome
-            if outcome["status"] == "done":
+            if document is not None:
                 _keep(folder / "points" / point.name, point, document)
             store.add(key, point.key(""), outcome)
             table.add([_row(points[place], Outcome(**outcome)) for place in places[key]])

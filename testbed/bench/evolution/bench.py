@@ -4,41 +4,36 @@ rack. Or the latter alone, between namespaces."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from testbed.bench.evolution.cells import FABRICS, RACK_MODEL, ROWS, SKEWS, Cell, cells
-from testbed.bench.evolution.matrix import matrix_csv, matrix_lines, matrix_page
-from testbed.bench.evolution.runs import Figures, closed_form_s, run_cells
+from testbed.bench.evolution.matrix import matrix_lines
+from testbed.bench.evolution.runs import Figures, run_cells
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
+from testbed.bench.swept import Say, write_runs
 from testbed.terminal.numbers import seconds
-from workloads.trusted import write_file, write_named
 
 __all__ = ["bench_evolution", "rack_rows", "star_rows"]
 
-Say = Callable[[str], None]
-_FOLDER = Path("runs") / "bench-evolution"
 _WITHIN = 0.05
 _STAR, _RACKS = FABRICS[:2]
 
 
 def bench_evolution(say: Say, world: str, options: BenchOptions) -> Report:
     """Every run is kept under `runs/bench-evolution`: the same command goes on after an interruption. `options.csv`:
-    the matrix as a file, too. Raises InternalError when a sum is wrong."""
+    all runs as a file, too. Raises InternalError when a sum is wrong."""
     processes = 1 if world == "emulated" else options.processes or os.cpu_count() or 1
-    racks = run_cells(say, rack_cells(), processes, _FOLDER / world, world)
-    if world == "emulated":
-        return Report(list(rack_rows(racks, world)))
-    found = run_cells(say, cells(quick=options.quick), processes, _FOLDER / world)
-    text = matrix_csv(found)
-    for name, content in (("matrix.csv", text), ("matrix.html", matrix_page(found))):
-        write_file(_FOLDER / name, content)
-        say(f"{_FOLDER / name}")
-    if options.csv is not None:
-        write_named(options.csv, text, key="--csv")
-    rows = [*star_rows(found), *rack_rows(racks, world)]
-    return Report(rows, lambda width: matrix_lines(found, width))
+    racks, sweeps = run_cells(say, "rack" if world == "simulated" else "rack-emulated", rack_cells(), processes, world)
+    rows, tables = list(rack_rows(racks, world)), None
+    if world == "simulated":
+        name = "quick" if options.quick else "matrix"
+        found, more = run_cells(say, name, cells(quick=options.quick), processes, world)
+        sweeps += more
+        rows, tables = [*star_rows(found), *rows], partial(matrix_lines, found)
+    write_runs(options.csv, [({}, finished) for finished in sweeps])
+    return Report(rows, tables)
 
 
 def rack_cells() -> Iterator[Cell]:
@@ -52,7 +47,8 @@ def star_rows(found: Mapping[Cell, Figures]) -> Iterator[Row]:
     """Against the closed forms."""
     for cell, figures in found.items():
         if cell.fabric == _STAR and cell.skew == SKEWS[0]:
-            closed = closed_form_s(cell)
+            closed = figures.closed_form_s
+            assert closed is not None, "it was asked for"
             yield Row(
                 f"{cell.scheme.name}, {cell.model.name}, star of {_STAR.workers}", f"closed form {seconds(closed)}", 1,
                 figures.communication_s, 0.0, "s", figures.communication_s / closed, 1 - _WITHIN, most=1 + _WITHIN,

@@ -101,7 +101,7 @@ MODELS = (
 )
 
 
-RACK_MODEL = Model("800 kB", 204_800_000, 1000)
+RACK_MODEL = Model("800kb", 204_800_000, 1000)
 """small enough for the emulated world, where echo requests by which a run looks at its links add to what is counted"""
 
 

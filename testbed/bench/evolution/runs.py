@@ -1,37 +1,33 @@
-"""Runs of cells, and what is kept of each."""
+"""Cells as points of sweeps, and the figures of each."""
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
-from testbed.bench.evolution.cells import COMPUTE_NS, Cell
-from testbed.bench.ina.processes import in_processes
-from testbed.history import of_kind
+from testbed.bench.evolution.cells import COMPUTE_NS, ROWS, Cell, Scheme
+from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
+from testbed.comparison.figures import Figure
+from testbed.history import Record, of_kind
 from testbed.history.events import ShapingMeasured
-from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
-from testbed.runs.codeversion import model_version
-from testbed.runs.run import run_scenario
 from testbed.scenario import dump_scenario
-from testbed.sweeps.store import Store
+from testbed.scenario.model import Scenario
+from testbed.sweeps.plots.options import PlotOptions
+from testbed.sweeps.scenario_engine import FinishedScenarios
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
 from topologies import Direction
 from workloads.costs import flat_cost
-from workloads.errors import InternalError
 
-__all__ = ["Figures", "closed_form_s", "measure_cell", "run_cells"]
+__all__ = ["Figures", "figures_of", "measure_cell", "points_of", "run_cells"]
 
-Say = Callable[[str], None]
-_LEAST_BETWEEN_S = 10.0
 _ALPHA_S = 5e-6
-_BATCH = 6
-"""runs of one process, which takes as long to start as one of them"""
-_COMPUTED_BY = "testbed.bench.evolution.runs"
+_MEASURE = "testbed.bench.evolution.runs:measure_cell"
+_AXES = ("model", "fabric", "server", "ranks", "skew")
+_FIGURES = ("iteration_s", "busiest_gradients")
+_DESCRIPTION = "Which network optimisation is best where: tb bench evolution (docs/evolution.md)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +37,13 @@ class Figures:
 
     communication_s: float
     """time until the slowest worker has its last sum; late starts are inside"""
-    busiest_link: str
-    """LINK DIRECTION"""
     busiest: float
+    """on the link and direction with most of them"""
     leaving: float
     """the first rack of workers, upwards"""
     entering: float
+    closed_form_s: float | None = None
+    """of the communication; None: there is none"""
 
     @property
     def iteration_s(self) -> float:
@@ -54,77 +51,99 @@ class Figures:
         return COMPUTE_NS / 1e9 + self.communication_s
 
 
-def measure_cell(cell: Cell, world: str = "simulated") -> Figures:
-    """Raises InternalError when a sum is wrong: a fast wrong answer is no measurement."""
-    scenario = cell.scenario(world)
-    with scratch() as folder:
-        result = run_scenario(scenario, folder / "run")
-    document = result.document
-    wrong = [check for check in document["checks"] if check["verdict"] == "fail"]
-    if wrong:
-        raise InternalError(f"{cell.scheme.name}, {cell.column}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
+def measure_cell(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
+    """`Point.measure`: the fields of Figures, iteration, and the closed form where there is one."""
     metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
-    unit = cell.model.size_bytes * _overhead(cell)
+    unit = scenario.job.size_bytes * _overhead(scenario)
     carried = {
         (record.event.link, record.event.direction): record.event.bytes / unit
-        for record in of_kind(result.history, ShapingMeasured)
+        for record in of_kind(history, ShapingMeasured)
     }
     home = scenario.topology.links[0].b  # of the first host: host links come first
     uplinks = [link.name for link in scenario.topology.links if link.a == home]
-    use = max(carried, key=lambda each: carried[each])
+    jct_s = metrics["jct_s"]
+    return {
+        "communication_s": jct_s,
+        "iteration_s": None if jct_s is None else COMPUTE_NS / 1e9 + jct_s,
+        "closed_form_s": closed_form_s(scenario),
+        "busiest_gradients": max(carried.values()),
+        "leaving_gradients": sum(carried[name, Direction.UP.value] for name in uplinks),
+        "entering_gradients": sum(carried[name, Direction.DOWN.value] for name in uplinks),
+    }
+
+
+def figures_of(outcome: Outcome) -> Figures:
+    found = {name: float(value or 0) for name, value in outcome.figures.items()}
     return Figures(
-        metrics["jct_s"], " ".join(use), carried[use],
-        sum(carried[name, Direction.UP.value] for name in uplinks),
-        sum(carried[name, Direction.DOWN.value] for name in uplinks),
+        found["communication_s"], found["busiest_gradients"], found["leaving_gradients"], found["entering_gradients"],
+        outcome.figures["closed_form_s"],
     )  # fmt: skip
 
 
-def _overhead(cell: Cell) -> float:
+def _overhead(scenario: Scenario) -> float:
     """Bytes of frames for each byte of gradient."""
-    framing = make_plan(cell.scenario()).workers[0].framing
+    framing = make_plan(scenario).workers[0].framing
     return framing.frame_bytes / framing.payload_bytes
 
 
-def closed_form_s(cell: Cell) -> float:
-    """Of a star, with headers."""
-    bandwidth_bps = cell.model.rate_bps / _overhead(cell)
-    return flat_cost(cell.scheme.cost).seconds(cell.fabric.workers, cell.model.size_bytes, bandwidth_bps, _ALPHA_S)
+def closed_form_s(scenario: Scenario) -> float | None:
+    """With headers; None: not on a star, or with a late worker."""
+    if len(scenario.topology.switches) > 1 or scenario.job.straggler is not None:
+        return None
+    bandwidth_bps = scenario.link.rate_bps / _overhead(scenario)
+    form = flat_cost(_scheme_of(scenario).cost)
+    return form.seconds(len(scenario.job.hosts), scenario.job.size_bytes, bandwidth_bps, _ALPHA_S)
+
+
+def _scheme_of(scenario: Scenario) -> Scheme:
+    job = scenario.job
+    own = [scheme for scheme in ROWS if scheme.collective == job.collective]
+    return next(scheme for scheme in own if len(own) == 1 or scheme.keys == job.own)
+
+
+def points_of(cells: Iterable[Cell], world: str) -> list[Point]:
+    """One for each run: what a cell does not care for makes no further ones."""
+    measured = dict.fromkeys(cell.measured() for cell in cells)
+    return [
+        Point(_labels(cell, world), 1, world, dump_scenario(cell.scenario(world)), measure=_MEASURE)
+        for cell in measured
+    ]
+
+
+def _labels(cell: Cell, world: str) -> tuple[tuple[str, Any], ...]:
+    fabric, server, ranks, skew, model = cell.column
+    values = (model, fabric, server, ranks, skew)
+    return (
+        ("scenario", "evolution"),
+        ("variant", cell.scheme.name),
+        *zip(_AXES, values, strict=True),
+        ("world", world),
+    )
 
 
 def run_cells(
-    say: Say, cells: Iterable[Cell], processes: int, folder: Path, world: str = "simulated"
-) -> Mapping[Cell, Figures]:
-    """By cell. Runs are on disk in `folder` as soon as a few are done. Each is stored under a hash of its scenario and
-    of the code, so the same call goes on from there."""
-    asked: Sequence[Cell] = list(cells)
-    store, code = Store(folder), model_version(_COMPUTED_BY)
-    needed = list(dict.fromkeys(cell.measured() for cell in asked))
-    keys = {cell: _key(cell, world) for cell in needed}
-    found = {cell: Figures(**store.results[keys[cell] + code]) for cell in needed if keys[cell] + code in store.results}
-    missing = [cell for cell in needed if cell not in found]
-    say(f"{len(found)} of {len(needed)} runs are in {store.path}")
-    began = last = time.monotonic()
-    batches = [tuple(missing[start : start + _BATCH]) for start in range(0, len(missing), _BATCH)]
-    done = 0
-    try:
-        with closing(in_processes(partial(_measure_batch, world=world), batches, processes)) as measured:
-            for batch, all_figures in measured:
-                for cell, figures in zip(batch, all_figures, strict=True):
-                    found[cell] = figures
-                    store.add(keys[cell] + code, keys[cell], asdict(figures))
-                done, now = done + len(batch), time.monotonic()
-                if now - last >= _LEAST_BETWEEN_S or done == len(missing):
-                    last = now
-                    left = (now - began) / done * (len(missing) - done)
-                    say(f"{done} of {len(missing)} runs, {now - began:.0f} s, about {left:.0f} s to go")
-    finally:
-        store.close()
-    return {cell: found[cell.measured()] for cell in asked}
+    say: Say, name: str, cells: Iterable[Cell], processes: int, world: str
+) -> tuple[Mapping[Cell, Figures], list[FinishedScenarios]]:
+    """By cell; and the sweeps, one for each model, kept in `runs/bench-evolution/NAME-MODEL`. Raises InternalError when
+    a sum is wrong."""
+    asked, found = list(cells), dict[tuple[tuple[str, Any], ...], Figures]()
+    by_model = groupby(asked, lambda cell: cell.model.name)
+    sweeps = [_run_sweep(say, f"{name}-{model}", list(part), processes, world) for model, part in by_model]
+    for finished in sweeps:
+        for point, outcome in zip(finished.points, finished.outcomes, strict=True):
+            found[point.labels] = figures_of(outcome)
+    return {cell: found[_labels(cell.measured(), world)] for cell in asked}, sweeps
 
 
-def _measure_batch(batch: Sequence[Cell], world: str) -> tuple[Figures, ...]:
-    return tuple(measure_cell(cell, world) for cell in batch)
-
-
-def _key(cell: Cell, world: str) -> str:
-    return hashlib.sha256(dump_scenario(cell.scenario(world)).encode()).hexdigest()[:24] + "-"
+def _run_sweep(say: Say, name: str, cells: Sequence[Cell], processes: int, world: str) -> FinishedScenarios:
+    points, folder = points_of(cells, world), FOLDER / "bench-evolution" / name
+    variants = tuple(Variant(label) for label in dict.fromkeys(cell.scheme.name for cell in cells))
+    axes = tuple((axis, tuple(dict.fromkeys(point.values[axis] for point in points))) for axis in _AXES)
+    sweep = ScenarioSweep(
+        name, _DESCRIPTION, ("evolution",), variants, axes, worlds=(world,), figures=_FIGURES,
+        plot=PlotOptions(kind="bars"),
+    )  # fmt: skip
+    finished = run_swept(say, name, sweep, folder, processes, points)
+    require_sums(finished)
+    keep_swept(say, name, finished, folder)
+    return finished

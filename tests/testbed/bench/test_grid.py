@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from testbed.bench import grid as bench
-from testbed.bench.grid import Run, grid_scenario, run_grid
+from testbed.bench import swept
+from testbed.bench.grid import Run, grid_scenario, loads, run_of
 from testbed.figures.routes import Measured
+from testbed.history import Record
 from testbed.plan import make_plan
+from testbed.runs.run import judge_scenario
+from testbed.scenario import parse_scenario
 from testbed.scenario.model import Scenario
+from testbed.sweeps.scenario_model import Outcome
+from testbed.sweeps.showing import read_sweep
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = replace(bench._SETTINGS["simulated"], warm_ns=40_000_000, measured_ns=160_000_000)
     monkeypatch.setitem(bench._SETTINGS, "simulated", settings)
+
+
+def run_grid(scenario: Scenario) -> Run:
+    history: list[Record] = []
+    document = judge_scenario(scenario, "", history)
+    assert scenario.time_limit_ns < 60_000_000_000 or document["verdict"] == "pass"
+    return run_of(Outcome("done", document["verdict"], loads(scenario, history, document)))
 
 
 @pytest.mark.parametrize(("planner", "smallest"), [("geryon", 10e6), ("grid", 30e6)])
@@ -43,7 +57,7 @@ def test_more_than_the_plan_has_no_place() -> None:
 
 @pytest.mark.parametrize("planner", ["geryon", "atp", "grid"])
 def test_sums_are_exact_when_packets_are_lost(planner: str) -> None:
-    row = bench._lossy(lambda text: None, planner, "simulated", 1)
+    row = bench._lossy(planner, "simulated", run_grid(grid_scenario(planner, "simulated", 1.0, loss=bench._LOSS)))
     assert row.met
     assert row.ratio == pytest.approx(1, abs=0.1)
     assert int(row.note.split()[2]) > 0
@@ -81,22 +95,38 @@ def test_slower_divides_every_rate_and_leaves_frames_and_time() -> None:
 
 
 def test_ratios_do_not_depend_on_how_slow_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
     found = {"geryon": 10e6, "atp": 24.375e6, "grid": 30e6}
 
-    def run(scenario: Scenario) -> Run:
-        assert scenario.routing is not None
-        told.append(scenario.routing.capacity_bps)
-        rate = found[scenario.routing.planner] * scenario.routing.capacity_bps / 90e6
-        overloaded = scenario.routing.pace > 1
-        return Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), 0, "pass")
+    def runs(say: object, world: str, slower: int) -> dict[tuple[str, str], list[Run]]:
+        measured: dict[tuple[str, str], list[Run]] = {}
+        for point in bench._points(world, slower):
+            scenario = parse_scenario(point.text, "x")
+            assert scenario.routing is not None
+            assert scenario.routing.capacity_bps == 30_000_000
+            rate, overloaded = found[scenario.routing.planner] / slower, scenario.routing.pace > 1
+            run = Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), 0, "pass")
+            measured.setdefault((point.values["variant"], point.values["run"]), []).append(run)
+        return measured
 
-    monkeypatch.setattr(bench, "run_grid", run)
+    monkeypatch.setattr(bench, "_runs", runs)
     rows = bench.bench_grid(lambda text: None, "simulated", slower=3)
-    assert set(told) == {30_000_000}
     assert all(row.met for row in rows)
     ratios = {row.what: row.median for row in rows if row.what.startswith("smallest")}
     assert ratios == pytest.approx({"smallest rate, atp / geryon": 2.4375, "smallest rate, grid / geryon": 3.0})
     found["atp"] *= 0.9
     rows = bench.bench_grid(lambda text: None, "simulated", slower=3)
     assert [row.what for row in rows if not row.met] == ["smallest rate, atp / geryon"]
+
+
+def test_runs_are_kept_as_a_sweep_and_not_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "_PLANNERS", bench._PLANNERS[:1])
+    found = bench._runs(lambda text: None, "simulated", 1)
+    assert set(found) == {("geryon", kind) for kind in ("as planned", "overloaded", "lossy")}
+    (plain,), (lossy,) = found["geryon", "as planned"], found["geryon", "lossy"]
+    assert (plain.strikes, lossy.strikes > 0) == (0, True)
+    assert [load.name for load in plain.loads][:4] == ["w1", "w2", "w3", "w4"]
+    shown = read_sweep(tmp_path / "runs" / "bench-grid" / "grid-simulated")
+    assert [run_of(outcome) for outcome in shown.outcomes] == [run for runs in found.values() for run in runs]
+    monkeypatch.setattr(swept, "_compute_here", lambda points: pytest.fail("what is there is not run again"))
+    assert bench._runs(lambda text: None, "simulated", 1) == found

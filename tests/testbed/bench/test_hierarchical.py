@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from testbed.bench import hierarchical
+from testbed.bench import hierarchical, swept
 from testbed.bench.hierarchical import Setting, bench_hierarchical, find_crossover
-from testbed.bench.machines import Place
+from testbed.bench.machines import Place, closed_form
 from testbed.bench.measure import measure
+from testbed.scenario import dump_scenario, parse_scenario
+from testbed.sweeps.showing import read_sweep
 from workloads.costs import machine_cost
 from workloads.errors import InternalError
 
@@ -48,7 +51,15 @@ def test_the_closed_forms_say_what_is_measured(algorithm: str, count: int, each:
     assert found == pytest.approx(machine_cost(algorithm).seconds(place.costs(), 1_000_000), rel=0.05)
 
 
-def test_the_bench_in_the_small() -> None:
+@pytest.mark.parametrize("world", ["simulated", "emulated"])
+def test_a_place_can_be_read_off_its_scenario(world: str) -> None:
+    place = replace(SMALL.place, machines=3, intra_bps=150_000_000, world=world)
+    for algorithm in ("FR", "TA", "PN"):
+        assert Place.of(parse_scenario(dump_scenario(place.scenario(algorithm, 64_000)), "x.yaml")) == place
+
+
+def test_the_bench_in_the_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     said: list[str] = []
     rows = bench_hierarchical(said.append, setting=SMALL)
     assert [row.what for row in rows] == [
@@ -58,7 +69,24 @@ def test_the_bench_in_the_small() -> None:
     crossover = rows[3]
     assert (crossover.target, crossover.most, crossover.met) == (0.9, 1.1, True)
     assert rows[4].met
-    assert any(line.startswith("PN, B_intra/B_inter 1.5, 400000 bytes: ") for line in said)
+    assert any(line.startswith("times: PN, B_intra/B_inter 1.5, 400000 bytes: ") for line in said)
+    sweeps = {name: read_sweep(tmp_path / "runs" / "bench-hierarchical" / name) for name in ("times", "crossover")}
+    assert [outcome.figures["jct_s"] for outcome in sweeps["times"].outcomes] == [row.median for row in rows[:3]]
+    closed = [outcome.figures["closed_form_s"] for outcome in sweeps["times"].outcomes]
+    assert [row.ratio for row in rows[:3]] == [row.median / form for row, form in zip(rows, closed, strict=False)]  # type: ignore[operator]
+    sizes = [point.values["job.size"] for point in sweeps["crossover"].points]
+    assert sizes[:4] == [64_000, 64_000, 128_000, 128_000], "all that was tried is in the tables"
+
+    monkeypatch.setattr(swept, "_compute_here", lambda points: pytest.fail("what is there is not run again"))
+    assert bench_hierarchical(said.append, setting=SMALL) == rows
+
+
+def test_pipelined_rings_have_no_closed_form() -> None:
+    for pipelined, has in ((False, True), (True, False)):
+        place = replace(SMALL.place, intra_bps=150_000_000)
+        found = closed_form(place.scenario("FR", 64_000, pipelined=pipelined), [], {})
+        assert (found["closed_form_s"] is not None) == has
+        assert found["dilation"] == 1
 
 
 def test_where_the_machine_itself_is_in_the_figures_nothing_is_asked() -> None:

@@ -2,62 +2,78 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import replace
-from io import StringIO
 
 import pytest
 
-from testbed.bench.evolution import runs
 from testbed.bench.evolution.bench import rack_cells, rack_rows, star_rows
 from testbed.bench.evolution.cells import FABRICS, MODELS, RACK_MODEL, ROWS, Cell, Model, cells
-from testbed.bench.evolution.matrix import best_of, by_column, matrix_csv, matrix_lines, matrix_page, wins
-from testbed.bench.evolution.runs import Figures, measure_cell, run_cells
+from testbed.bench.evolution.matrix import best_of, by_column, matrix_lines, wins
+from testbed.bench.evolution.runs import Figures, figures_of, points_of, run_cells
+from testbed.sweeps.compute import compute_point, task_of
+from testbed.sweeps.scenario_model import Outcome
+from testbed.sweeps.showing import read_sweep
 from tests.support.emulated import needs_root
 
-SMALL = Model("small", 51_200, 1)
+SMALL = Model("small", 5_120_000, 1000)
 
 
-def none_left(measure, batches, processes):
-    assert not batches
-    yield from ()
+def measured(cell, world="simulated"):
+    (point,) = points_of([cell], world)
+    found = compute_point(**task_of(point))
+    assert found["status"] == "done", found["reason"]
+    return figures_of(Outcome(**{name: value for name, value in found.items() if name != "document"}))
 
 
 def invented():
     """Figures as if they had been measured: the n-th scheme takes n times as long."""
-    return {cell: Figures(0.1 * (1 + ROWS.index(cell.scheme)), "h1-s1 up", 2.5, 1.0, 1.0) for cell in cells(quick=True)}
+    return {cell: Figures(0.1 * (1 + ROWS.index(cell.scheme)), 2.5, 1.0, 1.0) for cell in cells(quick=True)}
 
 
 @pytest.mark.parametrize("scheme", ROWS, ids=lambda scheme: scheme.name)
 def test_a_star_is_within_the_closed_form(scheme):
     cell = Cell(scheme, FABRICS[0], MODELS[-1], False, False, 0)
-    (row,) = star_rows({cell: measure_cell(cell)})
+    (row,) = star_rows({cell: measured(cell)})
     assert row.met, row
 
 
 @pytest.mark.parametrize("cell", list(rack_cells()), ids=lambda cell: cell.scheme.name)
 def test_what_leaves_and_enters_a_rack(cell):
-    rows = list(rack_rows({cell: measure_cell(cell)}, "simulated"))
+    rows = list(rack_rows({cell: measured(cell)}, "simulated"))
     assert len(rows) == 2
     assert all(row.met for row in rows), rows
 
 
 @pytest.mark.parametrize("world", [pytest.param("emulated", marks=[*needs_root, pytest.mark.minutes])])
 def test_what_leaves_and_enters_a_rack_between_namespaces(world):
-    cell = replace(next(each for each in rack_cells() if each.scheme.name == "ps+ina+multicast"), model=RACK_MODEL)
-    rows = list(rack_rows({cell: measure_cell(cell, world)}, world))
+    cell = next(each for each in rack_cells() if each.scheme.name == "ps+ina+multicast")
+    assert cell.model == RACK_MODEL
+    rows = list(rack_rows({cell: measured(cell, world)}, world))
     assert all(row.met for row in rows), rows
 
 
-def test_what_was_measured_is_not_measured_again(tmp_path, monkeypatch):
+def test_what_was_measured_is_kept_shown_and_not_measured_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     asked = [
-        Cell(scheme, FABRICS[0], replace(SMALL, scale=1000, elements=5_120_000), False, False, 0) for scheme in ROWS[:2]
+        Cell(scheme, fabric, SMALL, apart, False, 0) for fabric in FABRICS[:2] for scheme in (ROWS[0], ROWS[4])
+        for apart in (False, True)
+    ]  # fmt: skip
+    asked = [cell for cell in asked if cell.fabric == FABRICS[1] or not cell.server_apart]
+    said = []
+    found, (sweep,) = run_cells(said.append, "some", asked, 1, "simulated")
+    assert list(found) == asked
+    assert len(sweep.points) == 5, "a ring does not care where a server would be"
+    ring_here, ring_apart = (found[cell] for cell in asked if cell.scheme == ROWS[4] and cell.fabric == FABRICS[1])
+    assert ring_here == ring_apart
+    assert [cell.fabric for cell in asked if found[cell].closed_form_s is not None] == [FABRICS[0]] * 2
+    shown = read_sweep(tmp_path / "runs" / "bench-evolution" / "some-small")
+    assert [outcome.figures["iteration_s"] for outcome in shown.outcomes] == [
+        figures_of(outcome).iteration_s for outcome in sweep.outcomes
     ]
-    first = run_cells(print, asked, 1, tmp_path)
-    monkeypatch.setattr(runs, "in_processes", none_left)
-    assert run_cells(print, asked, 1, tmp_path) == first
-    with pytest.raises(AssertionError):
-        run_cells(print, [replace(asked[0], skew=10)], 1, tmp_path)
+    again, (sweep,) = run_cells(said.append, "some", asked, 1, "simulated")
+    assert (again, sweep.reused) == (found, 5)
+    _, (sweep,) = run_cells(said.append, "some", [replace(asked[0], skew=10)], 1, "simulated")
+    assert sweep.reused == 0
 
 
 @pytest.mark.parametrize("width", [80, 200])
@@ -77,14 +93,3 @@ def test_ratios_are_to_the_best_of_the_column():
     columns = len(by_column(found))
     assert wins(found)["ps"] == (columns, 1.0)
     assert wins(found)["rabenseifner"] == (0, pytest.approx(4.0))
-
-
-def test_csv_and_page_have_every_cell():
-    found = invented()
-    rows = list(csv.DictReader(StringIO(matrix_csv(found))))
-    assert len(rows) == len(found)
-    assert {row["ratio_to_best"] for row in rows if row["scheme"] == "ps+ina"} == {"2.0000"}
-    assert {row["busiest_link_bytes"] for row in rows} == {str(round(2.5 * 4 * MODELS[-1].elements))}
-    page = matrix_page(found)
-    assert page.count("<td") == len(found)
-    assert page.count('class="best"') == len(by_column(found))
