@@ -15,7 +15,10 @@ __all__ = ["unknown_speed", "waited"]
 def waited(result: dict[str, Any]) -> list[Line]:
     """That timers took much of the time, and what to change."""
     jct = result["metrics"].get("jct", {})
+    known = jct.get("parts")
     share, waited_s = jct.get("timers"), jct.get("timers_s")
+    if known is not None:  # exact; else there is an upper bound
+        share, waited_s = known["timers"], known["timers"] * result["metrics"]["jct_s"]
     if share is None or share <= MUCH:
         return []
     parts = result.get("timers", [])
@@ -31,7 +34,7 @@ def waited(result: dict[str, Any]) -> list[Line]:
     trips = ", ".join(seconds(part["worst_round_trip_ns"] / 1e9) for part in parts)
     return [
         Line(
-            f"timers took {share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing "
+            f"timers took {'' if known else 'at most '}{share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing "
             f"round trip is {trips}; {way}",
             "unknown",
             2,

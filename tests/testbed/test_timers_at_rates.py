@@ -44,7 +44,8 @@ LONG = frozenset({
     "grid-geryon", "grid-goat", "incast-trimmed", "irn-held-spine-leaf-lossy", "irn-rack-spine-leaf-sprayed",
     "irn-spine-leaf-lossy",
     "ps-fat-tree", "ps-fat-tree-lossy", "repair", "repair-direct-lossy", "repair-lossy", "repair-msr-lossy",
-    "sharded-ps-lossy", "spine-leaf-ack-lost", "spine-leaf-boundary-lost", "spine-leaf-trimmed", "strategy-esa",
+    "sharded-ps-lossy", "spine-leaf-ack-lost", "spine-leaf-boundary-lost", "spine-leaf-ring-lossy",
+    "spine-leaf-trimmed", "strategy-esa",
     "switchml-uc-lossy",
 })  # fmt: skip
 """where one or two waits for a last packet are more than 5 % of 20 round trips: jobs so long that they are not"""
@@ -96,9 +97,15 @@ def cases() -> dict[str, Scenario]:
 def measured(name: str, factor: int, seed: int) -> tuple[float, str]:
     """(share of timers, verdict)."""
     length = (LONG_TRIPS, LONG_HOPS) if name in LONG else (TRIPS, MOST_HOPS)
-    result = judge_scenario(replace(lasting(at_rate(cases()[name], factor), *length), seed=seed), "")
+    scenario = replace(lasting(at_rate(cases()[name], factor), *length), seed=seed)
+    result = judge_scenario(scenario, "")
     share = result["metrics"]["jct"]["timers"]
     assert share is not None, result["checks"]
+    if share >= MOST:  # an upper bound: the timer of one host may run while another one is what all wait for
+        result = judge_scenario(replace(scenario, capture=True), "")
+        parts = result["metrics"]["jct"]["parts"]
+        assert parts is not None, result["metrics"]["jct"]
+        share = parts["timers"]
     return share, result["verdict"]
 
 

@@ -79,8 +79,20 @@ def test_timers_that_took_much_are_told_with_a_way_out(tmp_path, monkeypatch, sh
     text = " ".join(plain_summary(result).split())
     assert ("timers took" in text) == (way is not None)
     if way is not None:
-        assert "timers took 21% of that (500 ms): hosts waited for timeout 15 (134 ms)" in text
+        assert "timers took at most 21% of that (500 ms): hosts waited for timeout 15 (134 ms)" in text
         assert f"the worst queueing round trip is 11.7 ms; {way}" in text
+
+
+@pytest.mark.parametrize(("exact", "line"), [(0.2, None), (0.3, "timers took 30% of that (300 ms): hosts waited for")])
+def test_the_critical_path_says_how_much_timers_took(tmp_path, monkeypatch, exact, line):
+    """Of one host that waits while another is slower, the bound is high and the exact share is not."""
+    result = result_of(lossy_context(tmp_path), monkeypatch) | {"recoveries": ["irn"]}
+    result["metrics"]["jct_s"] = 1.0
+    result["metrics"]["jct"] = {"timers": 0.5, "timers_s": 0.5, "parts": {"timers": exact}}
+    result["timers"] = [{"worst_round_trip_ns": 1, "each": {"timeout": {"ns": 1, "shown": "1", "auto": True}}}]
+    text = " ".join(plain_summary(result).split())
+    assert ("timers took" in text) == (line is not None)
+    assert line is None or line in text
 
 
 @pytest.mark.parametrize(
