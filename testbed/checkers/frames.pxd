@@ -29,3 +29,8 @@ cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES
     total=long, source=bytes, dest=bytes, payload=bytes, request=bytes, bth4=bytes, held=bytes, rest=bytes
 )
 cpdef parse_frame(bytes frame)
+@cython.locals(
+    size=Py_ssize_t, at=Py_ssize_t, source_at=Py_ssize_t, address=Py_ssize_t, begin=Py_ssize_t, end=Py_ssize_t,
+    source=bytes, dest=bytes
+)
+cpdef data_of(bytes frame)

@@ -216,16 +216,15 @@ class RoceData(NamedTuple):
     payload: bytes
 
 
-_DPORT = (4791).to_bytes(2, "big")
-
-
 def data_of(frame: bytes) -> RoceData | None:
     """What such a packet carries, taken as it stands: neither lengths nor the iCRC are judged. None for all else."""
-    at = 42 if frame[12:14] == b"\x08\x00" else 62
-    if len(frame) < at + 16 or frame[at - 6 : at - 4] != _DPORT or frame[at] not in _RC_DATA:
+    size, at = len(frame), 42 if frame[12:14] == b"\x08\x00" else 62
+    if size < at + 16 or get16(frame, at - 6) != 4791 or not _IS_RC_DATA[get8(frame, at)]:
         return None
-    ends = (26, 30, 34) if at == 42 else (22, 38, 54)
-    source, dest = frame[ends[0] : ends[1]], frame[ends[1] : ends[2]]
-    end = at - 8 + int.from_bytes(frame[at - 4 : at - 2], "big") - 4 - (frame[at + 1] >> 4 & 3)
-    qpn, psn = int.from_bytes(frame[at + 5 : at + 8], "big"), int.from_bytes(frame[at + 9 : at + 12], "big")
-    return RoceData((source, dest, qpn), psn, frame[at + 12 + _EXTENSION_BYTES[frame[at]] : end])
+    source_at, address = (26, 4) if at == 42 else (22, 16)
+    source = part(frame, source_at, source_at + address)
+    dest = part(frame, source_at + address, source_at + 2 * address)
+    begin = at + 12 + _EXTENDED[get8(frame, at)]
+    end = min(size, at - 12 + get16(frame, at - 4) - (get8(frame, at + 1) >> 4 & 3))
+    connection = source, dest, get32(frame, at + 4) & 0xFFFFFF
+    return RoceData(connection, get32(frame, at + 8) & 0xFFFFFF, part(frame, begin, end) if begin < end else b"")
