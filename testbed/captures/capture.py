@@ -111,6 +111,10 @@ class MemoryTap(Tap):
     def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
         self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), ""))
 
+    def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
+        make = CapturedFrame._make
+        self._frames += [make((port, now, outgoing, frame, "")) for now, port, outgoing, frame in rows]
+
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
 

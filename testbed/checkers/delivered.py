@@ -30,33 +30,39 @@ class DeliveredResults:
     layout: MessageLayout
     seen: dict[str, dict[int, set[int]]] = field(default_factory=dict)
     """by worker whose switch was captured: packet of the connection -> CRC-32s of the elements that left for it"""
+    _known: tuple[int, bytes, list[tuple[int, int, int]]] | None = None
+    """iteration, expected result and what `_packets` makes of them, of the last question: workers share a result"""
 
     def problem(self, worker: str, iteration: int, expected: bytes) -> str | None:
         """Which packet of the result no frame brought to this worker. None: all were there, or there is no capture."""
         seen = self.seen.get(worker)
         if seen is None:
             return None
-        for offset, message, elements in self._packets(iteration, expected):
+        if self._known is None or self._known[0] != iteration or self._known[1] != expected:
+            self._known = iteration, expected, list(self._packets(iteration, expected))
+        for offset, (message, packet, checksum) in enumerate(self._known[2], self._first(iteration)):
             found = seen.get(offset, ())
-            if zlib.crc32(elements) not in found:
+            if checksum not in found:
                 what = "no frame" if not found else "only frames with another sum"
                 return (
-                    f"{worker}, iteration {iteration}: it reported the right sum, and {what} left for it with {message}"
+                    f"{worker}, iteration {iteration}: it reported the right sum, and {what} left for it with packet "
+                    f"{packet} of {self.layout.name(message)}"
                 )
         return None
 
-    def _packets(self, iteration: int, expected: bytes) -> Iterator[tuple[int, str, bytes]]:
-        """(packet of the connection, for a person, elements) of one result."""
-        layout, mtu = self.layout, self.layout.path_mtu
-        offset = layout.hello + iteration * layout.packets_per_iteration
+    def _first(self, iteration: int) -> int:
+        """Its first packet on the connection."""
+        return self.layout.hello + iteration * self.layout.packets_per_iteration
+
+    def _packets(self, iteration: int, expected: bytes) -> Iterator[tuple[int, int, int]]:
+        """(message, packet in it, CRC-32 of its elements) of one result."""
+        layout, mtu, crc32 = self.layout, self.layout.path_mtu, zlib.crc32
         for index in range(layout.per_iteration):
             message = layout.hello + iteration * layout.per_iteration + index
             start, stop = layout.span(index)
             for packet in range(layout.packets(message)):
                 begin = start + packet * mtu - INA_HEADER_BYTES
-                elements = expected[max(start, begin) : min(stop, begin + mtu)]
-                yield offset, f"packet {packet} of {layout.name(message)}", elements
-                offset += 1
+                yield message, packet, crc32(expected[max(start, begin) : min(stop, begin + mtu)])
 
 
 def delivered_results(context: CheckContext) -> DeliveredResults | None:

@@ -1,4 +1,11 @@
 cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
+from workloads.kernels cimport get8, get16, get32
+
+
+cdef inline bytes part(bytes frame, Py_ssize_t at, Py_ssize_t end):
+    return PyBytes_FromStringAndSize(<char *>frame + at, end - at)
 
 
 cdef class RoceFrame:
@@ -10,10 +17,20 @@ cdef class RoceFrame:
     cdef public bint icrc_valid, trimmed, starts
 
 
+cdef bytes _KNOWN, _EXTENDED, _IS_RC_DATA, _STARTS, _HAS_RETH
+cdef object _crc32, _SEED, _DATA, _ANSWER, _OTHER
+cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES
+
+
 @cython.locals(
-    at=Py_ssize_t, end=Py_ssize_t, ip_end=Py_ssize_t, data_at=Py_ssize_t, data_end=Py_ssize_t, pad=Py_ssize_t,
-    length=Py_ssize_t, udp_length=Py_ssize_t, kept=Py_ssize_t, version=long, fragment=long, protocol=long, dport=long,
-    opcode=long, pad_byte=long, qpn="unsigned long", psn="unsigned long", index=Py_ssize_t, masked=bytearray,
-    result=RoceFrame, icrc="unsigned long", dscp=long, size=Py_ssize_t, total=long, source=bytes, dest=bytes
+    kind=long, at=Py_ssize_t, end=Py_ssize_t, ip_end=Py_ssize_t, headers_end=Py_ssize_t, data_at=Py_ssize_t,
+    data_end=Py_ssize_t, pad=Py_ssize_t, kept=Py_ssize_t, place=Py_ssize_t, fragment=long, opcode=long, pad_byte=long,
+    psn="unsigned long", masked=bytearray, result=RoceFrame, icrc="unsigned long", found="unsigned long", dscp=long,
+    total=long, source=bytes, dest=bytes, payload=bytes, request=bytes, bth4=bytes, held=bytes, rest=bytes
 )
 cpdef parse_frame(bytes frame)
+@cython.locals(
+    size=Py_ssize_t, at=Py_ssize_t, source_at=Py_ssize_t, address=Py_ssize_t, begin=Py_ssize_t, end=Py_ssize_t,
+    source=bytes, dest=bytes
+)
+cpdef data_of(bytes frame)

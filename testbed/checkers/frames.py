@@ -1,5 +1,4 @@
-"""A quick reader of captured frames for checkers: one struct per envelope, the opcode table of `workloads.wire` behind
-it.
+"""A quick reader of captured frames for checkers, with the opcode table of `workloads.wire`.
 
 Independent of the codec and of the iCRC routine that endpoints and switches use, so that an error there shows.
 """
@@ -8,11 +7,22 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
+import cython
+
 from workloads.wire import OPCODES, Opcode, continues
 from workloads.wire.packet import EXTENSIONS
+
+if not cython.compiled:
+    from workloads.kernels import get8, get16, get32
+
+    def part(frame: bytes, at: int, end: int) -> bytes:
+        """The bytes from `at` to `end`, which lie in the frame. The compiled body is in the .pxd."""
+        return frame[at:end]
+
 
 __all__ = ["MalformedFrame", "RoceData", "RoceFrame", "Role", "data_of", "parse_frame"]
 
@@ -72,109 +82,128 @@ class RoceFrame:
     PSN"""
 
 
-_V4 = struct.Struct("!12xH BxHxxHxB2x4s4s xxHHH BBxxII")
-"""ethertype, version and IHL, length, fragment, protocol, addresses, dport, UDP length, UDP checksum, opcode, pad byte,
-BTH words 1 and 2"""
-_V6 = struct.Struct("!12xH B3xHBx16s16s xxHHH BBxxII")
-_CHECKSUM = struct.Struct("!14x10H")
 _SEED = zlib.crc32(b"\xff" * 8)
-_V4_VARIANT = (1, 8, 10, 11, 26, 27, 32)  # ToS, TTL, checksum, UDP checksum, BTH byte 4; from the IP header on
-_V6_VARIANT = (1, 2, 3, 7, 46, 47, 52)
 _INA_HEADER_BYTES = 16
-
 _EXTENSION_BYTES = {
     code: sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions) for code, info in OPCODES.items()
 }
 _RC_DATA = frozenset(code for code, info in OPCODES.items() if info.is_request and code < 0x20)
-_STARTS = frozenset(code for code, info in OPCODES.items() if info.starts)
-_ANSWERS = (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER)
+
+
+def _table(number_of: Callable[[int], int]) -> bytes:
+    """By opcode."""
+    return bytes(number_of(code) if code in OPCODES else 0 for code in range(256))
+
+
+_KNOWN = _table(lambda code: 1)
+_EXTENDED = _table(lambda code: _EXTENSION_BYTES[code])
+_IS_RC_DATA = _table(lambda code: code in _RC_DATA)
+_STARTS = _table(lambda code: OPCODES[code].starts)
+_HAS_RETH = _table(lambda code: "reth" in OPCODES[code].extensions)
+_ACKNOWLEDGE, _IRN_ANSWER = int(Opcode.ACKNOWLEDGE), int(Opcode.IRN_ANSWER)
+_DATA, _ANSWER, _OTHER = Role.DATA, Role.ANSWER, Role.OTHER
 _TRIMMED = 11
 """DSCP"""
 _SACK = struct.Struct("!II")
 _HELD = struct.Struct("!IIQ")
-_WITH_RETH = frozenset(code for code, info in OPCODES.items() if "reth" in info.extensions)
+_HELD_BYTES = _HELD.size
+_crc32 = zlib.crc32
 
 
 def parse_frame(frame: bytes) -> RoceFrame | None:
     """None when the frame is not RoCE v2. Raises MalformedFrame when it is, and its lengths, its IPv4 checksum or its
     headers contradict each other."""
-    if len(frame) < 54 or frame[12:14] not in (b"\x08\x00", b"\x86\xdd"):
+    if len(frame) < 54:
         return None
-    if frame[12] == 0x08:
-        (_, version, length, fragment, protocol, source, dest, dport, udp_length, _, opcode, pad_byte, qpn, psn) = (
-            _V4.unpack_from(frame)
-        )
-        if version != 0x45 or protocol != 17 or dport != 4791 or fragment & 0x3FFF:
+    kind, at = get16(frame, 12), 42
+    if kind == 0x0800:
+        fragment, total = get16(frame, 20), 0
+        if get8(frame, 14) != 0x45 or get8(frame, 23) != 17 or get16(frame, 36) != 4791 or fragment & 0x3FFF:
             return None
-        at, ip_end, variant = 42, 14 + length, _V4_VARIANT
-        total = sum(_CHECKSUM.unpack_from(frame))
+        ip_end = 14 + get16(frame, 16)
+        for place in range(14, 34, 2):
+            total += get16(frame, place)
         if total % 0xFFFF or not total:
             raise MalformedFrame("the IPv4 header checksum is wrong")
+        source, dest = part(frame, 26, 30), part(frame, 30, 34)
+    elif kind == 0x86DD:
+        at = 62
+        if len(frame) < 74 or get8(frame, 14) >> 4 != 6 or get8(frame, 20) != 17 or get16(frame, 56) != 4791:
+            return None
+        ip_end = 54 + get16(frame, 18)
+        source, dest = part(frame, 22, 38), part(frame, 38, 54)
     else:
-        if len(frame) < 74:
-            return None
-        _, version, length, protocol, source, dest, dport, udp_length, _, opcode, pad_byte, qpn, psn = _V6.unpack_from(
-            frame
-        )
-        if version >> 4 != 6 or protocol != 17 or dport != 4791:
-            return None
-        at, ip_end, variant = 62, 54 + length, _V6_VARIANT
-    end = at - 8 + udp_length
+        return None
+    end = at - 8 + get16(frame, at - 4)
     if end != ip_end or end > len(frame):
         raise MalformedFrame(f"UDP ends at byte {end}, IP at byte {ip_end}, the frame at byte {len(frame)}")
-    if opcode not in OPCODES:
+    opcode, pad_byte = get8(frame, at), get8(frame, at + 1)
+    if not _KNOWN[opcode]:
         raise MalformedFrame(f"unknown opcode {opcode:#04x}")
-    data_at, pad = at + 12 + _EXTENSION_BYTES[opcode], pad_byte >> 4 & 3
+    headers_end, data_at, pad = at + 12, at + 12 + _EXTENDED[opcode], pad_byte >> 4 & 3
     data_end = end - 4 - pad
     if data_end < data_at:
         raise MalformedFrame("headers, pad and iCRC do not fit the length")
 
-    masked = bytearray(frame[14 : end - 4])
-    for index in variant:
-        masked[index] = 0xFF
-    if at == 62:
+    # What a switch may change: ToS, TTL, IP checksum, UDP checksum, BTH byte 4; counted from the IP header.
+    masked = bytearray(part(frame, 14, headers_end))
+    if at == 42:
+        masked[1] = masked[8] = masked[10] = masked[11] = 0xFF
+    else:
         masked[0] |= 0x0F
+        masked[1] = masked[2] = masked[3] = masked[7] = 0xFF
+    masked[at - 16] = masked[at - 15] = masked[at - 10] = 0xFF
     result = RoceFrame()
-    icrc = zlib.crc32(masked, _SEED)
-    result.icrc_valid = icrc.to_bytes(4, "little") == frame[end - 4 : end]
+    payload = part(frame, data_at, data_end)
+    result.extensions = part(frame, headers_end, data_at)
+    icrc = _crc32(payload, _crc32(result.extensions, _crc32(masked, _SEED)))
+    if pad:
+        icrc = _crc32(part(frame, data_end, end - 4), icrc)
+    found = get8(frame, end - 4) | get8(frame, end - 3) << 8 | get8(frame, end - 2) << 16 | get8(frame, end - 1) << 24
+    result.icrc_valid = icrc == found
     result.source, result.dest = source, dest
-    result.connection = source, dest, qpn & 0xFFFFFF
+    result.connection = source, dest, get32(frame, at + 4) & 0xFFFFFF
+    psn = get32(frame, at + 8)
     result.opcode, result.psn, result.ack_req = opcode, psn & 0xFFFFFF, psn >> 31
-    result.extensions = frame[at + 12 : data_at]
     result.reth_length = result.reth_va = -1
-    if opcode in _WITH_RETH:
-        result.reth_va = int.from_bytes(frame[at + 12 : at + 20], "big")
-        result.reth_length = int.from_bytes(frame[at + 24 : at + 28], "big")
+    if _HAS_RETH[opcode]:
+        result.reth_va = get32(frame, headers_end) << 32 | get32(frame, headers_end + 4)
+        result.reth_length = get32(frame, headers_end + 12)
     result.sack, result.held, result.starts = None, None, False
     result.syndrome = result.msn = -1
-    result.payload, result.payload_bytes = frame[data_at:data_end], data_end - data_at
+    result.payload, result.payload_bytes = payload, data_end - data_at
     result.head = result.constant = result.request = b""
     result.trimmed = False
-    bth4 = frame[at + 4 : at + 5]
-    if opcode in _RC_DATA:
-        result.role = Role.DATA
+    bth4 = part(frame, at + 4, at + 5)
+    if _IS_RC_DATA[opcode]:
+        result.role = _DATA
         if not result.icrc_valid and data_end == data_at:
-            dscp = frame[15] >> 2 if at == 42 else (frame[14] << 4 | frame[15] >> 4) >> 2 & 0x3F
-            result.trimmed = dscp == _TRIMMED and (~icrc & 0xFFFFFFFF).to_bytes(4, "little") == frame[end - 4 : end]
-        result.request = b"".join((frame[at : at + 1], bytes((pad_byte & 0xCF,)), frame[at + 2 : data_at]))
-        result.starts = opcode in _STARTS and not continues(opcode, result.reth_length, result.payload_bytes)
+            dscp = get8(frame, 15) >> 2 if at == 42 else get16(frame, 14) >> 6 & 0x3F
+            result.trimmed = dscp == _TRIMMED and icrc ^ 0xFFFFFFFF == found
+        request = part(frame, at, data_at)
+        result.request = b"".join((request[:1], bytes((pad_byte & 0xCF,)), request[2:])) if pad else request
+        result.starts = bool(_STARTS[opcode]) and not continues(opcode, result.reth_length, result.payload_bytes)
         kept = data_at + min(_INA_HEADER_BYTES, data_end - data_at) if result.starts else data_at
-        result.head = b"".join((frame[:14], masked[: kept - 14], bth4))
+        result.head = b"".join((part(frame, 0, 14), masked, part(frame, headers_end, kept), bth4))
         return result
-    if opcode in _ANSWERS:
-        result.role, result.syndrome = Role.ANSWER, frame[at + 12]
-        result.msn = int.from_bytes(frame[at + 13 : at + 16], "big")
-        if opcode == Opcode.IRN_ANSWER:
-            result.sack = _SACK.unpack_from(frame, at + 16)
-            if data_end - data_at == _HELD.size and result.icrc_valid:
+    held = b""
+    if opcode in (_ACKNOWLEDGE, _IRN_ANSWER):
+        result.role, result.syndrome = _ANSWER, get8(frame, headers_end)
+        result.msn = get32(frame, headers_end) & 0xFFFFFF
+        if opcode == _IRN_ANSWER:
+            result.sack = _SACK.unpack_from(frame, headers_end + 4)
+            if data_end - data_at == _HELD_BYTES and result.icrc_valid:
                 word, newest, bits = _HELD.unpack_from(frame, data_at)
                 result.held = word & 0xFFFFFF, (word >> 24) + 1, bits, newest
-                masked[data_at - 14 : data_end - 14] = frame[data_at + 1 : data_at + 4]
+                held = part(frame, data_at + 1, data_at + 4)
     else:
-        result.role = Role.OTHER
-    udp_checksum = frame[at - 2 : at]
-    icrc_bytes = b"" if result.held else frame[end - 4 : end]
-    result.constant = b"".join((frame[:14], masked, udp_checksum, bth4, icrc_bytes))
+        result.role = _OTHER
+    udp_checksum = part(frame, at - 2, at)
+    if held:
+        rest = b"".join((result.extensions, held, part(frame, data_end, end - 4), udp_checksum, bth4))
+    else:
+        rest = b"".join((part(frame, headers_end, end - 4), udp_checksum, bth4, part(frame, end - 4, end)))
+    result.constant = b"".join((part(frame, 0, 14), masked, rest))
     return result
 
 
@@ -187,16 +216,15 @@ class RoceData(NamedTuple):
     payload: bytes
 
 
-_DPORT = (4791).to_bytes(2, "big")
-
-
 def data_of(frame: bytes) -> RoceData | None:
     """What such a packet carries, taken as it stands: neither lengths nor the iCRC are judged. None for all else."""
-    at = 42 if frame[12:14] == b"\x08\x00" else 62
-    if len(frame) < at + 16 or frame[at - 6 : at - 4] != _DPORT or frame[at] not in _RC_DATA:
+    size, at = len(frame), 42 if frame[12:14] == b"\x08\x00" else 62
+    if size < at + 16 or get16(frame, at - 6) != 4791 or not _IS_RC_DATA[get8(frame, at)]:
         return None
-    ends = (26, 30, 34) if at == 42 else (22, 38, 54)
-    source, dest = frame[ends[0] : ends[1]], frame[ends[1] : ends[2]]
-    end = at - 8 + int.from_bytes(frame[at - 4 : at - 2], "big") - 4 - (frame[at + 1] >> 4 & 3)
-    qpn, psn = int.from_bytes(frame[at + 5 : at + 8], "big"), int.from_bytes(frame[at + 9 : at + 12], "big")
-    return RoceData((source, dest, qpn), psn, frame[at + 12 + _EXTENSION_BYTES[frame[at]] : end])
+    source_at, address = (26, 4) if at == 42 else (22, 16)
+    source = part(frame, source_at, source_at + address)
+    dest = part(frame, source_at + address, source_at + 2 * address)
+    begin = at + 12 + _EXTENDED[get8(frame, at)]
+    end = min(size, at - 12 + get16(frame, at - 4) - (get8(frame, at + 1) >> 4 & 3))
+    connection = source, dest, get32(frame, at + 4) & 0xFFFFFF
+    return RoceData(connection, get32(frame, at + 8) & 0xFFFFFF, part(frame, begin, end) if begin < end else b"")

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 __all__ = ["quantised_sum", "scaled_sum"]
 
 _LOWEST = -126
+_AT_ONCE = 1 << 15
+"""elements of a gradient"""
 
 
 def quantised_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
@@ -23,16 +25,21 @@ def quantised_sum(gradients: Sequence[NDArray[Any]], half: int) -> NDArray[Any]:
     if gradients[0].dtype.kind != "f":
         exact: NDArray[np.int64] = np.sum([gradient.astype(np.int64) for gradient in gradients], axis=0)
         return exact.astype(np.uint32).view(np.int32)
-    result = np.empty(len(gradients[0]), np.float32)
-    for start in range(0, len(result), half):
-        rows = np.stack([gradient[start : start + half] for gradient in gradients]).astype(np.float64)
-        largest = float(np.abs(rows).max())
+    ranks, result = len(gradients), np.empty(len(gradients[0]), np.float32)
+    step = max(1, _AT_ONCE // half) * half
+    for start in range(0, len(result), step):
+        size = min(step, len(result) - start)
+        rows = np.zeros((ranks, -(-size // half) * half))
+        for row, gradient in zip(rows, gradients, strict=True):
+            row[:size] = gradient[start : start + size]
+        blocks = rows.reshape(ranks, -1, half)
+        largest = np.abs(blocks).max(axis=(0, 2))
         # frexp: largest = m * 2^e with 0.5 <= m < 1, so that largest < 2^e
-        exponent = max(_LOWEST, int(np.frexp(largest)[1])) if largest else _LOWEST
-        scale = (2**31 - 1) / len(gradients) / 2.0**exponent
-        shares = np.rint(rows * scale).astype(np.int64)
+        exponents = np.where(largest != 0, np.maximum(_LOWEST, np.frexp(largest)[1]), _LOWEST)
+        scales = ((2**31 - 1) / ranks / np.ldexp(1.0, exponents))[:, np.newaxis]
+        shares = np.rint(blocks * scales).astype(np.int64)
         with np.errstate(over="ignore"):
-            result[start : start + half] = (shares.sum(axis=0) / scale).astype(np.float32)
+            result[start : start + size] = (shares.sum(axis=0) / scales).astype(np.float32).reshape(-1)[:size]
     return result
 
 

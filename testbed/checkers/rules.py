@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from testbed.checkers.frames import RoceFrame
-from workloads.wire import PSN_MASK, PSN_MODULUS, opcode_name, psn_diff
+from workloads.wire import PSN_MODULUS, opcode_name
 
 __all__ = ["KEPT_PSNS", "RULES", "PsnClock", "Sighting", "Violations"]
 
@@ -79,7 +79,7 @@ class PsnClock:
         self.latest = PSN_MODULUS + psn
 
     def absolute(self, psn: int) -> int:
-        return self.latest + psn_diff(psn, self.latest & PSN_MASK)
+        return self.latest + ((psn - self.latest + 0x800000) & 0xFFFFFF) - 0x800000
 
     def note(self, absolute: int) -> None:
         if absolute > self.latest:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
-from workloads.wire import OPCODES, PSN_MASK, Nak, is_ack, is_nak, is_rnr, opcode_name, psn_diff
+from workloads.wire import OPCODES, PSN_MASK, Nak, opcode_name, psn_diff
 
 __all__ = ["ConnectionRules", "Sent"]
 
+_ACK, _RNR, _NAK = 0b000, 0b001, 0b011
+"""what an answer says: the upper three bits of its syndrome"""
+_SEQUENCE_NAK = int(Nak.PSN_SEQUENCE)
 
-class Sent(NamedTuple):
+
+class Sent:
     """A data packet as its sender put it on the wire."""
 
-    opcode: int
-    extensions: bytes
-    payload: int
-    payload_bytes: int
-    reth_length: int
+    __slots__ = ("extensions", "opcode", "payload", "payload_bytes", "reth_length")
+
+    def __init__(self, frame: RoceFrame, payload: int) -> None:
+        """`payload`: its hash."""
+        self.opcode, self.extensions, self.payload = frame.opcode, frame.extensions, payload
+        self.payload_bytes, self.reth_length = frame.payload_bytes, frame.reth_length
 
 
 class ConnectionRules:
@@ -47,6 +50,8 @@ class ConnectionRules:
         first = self._clock.latest
         self._clock.latest -= 1
         self._sent: dict[int, Sent] = {}
+        self._kept_from = first + KEPT_PSNS
+        """lowest PSN that makes an old one be forgotten"""
         self._next_sent = first
         """lowest PSN not seen to be sent"""
         self._message: tuple[int, int, int] | None = None
@@ -77,8 +82,9 @@ class ConnectionRules:
         if not self._sees_sender:
             return
         psn = self._clock.absolute(frame.psn)
-        self._owed.pop(psn, None)
-        now = Sent(frame.opcode, frame.extensions, payload, frame.payload_bytes, frame.reth_length)
+        if self._owed:
+            self._owed.pop(psn, None)
+        now = Sent(frame, payload)
         before = self._sent.get(psn)
         if before is not None:
             self._compare(before, now, seen)
@@ -90,19 +96,23 @@ class ConnectionRules:
         in_flight = psn + 1 - self._covered
         if in_flight > self._window:
             self._violations.add(9, seen, f"{in_flight} packets in flight, the window is {self._window}")
-        while (ordered := self._sent.get(self._next_sent)) is not None:
+        ordered: Sent | None = now if psn == self._next_sent else None
+        while ordered is not None:
             self._grammar(ordered, seen)
-            self._sent.pop(self._next_sent - KEPT_PSNS, None)
+            if self._next_sent >= self._kept_from:
+                self._sent.pop(self._next_sent - KEPT_PSNS, None)
             self._next_sent += 1
+            ordered = self._sent.get(self._next_sent)
 
     def _compare(self, before: Sent, now: Sent, seen: Sighting) -> None:
-        if before == now:
+        if before.opcode != now.opcode:
+            what = f"opcode {opcode_name(now.opcode)}, before {opcode_name(before.opcode)}"
+        elif before.extensions != now.extensions:
+            what = "RETH or ImmDt differ"
+        elif before.payload != now.payload or before.payload_bytes != now.payload_bytes:
+            what = "the payload differs"
+        else:
             return
-        what = (
-            f"opcode {opcode_name(now.opcode)}, before {opcode_name(before.opcode)}" if before.opcode != now.opcode
-            else "RETH or ImmDt differ" if before.extensions != now.extensions
-            else "the payload differs"
-        )  # fmt: skip
         self._violations.add(2, seen, f"sent again, but {what}")
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:
@@ -116,9 +126,9 @@ class ConnectionRules:
         elif opened is None or OPCODES[opened[0]].is_write != info.is_write:
             self._wrong(packet, seen, "continues a message that did not begin")
             opened = (packet.opcode, -1, 0)
-        least, most = (0 if info.starts else 1, mtu) if info.ends else (mtu, mtu)
-        if not least <= size <= most:
-            allowed = f"{mtu}" if least == most else f"{least} to {most}"
+        least = mtu if not info.ends else 0 if info.starts else 1
+        if not least <= size <= mtu:
+            allowed = f"{mtu}" if least == mtu else f"{least} to {mtu}"
             self._wrong(packet, seen, f"has {size} bytes of payload; allowed: {allowed}")
         opcode, announced, total = opened[0], opened[1], opened[2] + size
         if info.ends and announced not in (-1, total):
@@ -138,13 +148,16 @@ class ConnectionRules:
             self._note_return(psn)
         self._highest_left = max(self._highest_left, psn)
         self._whole[psn] = self._whole.get(psn, 0) + 1
-        for counted in (self._whole, self._trimmed, self._naks, self._returns):
-            counted.pop(psn - KEPT_PSNS, None)
-        if psn >= self._next_left:
-            self._left_ahead.add(psn)
-            while self._next_left in self._left_ahead:
+        if psn >= self._kept_from:
+            for counted in (self._whole, self._trimmed, self._naks, self._returns):
+                counted.pop(psn - KEPT_PSNS, None)
+        if psn == self._next_left:
+            self._next_left += 1
+            while self._left_ahead and self._next_left in self._left_ahead:
                 self._left_ahead.discard(self._next_left)
                 self._next_left += 1
+        elif psn > self._next_left:
+            self._left_ahead.add(psn)
 
     def left_trimmed(self, frame: RoceFrame, *, here: bool) -> None:
         """Headers of data left towards the receiver; `here`: of a copy that was taken for whole before."""
@@ -164,9 +177,10 @@ class ConnectionRules:
     def answered(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer of the receiver entered the switch."""
         psn, syndrome = self._clock.absolute(frame.psn), frame.syndrome
-        if not (is_ack(syndrome) or is_rnr(syndrome) or is_nak(syndrome)):
+        kind = syndrome >> 5
+        if kind not in (_ACK, _RNR, _NAK):
             return
-        covers = psn + 1 if is_ack(syndrome) else psn
+        covers = psn + 1 if kind == _ACK else psn
         if covers > self._next_left:
             what = f"acknowledges up to PSN {(covers - 1) & PSN_MASK}"
             if self._sees_sender and self._next_sent < covers <= self._highest_left + 1:
@@ -183,9 +197,9 @@ class ConnectionRules:
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
         self._covered = max(self._covered, min(covers, self._clock.latest + 1))
-        if is_rnr(syndrome):
+        if kind == _RNR:
             self._note_return(psn)
-        elif syndrome == Nak.PSN_SEQUENCE:
+        elif syndrome == _SEQUENCE_NAK:
             wrong, before = "", self._naks.get(psn, 0)
             if self._highest_left <= psn:
                 wrong = "nothing behind that PSN had left towards the receiver: there is no gap"
@@ -210,8 +224,8 @@ class ConnectionRules:
     def answer_left(self, frame: RoceFrame, seen: Sighting) -> None:
         """An answer left the switch towards the sender."""
         psn = self._asked_for(frame)
-        if self._sees_sender and psn is not None:
-            self._owed.setdefault(psn, str(seen))
+        if self._sees_sender and psn is not None and psn not in self._owed:
+            self._owed[psn] = str(seen)
 
     def answer_lost(self, frame: RoceFrame) -> None:
         """A fault took an answer that had left."""
@@ -221,7 +235,7 @@ class ConnectionRules:
 
     def _asked_for(self, frame: RoceFrame) -> int | None:
         """The PSN that an answer wants again, if any."""
-        asks = frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE
+        asks = frame.syndrome == _SEQUENCE_NAK and frame.role is Role.ANSWER
         return self._clock.absolute(frame.psn) if asks else None
 
     def finish(self) -> None:

@@ -11,7 +11,8 @@ from workloads.wire import PSN_MASK, Nak, Opcode, continues, psn_diff
 __all__ = ["IrnConnectionRules"]
 
 _ACK = 0
-_OPCODES = (Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
+_FIRST, _ONLY, _LAST = int(Opcode.WRITE_FIRST), int(Opcode.WRITE_ONLY), int(Opcode.WRITE_ONLY_IMM)
+_GAP, _CUT = int(Nak.PSN_SEQUENCE), int(Nak.TRIMMED)
 _VA_BYTES = 8
 
 
@@ -21,10 +22,10 @@ class IrnConnectionRules(ConnectionRules):
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
-        if packet.opcode not in _OPCODES:
+        if packet.opcode not in (_FIRST, _ONLY, _LAST):
             self._wrong(packet, seen, "is no packet of IRN")
             return
-        va, ends = int.from_bytes(packet.extensions[:_VA_BYTES], "big"), packet.opcode == Opcode.WRITE_ONLY_IMM
+        va, ends = int.from_bytes(packet.extensions[:_VA_BYTES], "big"), packet.opcode == _LAST
         if not continues(packet.opcode, packet.reth_length, size):
             if opened is not None:
                 self._wrong(packet, seen, "begins a message while another is open")
@@ -57,18 +58,19 @@ class IrnConnectionRules(ConnectionRules):
     def _await_answer(self, frame: RoceFrame) -> None:
         psn = self._clock.absolute(frame.psn)
         self._unanswered[psn] = self._unanswered.get(psn, 0) + 1
-        self._unanswered.pop(psn - KEPT_PSNS, None)
+        if psn >= self._kept_from:
+            self._unanswered.pop(psn - KEPT_PSNS, None)
 
     def answered(self, frame: RoceFrame, seen: Sighting) -> None:
         if frame.sack is None:
             self._violations.add(4, seen, "no answer of IRN")
             return
-        if frame.syndrome not in (_ACK, Nak.PSN_SEQUENCE, Nak.TRIMMED):
+        if frame.syndrome not in (_ACK, _GAP, _CUT):
             return
         cumulative = self._clock.absolute(frame.sack[0] & PSN_MASK)
         selective = self._clock.absolute(frame.sack[1] & PSN_MASK)
-        is_gap = frame.syndrome == Nak.PSN_SEQUENCE
-        if frame.syndrome == Nak.TRIMMED:
+        is_gap = frame.syndrome == _GAP
+        if frame.syndrome == _CUT:
             is_gap = selective > cumulative
             if selective < cumulative:
                 self._violations.add(10, seen, f"asks for PSN {selective & PSN_MASK}, which it had acknowledged")
@@ -110,6 +112,6 @@ class IrnConnectionRules(ConnectionRules):
     def _asked_for(self, frame: RoceFrame) -> int | None:
         if frame.role is not Role.ANSWER or frame.sack is None:
             return None
-        if frame.syndrome == Nak.TRIMMED:
+        if frame.syndrome == _CUT:
             return self._clock.absolute(frame.sack[1] & PSN_MASK)
-        return self._clock.absolute(frame.sack[0] & PSN_MASK) if frame.syndrome == Nak.PSN_SEQUENCE else None
+        return self._clock.absolute(frame.sack[0] & PSN_MASK) if frame.syndrome == _GAP else None

@@ -12,7 +12,17 @@ cdef class _Passage:
 
 cdef class _Flow:
     cdef public PsnClock clock
+    cdef public bint aggregates
     cdef public dict passages
+
+
+cdef class _Other:
+    cdef public long entered
+    cdef public dict left
+
+
+cdef object _DATA
+cdef long _SEQUENCE_NAK
 
 
 cdef class SwitchRules:
@@ -23,12 +33,14 @@ cdef class SwitchRules:
 
     cpdef damaged(self, bytes raw)
     cpdef bint passes_damaged(self, bytes raw)
-    @cython.locals(passage=_Passage)
+    @cython.locals(passage=_Passage, other=_Other)
     cpdef entered(self, RoceFrame frame, object payload, Sighting seen)
     @cython.locals(passage=_Passage)
     cpdef entered_trimmed(self, RoceFrame frame, Sighting seen)
     @cython.locals(flow=_Flow, passage=_Passage, psn="long long")
     cpdef _Passage _passage(self, RoceFrame frame)
+    cpdef left(self, RoceFrame frame, object payload, bytes raw, Sighting seen)
+    @cython.locals(known=_Other, left=long)
     cpdef _other_left(self, RoceFrame frame, Sighting seen)
-    @cython.locals(flow=_Flow, passage=_Passage)
+    @cython.locals(flow=_Flow, passage=_Passage, psn="long long")
     cpdef _data_left(self, RoceFrame frame, object payload, Sighting seen)

@@ -14,6 +14,9 @@ __all__ = ["SwitchRules"]
 Connection = tuple[bytes, bytes, int]
 
 
+_DATA, _SEQUENCE_NAK = Role.DATA, int(Nak.PSN_SEQUENCE)
+
+
 class _Passage:
     """One PSN of one connection on its way through."""
 
@@ -34,11 +37,22 @@ class _Passage:
 
 
 class _Flow:
-    __slots__ = ("clock", "passages")
+    __slots__ = ("aggregates", "clock", "passages")
 
-    def __init__(self, psn: int) -> None:
-        self.clock = PsnClock(psn)
+    def __init__(self, psn: int, aggregates: bool) -> None:
+        self.clock, self.aggregates = PsnClock(psn), aggregates
         self.passages: dict[int, _Passage] = {}
+
+
+class _Other:
+    """What is no data, by its bytes that may not change."""
+
+    __slots__ = ("entered", "left")
+
+    def __init__(self) -> None:
+        self.entered = 0
+        self.left: dict[str, int] = {}
+        """by link"""
 
 
 class SwitchRules:
@@ -59,7 +73,7 @@ class SwitchRules:
         self._violations, self._aggregates, self._is_stale = violations, aggregates, is_stale
         self._plain_between, self._starts_anew = plain_between, starts_anew
         self._flows: dict[Connection, _Flow] = {}
-        self._others: dict[bytes, tuple[list[int], Counter[str]]] = {}
+        self._others: dict[bytes, _Other] = {}
         self._naks: dict[bytes, str] = {}
         """NAKs that entered, by what may not change, and where"""
         self._maps: dict[bytes, set[tuple[int, int]]] = {}
@@ -80,12 +94,15 @@ class SwitchRules:
 
     def entered(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         """`payload`: hash of the payload."""
-        if frame.role is not Role.DATA:
-            self._others.setdefault(frame.constant, ([0], Counter()))[0][0] += 1
+        if frame.role is not _DATA:
+            other = self._others.get(frame.constant)
+            if other is None:
+                other = self._others[frame.constant] = _Other()
+            other.entered += 1
             if frame.held is not None:
                 self._maps.setdefault(frame.constant, set()).add(frame.held[1:3])
-            if frame.role is Role.ANSWER and frame.syndrome == Nak.PSN_SEQUENCE:
-                self._naks.setdefault(frame.constant, str(seen))
+            if frame.syndrome == _SEQUENCE_NAK and frame.role is Role.ANSWER and frame.constant not in self._naks:
+                self._naks[frame.constant] = str(seen)
             return
         passage = self._passage(frame)
         passage.entered += 1
@@ -104,7 +121,7 @@ class SwitchRules:
         """Of data that enters."""
         flow = self._flows.get(frame.connection)
         if flow is None:
-            flow = self._flows[frame.connection] = _Flow(frame.psn)
+            flow = self._flows[frame.connection] = _Flow(frame.psn, self._aggregates(frame.connection))
         psn = flow.clock.absolute(frame.psn)
         passage = flow.passages.get(psn)
         if passage is None:
@@ -143,17 +160,18 @@ class SwitchRules:
                     10, where, f"its headers came {passage.cut} times and left {passage.cut_left} times"
                 )
         for constant, where in self._naks.items():
-            (entered,), left = self._others[constant]
-            if left.total() < entered:
-                self._violations.add(6, where, f"that NAK entered {entered} times and left {left.total()} times")
+            other = self._others[constant]
+            left = sum(other.left.values())
+            if left < other.entered:
+                self._violations.add(6, where, f"that NAK entered {other.entered} times and left {left} times")
 
     def left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting) -> None:
         if not frame.icrc_valid:
-            if frame.role is Role.DATA and self._aggregates(frame.connection):
+            if frame.role is _DATA and self._aggregates(frame.connection):
                 self._violations.add(1, seen, "its iCRC is wrong, and its connection aggregates")
             elif not self.passes_damaged(raw):
                 self._violations.add(1, seen, "its iCRC is wrong")
-        elif frame.role is Role.DATA:
+        elif frame.role is _DATA:
             self._data_left(frame, payload, seen)
         else:
             self._other_left(frame, seen)
@@ -166,10 +184,9 @@ class SwitchRules:
             return
         if frame.held is not None:
             self._map_left(frame.constant, *frame.held[1:3], seen)
-        entered, left = known
-        left[seen.interface] += 1
-        if left[seen.interface] > entered[0]:
-            self._violations.add(6, seen, f"it left {left[seen.interface]} times and entered {entered[0]} times")
+        left = known.left[seen.interface] = known.left.get(seen.interface, 0) + 1
+        if left > known.entered:
+            self._violations.add(6, seen, f"it left {left} times and entered {known.entered} times")
 
     def _map_left(self, constant: bytes, count: int, bits: int, seen: Sighting) -> None:
         """A switch may add bits to a map, and cut it where its message ends."""
@@ -181,9 +198,13 @@ class SwitchRules:
     def _data_left(self, frame: RoceFrame, payload: int, seen: Sighting) -> None:
         self.data_passed += 1
         flow = self._flows.get(frame.connection)
-        passage = flow.passages.get(flow.clock.absolute(frame.psn)) if flow else None
+        if flow is None:
+            self._violations.add(7, seen, "no packet of this connection and PSN entered before")
+            return
+        psn = flow.clock.absolute(frame.psn)
+        passage = flow.passages.get(psn)
         if passage is None:
-            if flow is None or flow.clock.absolute(frame.psn) > flow.clock.latest - KEPT_PSNS:
+            if psn > flow.clock.latest - KEPT_PSNS:
                 self._violations.add(7, seen, "no packet of this connection and PSN entered before")
             return
         if not passage.heads:
@@ -193,7 +214,7 @@ class SwitchRules:
         passage.left += 1
         if passage.left > passage.entered:
             self._violations.add(7, seen, f"it left {passage.left} times and entered {passage.entered} times")
-        if not self._aggregates(frame.connection):
+        if not flow.aggregates:
             if payload not in passage.payloads:
                 self._violations.add(7, seen, "its payload changed, and nothing is aggregated on this connection")
         elif self._plain_between and payload in passage.payloads:

@@ -29,6 +29,8 @@ from workloads.events import QpFailed, WorkerFailed
 
 __all__ = ["skip_transparency", "transparency"]
 
+_DATA, _ANSWER = Role.DATA, Role.ANSWER
+
 
 def skip_transparency(context: CheckContext) -> str | None:
     if not context.plan.ring_workers:
@@ -96,6 +98,7 @@ class _CaptureJudge:
             for ring in context.rings
             for rank in range(len(ring.members))
         }
+        self._clocks = {requests: seat.clock for requests, seat in self._seats.items()}
         config = next(config for config in plan.switches if config.name == switch)
         self._summed = _ranks_at(config)
         # Damage that looks genuine, and a host that starts anew, make endpoints look as if they broke rules.
@@ -148,21 +151,22 @@ class _CaptureJudge:
             seen.number += 1
             seen.time_ns, seen.outgoing = captured.time_ns, captured.outgoing
             seen.interface, seen.frame = interface, None
+            raw, comment = captured.frame, captured.comment
             try:
-                frame = seen.frame = parse_frame(captured.frame)
+                frame = seen.frame = parse_frame(raw)
             except MalformedFrame as error:
                 # What is told of a frame that left: it may be one that a fault made behind the switch.
-                if not (captured.outgoing and captured.comment):
-                    self._malformed(captured.outgoing, captured.frame, str(error), seen)
+                if not (seen.outgoing and comment):
+                    self._malformed(seen.outgoing, raw, str(error), seen)
                 continue
             if frame is not None:
                 payload = hash(frame.payload)
                 if self._trims and frame.trimmed:
-                    self._trimmed(frame, seen, captured.comment)
-                elif captured.outgoing:
-                    self._left(frame, payload, captured.frame, seen, lost=bool(captured.comment))
+                    self._trimmed(frame, seen, comment)
+                elif seen.outgoing:
+                    self._left(frame, payload, raw, seen, bool(comment))
                 else:
-                    self._entered(frame, payload, captured.frame, seen, lost=bool(captured.comment))
+                    self._entered(frame, payload, raw, seen, bool(comment))
         if not self._failed:
             self._switch.finish()
             for rules in self._by_requests.values():
@@ -175,7 +179,7 @@ class _CaptureJudge:
         elif not self._switch.passes_damaged(raw):
             self._violations.add(1, seen, problem)
 
-    def _entered(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:
+    def _entered(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, lost: bool) -> None:
         if not frame.icrc_valid:
             if not self._corrupts:
                 self._violations.add(1, seen, "its iCRC is wrong, and no fault of the scenario damages packets")
@@ -184,16 +188,16 @@ class _CaptureJudge:
             return
         if not lost:
             self._switch.entered(frame, payload, seen)
-        if seen.interface in self._detour:
+        if self._detour and seen.interface in self._detour:
             return
-        if frame.role is Role.DATA:
+        if frame.role is _DATA:
             rules = self._by_requests.get(frame.connection)
             if rules is not None:
                 rules.sent(frame, payload, seen)
-            seat = self._seats.get(frame.connection)
-            if seat is not None and not lost:
-                seat.clock.note(seat.clock.absolute(frame.psn))
-        elif frame.role is Role.ANSWER and not lost:
+            clock = None if lost else self._clocks.get(frame.connection)
+            if clock is not None:
+                clock.note(clock.absolute(frame.psn))
+        elif frame.role is _ANSWER and not lost:
             rules = self._by_answers.get(frame.connection)
             if rules is not None:
                 rules.answered(frame, seen)
@@ -211,19 +215,24 @@ class _CaptureJudge:
         if rules is not None and seen.interface not in self._detour:
             rules.left_trimmed(frame, here=here)
 
-    def _left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, *, lost: bool) -> None:
+    def _left(self, frame: RoceFrame, payload: int, raw: bytes, seen: Sighting, lost: bool) -> None:
         if lost:
             # The frame itself was recorded when it left; this tells what became of it.
-            if frame.role is Role.ANSWER and frame.connection in self._by_answers:
-                self._by_answers[frame.connection].answer_lost(frame)
+            rules = self._by_answers.get(frame.connection) if frame.role is _ANSWER else None
+            if rules is not None:
+                rules.answer_lost(frame)
             return
         self._switch.left(frame, payload, raw, seen)
-        if seen.interface in self._detour:
+        if not frame.icrc_valid or (self._detour and seen.interface in self._detour):
             return
-        if frame.icrc_valid and frame.role is Role.DATA and frame.connection in self._by_requests:
-            self._by_requests[frame.connection].left(frame)
-        elif frame.icrc_valid and frame.role is Role.ANSWER and frame.connection in self._by_answers:
-            self._by_answers[frame.connection].answer_left(frame, seen)
+        if frame.role is _DATA:
+            rules = self._by_requests.get(frame.connection)
+            if rules is not None:
+                rules.left(frame)
+        elif frame.role is _ANSWER:
+            rules = self._by_answers.get(frame.connection)
+            if rules is not None:
+                rules.answer_left(frame, seen)
 
     def _is_stale(self, connection: Connection, psn: int) -> bool:
         """Whether the receiver has sent a packet of a message that is N later on its own connection. Then, by the

@@ -1,5 +1,12 @@
 cimport cython
 
+from testbed.checkers.frames cimport part
+from workloads.kernels cimport get8, get16
+
+cdef long _ROCE, _AGGREGATION
+cdef bytes _IS_REQUEST, _IS_DATA
+cdef Py_ssize_t _LEAST, _DATAGRAM_HEADER_BYTES, _ICRC_BYTES
+
 
 cdef class Frame:
     cdef public long long time, number
@@ -17,5 +24,8 @@ cdef class Seen:
     seen=Seen, open_frames=dict, frame=Frame, waiting=list, key=bytes, raw=bytes, number="long long", is_out=bint
 )
 cdef Seen _read(object capture, object classes)
-@cython.locals(at=Py_ssize_t, flow=bytes, port=bytes, kind=bytes, content="unsigned long")
+@cython.locals(
+    size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, flow=bytes, port=long, kind=long, content="unsigned long",
+    key=bytes
+)
 cdef tuple _identity(bytes frame)

@@ -6,18 +6,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from zlib import crc32
 
+import cython
+
 from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture
 from workloads.wire import OPCODES
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
 from workloads.wire.dscp import layer_class_of, read_dscp
 
+if not cython.compiled:
+    from testbed.checkers.frames import part
+    from workloads.kernels import get8, get16
+
 __all__ = ["Frame", "Seen", "Unreadable", "read"]
 
-_ROCE, _AGGREGATION = (4791).to_bytes(2, "big"), AGGREGATION_PORT.to_bytes(2, "big")
-_REQUESTS = frozenset(code for code, info in OPCODES.items() if info.is_request)
-_DATA = frozenset({DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT})
-_DATAGRAM_HEADER_BYTES, _ICRC_BYTES = 40, 4
+_ROCE, _AGGREGATION = 4791, int(AGGREGATION_PORT)
+_IS_REQUEST = bytes(code in OPCODES and OPCODES[code].is_request for code in range(256))
+_IS_DATA = bytes(code in (DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT) for code in range(256))
+_LEAST, _DATAGRAM_HEADER_BYTES, _ICRC_BYTES = 14, 40, 4
 
 
 class Unreadable(ValueError):
@@ -103,15 +109,19 @@ def _class(frame: bytes) -> int:
 
 def _identity(frame: bytes) -> tuple[bytes, int, bool]:
     """(key, checksum of the content, whether it carries data). The key has only what queues and links do not change."""
-    kind = frame[12:14]
-    at = 42 if kind == b"\x08\x00" else 62 if kind == b"\x86\xdd" else 0
-    if not at or len(frame) < at + 12:
+    size = len(frame)
+    kind = get16(frame, 12) if size >= _LEAST else 0
+    at = 42 if kind == 0x0800 else 62 if kind == 0x86DD else 0
+    if not at or size < at + 12:
         return frame[:64], crc32(frame), True
-    flow, port = frame[26 if at == 42 else 22 : at - 4], frame[at - 6 : at - 4]
+    begin, port = 26 if at == 42 else 22, get16(frame, at - 6)
     # With its iCRC, all frames of a flow would have one checksum.
-    content = crc32(frame[at + 12 : max(at + 12, len(frame) - _ICRC_BYTES)])
+    content = crc32(part(frame, at + 12, max(at + 12, size - _ICRC_BYTES)))
+    flow = part(frame, begin, at - 4)
     if port == _ROCE:
-        return flow + frame[at : at + 4] + frame[at + 5 : at + 12], content, frame[at] in _REQUESTS
+        key = flow + part(frame, at, at + 4) + part(frame, at + 5, at + 12)
+        return key, content, bool(_IS_REQUEST[get8(frame, at)])
     if port == _AGGREGATION:
-        return flow + frame[at : at + _DATAGRAM_HEADER_BYTES], content, frame[at + 1] in _DATA
-    return flow + frame[at : at + 32], content, True
+        key = flow + part(frame, at, min(size, at + _DATAGRAM_HEADER_BYTES))
+        return key, content, bool(_IS_DATA[get8(frame, at + 1)])
+    return flow + part(frame, at, min(size, at + 32)), content, True

@@ -81,22 +81,6 @@ int32_t sim_frame_new(struct sim_core *core)
     return frame;
 }
 
-struct sim_core *sim_new(int64_t stride, uint64_t salt)
-{
-    struct sim_core *core = calloc(1, sizeof *core);
-    if (core) {
-        core->stride = stride;
-        core->salt = salt;
-        core->free = core->frame = core->pending = NO_FRAME;
-        core->notes = calloc(NOTES, sizeof *core->notes);
-        if (!core->notes) {
-            free(core);
-            core = NULL;
-        }
-    }
-    return core;
-}
-
 void sim_free(struct sim_core *core)
 {
     for (int32_t chunk = 0; chunk < core->chunk_count; chunk++)
@@ -106,7 +90,27 @@ void sim_free(struct sim_core *core)
     free(core->next);
     free(core->heap);
     free(core->notes);
+    free(core->rows);
+    free(core->tape);
     free(core);
+}
+
+struct sim_core *sim_new(int64_t stride, uint64_t salt)
+{
+    struct sim_core *core = calloc(1, sizeof *core);
+    if (core) {
+        core->stride = stride;
+        core->salt = salt;
+        core->free = core->frame = core->pending = NO_FRAME;
+        core->notes = calloc(NOTES, sizeof *core->notes);
+        core->rows = malloc(TAPE_ROWS * sizeof *core->rows);
+        core->tape = malloc(TAPE_BYTES);
+        if (!core->notes || !core->rows || !core->tape) {
+            sim_free(core);
+            core = NULL;
+        }
+    }
+    return core;
 }
 
 /* An appointment of Python's. */
@@ -167,5 +171,6 @@ const struct ina_field sim_core_layout[] = {
     INA_FIELD(sim_core, data), INA_FIELD(sim_core, length), INA_FIELD(sim_core, number), INA_FIELD(sim_core, stride),
     INA_FIELD(sim_core, stage), INA_FIELD(sim_core, node), INA_FIELD(sim_core, port), INA_FIELD(sim_core, wire),
     INA_FIELD(sim_core, refused), INA_FIELD(sim_core, broken),
-    INA_FIELD(sim_core, notes), INA_FIELD(sim_core, noted), INA_END(offsetof(struct sim_core, heap))
+    INA_FIELD(sim_core, notes), INA_FIELD(sim_core, noted),
+    INA_FIELD(sim_core, rows), INA_FIELD(sim_core, tape), INA_FIELD(sim_core, taped), INA_FIELD(sim_core, tape_used), INA_END(offsetof(struct sim_core, heap))
 };

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from testbed.worlds.simulated.agenda import Actor, Agenda
-from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
+from testbed.worlds.simulated.native.library import NOTE_WORDS, ROW_WORDS, CoreStruct, Stage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
 
@@ -39,6 +39,7 @@ class NativeAgenda(Agenda):
         self.core = CoreStruct.from_address(self.pointer)
         self._run, self._at = library.sim_run, library.sim_at
         self._notes = ctypes.cast(self.core.notes, ctypes.POINTER(ctypes.c_int64))
+        self._rows = ctypes.cast(self.core.rows, ctypes.POINTER(ctypes.c_int64))
         self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
         self._numbers = 0
         self._offered, self._offers = (-1, -1, -1), 0
@@ -76,12 +77,14 @@ class NativeAgenda(Agenda):
             raise IndexError("nothing is on the agenda")
         if self._answer(_ALWAYS):
             self._complete()
+        self.tell_taps()
 
     def run(
         self, limit: int, goes_on: Callable[[], object], look: Callable[[int], bool] | None = None, every: int = 1
     ) -> bool:
         while goes_on():
             if not self._answer(limit):
+                self.tell_taps()
                 return False
             self._steps += 1
             if look is not None and self._steps >= every:
@@ -89,6 +92,7 @@ class NativeAgenda(Agenda):
                 if not look(self.now):
                     break
         self._complete()
+        self.tell_taps()
         return True
 
     def connect(
@@ -150,6 +154,22 @@ class NativeAgenda(Agenda):
             self.now, node, *entry = words[at : at + NOTE_WORDS]
             self._nodes[node].tell_note(*entry)
 
+    def tell_taps(self) -> None:
+        """Tell taps of the frames on the tape, in the order in which they were taken and given."""
+        core = self.core
+        if not core.taped:
+            return
+        words, octets = self._rows[: ROW_WORDS * core.taped], ctypes.string_at(core.tape, core.tape_used)
+        core.taped = core.tape_used = 0
+        times, nodes, sides, ends = (words[at::ROW_WORDS] for at in range(ROW_WORDS))
+        rows = [
+            (time, side >> 1, side & 1 == 1, octets[start:end])
+            for time, side, start, end in zip(times, sides, [0, *ends], ends, strict=False)
+        ]
+        for number in dict.fromkeys(nodes):
+            mine = [row for row, node in zip(rows, nodes, strict=True) if node == number]
+            self._switch_of(number).record_late(mine)
+
     def _call(self) -> None:
         action, argument = self._actions.pop(self.core.number)
         action(argument)
@@ -158,7 +178,10 @@ class NativeAgenda(Agenda):
         return self._nodes[self.core.node]  # type: ignore[return-value]
 
     def _switch(self) -> SwitchRole:
-        return self._nodes[self.core.node]  # type: ignore[return-value]
+        return self._switch_of(self.core.node)
+
+    def _switch_of(self, number: int) -> SwitchRole:
+        return self._nodes[number]  # type: ignore[return-value]
 
     def _frame(self) -> bytes:
         return ctypes.string_at(self.core.data, self.core.length)

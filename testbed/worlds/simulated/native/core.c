@@ -133,7 +133,7 @@ static int enter(struct sim_core *core, enum why *why)
     }
     node->frames_in++;
     node->bytes_in += length;
-    if (node->is_tapped) { /* it sees what was taken, and Python records what it takes itself */
+    if (node->is_tapped && !keep_frame(core, frame, 0)) { /* Python records what it takes itself */
         *why = WHY_RECORD_IN;
         return 0;
     }
@@ -202,7 +202,7 @@ static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
         queue->first = queue->last = queue->used = 0;
     core->stage = STAGE_LEAVE;
     *why = WHY_RECORD_OUT;
-    return !node->is_tapped;
+    return !node->is_tapped || keep_frame(core, frame, 1);
 }
 
 /* The same, through the filter. */

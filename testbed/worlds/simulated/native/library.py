@@ -12,12 +12,24 @@ from workloads.rc.irn_compiled import check_irn
 from workloads.rc.native_endpoint import check_native_endpoint
 from workloads.wire.dscp import LAYER_CLASSES
 
-__all__ = ["NOTE_WORDS", "CoreStruct", "MachineKind", "NodeStruct", "Stage", "Why", "WireStruct", "load_core"]
+__all__ = [
+    "NOTE_WORDS",
+    "ROW_WORDS",
+    "CoreStruct",
+    "MachineKind",
+    "NodeStruct",
+    "Stage",
+    "Why",
+    "WireStruct",
+    "load_core",
+]
 
 _POINTER, _I32, _I64, _U64, _OCTETS = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_uint64, ctypes.c_char_p
 
 NOTE_WORDS = 7
 """of `struct sim_note`: time, node, entry of the program's log"""
+ROW_WORDS = 4
+"""of `struct sim_row`"""
 
 
 class Stage(IntEnum):
@@ -114,6 +126,8 @@ class CoreStruct(ctypes.Structure):
         *((name, _I32) for name in ("stage", "node", "port", "wire", "refused", "broken")),
         ("notes", _POINTER),
         ("noted", _I64),
+        *((name, _POINTER) for name in ("rows", "tape")),
+        *((name, _I64) for name in ("taped", "tape_used")),
     )
     now: int
     wires: int | None
@@ -129,6 +143,10 @@ class CoreStruct(ctypes.Structure):
     refused: int
     notes: int
     noted: int
+    rows: int
+    tape: int
+    taped: int
+    tape_used: int
 
 
 def load_core() -> ctypes.CDLL | None:

@@ -6,7 +6,7 @@ Everything else is that of nodes.py: code that asks for `machine` gets it up to 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from switch_nodes.filters import FrameFilter
 from switch_nodes.forwarding.fast import FastForwardProgram
@@ -22,6 +22,7 @@ from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.node import Tell
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from workloads.kernels import NEVER
+from workloads.machine import Buffer, FrameBatch
 from workloads.rc import RcEndpoint
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
@@ -31,6 +32,32 @@ __all__ = ["NativeHostNode", "NativeSwitchNode"]
 
 _NEVER_PASSES = -(1 << 63)
 """a healing that is always due: every frame is for `admit`"""
+
+
+class _LateTap(Tap):
+    """What Python records of a switch comes behind what C has put on the tape."""
+
+    def __init__(self, tap: Tap, agenda: NativeAgenda) -> None:
+        self.tap, self._agenda = tap, agenda
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        self._agenda.tell_taps()
+        self.tap.record(batch, start, stop, now, outgoing)
+
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        self._agenda.tell_taps()
+        self.tap.record_frame(port, frame, now, outgoing)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        self._agenda.tell_taps()
+        self.tap.dropped(port, frame, now, outgoing, reason)
+
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        self._agenda.tell_taps()
+        self.tap.trimmed(port, frame, now)
+
+    def close(self) -> None:
+        self.tap.close()
 
 
 class _Struct:
@@ -161,9 +188,10 @@ class NativeSwitchNode(_Struct, SwitchNode):
         tap: Tap | None,
     ) -> None:
         self.struct = NodeStruct(actor=actor, armed=-1, alive=1, is_tapped=tap is not None)
+        self._late = None if tap is None else _LateTap(tap, agenda)
         self._native, self._number = agenda, -1
         self._links: list[CLink] = []
-        super().__init__(name, actor, agenda, make, tell, ingress, egress, tap)
+        super().__init__(name, actor, agenda, make, tell, ingress, egress, self._late)
 
     @property
     def machine(self) -> FinishingMachine:
@@ -221,6 +249,10 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def record(self, port: int, frame: bytes, *, outgoing: bool) -> None:
         """The tap sees a frame that the program took or gave."""
         self._record(port, frame, outgoing=outgoing)
+
+    def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
+        assert self._late is not None
+        self._late.tap.record_late(rows)
 
     def dropped(self, port: int, frame: bytes, reason: int) -> None:
         """The wire did not take a frame: `enum sent`."""

@@ -38,4 +38,17 @@ static int keep_notes(struct sim_core *core, struct netreduce_switch *program)
     return 1;
 }
 
+/* Put a frame on the tape: the tap of the switch hears of it later, before anything else is recorded. Returns whether there
+ * was room. */
+static int keep_frame(struct sim_core *core, int32_t frame, int outgoing)
+{
+    int64_t length = core->lengths[frame];
+    if (core->taped == TAPE_ROWS || length > TAPE_BYTES - core->tape_used)
+        return 0;
+    memcpy(core->tape + core->tape_used, sim_frame_at(core, frame), (size_t)length);
+    core->tape_used += length;
+    core->rows[core->taped++] = (struct sim_row){core->now, core->node, 2 * (int64_t)core->port + outgoing, core->tape_used};
+    return 1;
+}
+
 #endif
