@@ -1,0 +1,177 @@
+"""Orders of addition as trees: built from what was measured, named, and written as sums.
+
+A tree is a rank, or a tuple of trees that are added at once; two of them in an ordinary addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from testbed.fingerprint.reducer import Array
+
+__all__ = ["NoTree", "Orders", "Tree", "in_line", "leaves", "line_of", "name_of", "tree_of_sizes", "written"]
+
+Tree: TypeAlias = "int | tuple[Tree, ...]"
+
+
+class NoTree(Exception):
+    """No order of additions gives these sizes."""
+
+
+def leaves(tree: Tree) -> list[int]:
+    """The ranks below."""
+    return [tree] if isinstance(tree, int) else [rank for child in tree for rank in leaves(child)]
+
+
+def tree_of_sizes(sizes: Array) -> Tree:
+    """`sizes[i, j]`: number of ranks below the addition at which i and j meet. Raises NoTree."""
+
+    def build(ranks: list[int]) -> Tree:
+        if len(ranks) == 1:
+            return ranks[0]
+        groups: list[list[int]] = []
+        for rank in ranks:
+            home = next((group for group in groups if sizes[rank, group[0]] < len(ranks)), None)
+            if home is None:
+                groups.append([rank])
+            else:
+                home.append(rank)
+        for at, group in enumerate(groups):
+            for other in groups[at + 1 :]:
+                if any(sizes[i, j] != len(ranks) for i in group for j in other):
+                    raise NoTree
+        if len(groups) == 1:
+            raise NoTree
+        return tuple(sorted(map(build, groups), key=lambda child: (-len(leaves(child)), leaves(child)[0])))
+
+    return build(list(range(len(sizes))))
+
+
+def line_of(ranks: Sequence[int]) -> Tree:
+    """One after the other."""
+    tree: Tree = ranks[0]
+    for rank in ranks[1:]:
+        tree = (tree, rank)
+    return tree
+
+
+def in_line(tree: Tree) -> list[int] | None:
+    """The ranks of a sum in which every addition adds one rank; None: of another one. The first two are by rank."""
+    found: list[int] = []
+    while isinstance(tree, tuple):
+        single = [child for child in tree if isinstance(child, int)]
+        if len(tree) != 2 or not single:
+            return None
+        if len(single) == 2:
+            return [*sorted(single), *found[::-1]]
+        found.append(single[0])
+        tree = next(child for child in tree if not isinstance(child, int))
+    return [tree, *found[::-1]]
+
+
+def written(tree: Tree) -> str:
+    """As `((0+1)+2)+3`."""
+
+    def inner(part: Tree) -> str:
+        return str(part) if isinstance(part, int) else f"({'+'.join(map(inner, part))})"
+
+    return inner(tree).removeprefix("(").removesuffix(")") if isinstance(tree, tuple) else str(tree)
+
+
+def name_of(tree: Tree, ranks: int) -> str:
+    """In words; with the sum itself where words do not say it all."""
+    if ranks == 2:
+        return "2 ranks have one order only"
+    if isinstance(tree, tuple) and len(tree) == ranks:
+        return "all ranks at once"
+    shape = _unordered(tree)
+    for words, make in _KNOWN:
+        if _unordered(make(ranks)) == shape:
+            return words
+    line = in_line(tree)
+    if line is None:
+        return f"a tree: {written(tree)}"
+    start = _rotation(line)
+    if start is not None:
+        return f"one after the other from rank {start} on, round to rank {(start - 1) % ranks}"
+    return f"one after the other: {', '.join(map(str, line))}"
+
+
+def _rotation(line: list[int]) -> int | None:
+    """The rank at which a round begins."""
+    for order in (line, [line[1], line[0], *line[2:]]):
+        if all(rank == (order[0] + step) % len(order) for step, rank in enumerate(order)):
+            return order[0]
+    return None
+
+
+def _unordered(tree: Tree) -> object:
+    return tree if isinstance(tree, int) else frozenset(map(_unordered, tree))
+
+
+def _in_pairs(ranks: int, *, far: bool = False) -> Tree:
+    """Where the ranks are no power of two, the first are added in pairs before."""
+    extra = ranks - (1 << ranks.bit_length() - 1)
+    level: list[Tree] = [(2 * i, 2 * i + 1) for i in range(extra)] + list(range(2 * extra, ranks))
+    while len(level) > 1:
+        half = len(level) // 2
+        pairs = zip(level, level[half:], strict=False) if far else zip(level[::2], level[1::2], strict=True)
+        level = list(pairs)
+    return level[0]
+
+
+def _in_halves(ranks: int, first: int = 0) -> Tree:
+    """The first half is the smaller one."""
+    if ranks == 1:
+        return first
+    half = ranks // 2
+    return _in_halves(half, first), _in_halves(ranks - half, first + half)
+
+
+def _doubling(ranks: int) -> Tree:
+    """Rank r adds r + 1, then r + 2, then r + 4, as far as there are any."""
+    level: list[Tree] = list(range(ranks))
+    while len(level) > 1:
+        level = [tuple(level[at : at + 2]) if at + 1 < len(level) else level[at] for at in range(0, len(level), 2)]
+    return level[0]
+
+
+_KNOWN: tuple[tuple[str, Callable[[int], Tree]], ...] = (
+    ("rank order: 0, 1, 2, ...", lambda ranks: line_of(range(ranks))),
+    ("reverse rank order", lambda ranks: line_of(range(ranks - 1, -1, -1))),
+    ("pairs of neighbours, then pairs of these (recursive doubling)", _doubling),
+    ("pairs of neighbours, the first ranks before the others (recursive doubling)", _in_pairs),
+    ("pairs far apart first (recursive halving)", lambda ranks: _in_pairs(ranks, far=True)),
+    ("halves, each summed alone (pairwise summation)", _in_halves),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """One tree, or several by the place of the element."""
+
+    trees: tuple[Tree, ...]
+    which: Array
+    """shape (elements,): index of each element's tree"""
+
+    @classmethod
+    def of(cls, tree: Tree, elements: int) -> Orders:
+        return cls((tree,), np.zeros(elements, np.intp))
+
+    def pieces(self) -> list[tuple[int, int, Tree]]:
+        """(first element, end, tree) of each run of elements with one tree."""
+        cuts = [0, *(np.flatnonzero(np.diff(self.which)) + 1).tolist(), len(self.which)]
+        return [(a, b, self.trees[int(self.which[a])]) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+    def words(self, ranks: int) -> str:
+        if len(self.trees) == 1:
+            return name_of(self.trees[0], ranks)
+        lines = [in_line(tree) for tree in self.trees]
+        starts = {None if line is None else _rotation(line) for line in lines}
+        if ranks > 2 and None not in starts and starts == set(range(ranks)):
+            return f"a ring: each of {len(self.pieces())} chunks from a rank of its own, round the ring"
+        return f"{len(self.trees)} orders, by the place in the gradient"
