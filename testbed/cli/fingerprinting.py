@@ -34,7 +34,9 @@ examples:
         help="a switch program, a collective, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and "
         "{out}",
     )  # fmt: skip
-    parser.add_argument("--scenario", metavar="SCENARIO", help="the network of FILE.py:CLASS and torch:ina (default: rack)")
+    parser.add_argument(
+        "--scenario", metavar="SCENARIO", help="the network of FILE.py:CLASS and torch:ina (default: rack)"
+    )
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key of the scenario; may be repeated",
@@ -43,7 +45,9 @@ examples:
     parser.add_argument(
         "--ranks", type=whole(2, _MOST_RANKS), metavar="N", help="of a command or torch backend (default: 4)"
     )
-    parser.add_argument("--dtype", choices=("float32", "int32"), help="of a command or torch backend (default: float32)")
+    parser.add_argument(
+        "--dtype", choices=("float32", "int32"), help="of a command or torch backend (default: float32)"
+    )
     parser.add_argument(
         "--vectors", type=whole(_LEAST, _MOST), default=_VECTORS, metavar="N",
         help=f"fresh random vectors to predict; elements of each gradient (default: {_VECTORS:,})",

@@ -51,7 +51,9 @@ class ArrivalModel:
         base = self.base.traits()
         return {
             "order": "by arrival: the same inputs gave different sums; each is that of one rank after the other",
-            **{subject: base[subject] for subject in ("accumulator", "rounding", "inputs", "result") if subject in base},
+            **{
+                subject: base[subject] for subject in ("accumulator", "rounding", "inputs", "result") if subject in base
+            },
             "NaN": "a NaN stays a NaN",
         }
 
@@ -63,7 +65,9 @@ def arrival_model(sums: Calibration, passed: Passed) -> ArrivalModel | None:
         return None
     at = in_sight(sums, passed.form)[:_TRIED]
     for model in _candidates(Orders.of(line_of(range(ranks)), elements), passed):
-        if all(model.equal(sums.vectors[:, at[part]], sums.found[at[part]]).all() for part in (slice(100), slice(None))):
+        if all(
+            model.equal(sums.vectors[:, at[part]], sums.found[at[part]]).all() for part in (slice(100), slice(None))
+        ):
             zeros = sums.of("special")
             if model.equal(sums.vectors[:, zeros], sums.found[zeros]).all():
                 return model

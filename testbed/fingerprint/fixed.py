@@ -16,7 +16,16 @@ from testbed.fingerprint.nans import NanRule
 from testbed.fingerprint.reducer import Array
 from testbed.fingerprint.trees import Orders, Tree
 
-__all__ = ["FixedModel", "Overflow", "Scale", "fixed_candidates", "measure_scale", "plain_scales", "saturating"]
+__all__ = [
+    "FixedModel",
+    "Overflow",
+    "Scale",
+    "fixed_candidates",
+    "largest_of",
+    "measure_scale",
+    "plain_scales",
+    "saturating",
+]
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 _ULP = 2.0**-24
@@ -54,12 +63,16 @@ class Scale:
     lowest: int = -1000
     """exponents are not below"""
     rule: str = "above"
-    """`above`: the least E with |x| < 2^E; `from`: with |x| <= 2^E"""
+    """`above`: the least E with |x| < 2^E; `from`: with |x| <= 2^E; `largest`: the scale is the number over the largest
+    |x|"""
 
     def of(self, vectors: Array, at: Array, largest: Array | None) -> Array:
         """Of each element. `largest`: by block, of the whole gradient."""
         if not self.block or largest is None:
             return np.full(vectors.shape[1], self.number)
+        if self.rule == "largest":
+            shares: Array = (self.number / np.where(largest == 0, 1.0, largest))[at // self.block]
+            return shares
         significands, exponents = np.frexp(largest)
         if self.rule == "from":
             exponents = exponents - (significands == 0.5)
@@ -85,7 +98,7 @@ class FixedModel:
 
     def predict(self, vectors: Array, at: Array, largest: Array | None = None) -> Array:
         if self.scale.block and largest is None:
-            largest = _largest(vectors, self.scale.block)
+            largest = largest_of(vectors, self.scale.block)
         with np.errstate(all="ignore"):
             scale = self.scale.of(vectors, at, largest)
             scaled = vectors.astype(np.float64) * scale
@@ -139,9 +152,14 @@ class FixedModel:
             "scale": self.scale.words,
         }
         if shared:
+            if self.scale.rule == "largest":
+                found["scale"] += f" / the largest |x| of {shared} elements of all ranks"
             law = "|x| < 2^E" if self.scale.rule == "above" else "|x| <= 2^E"
             least = f", at least {self.scale.lowest}" if self.scale.lowest > -1000 else ""
-            found["scale"] += f" x 2^-E; E is the least exponent with {law} for {shared} elements of all ranks{least}"
+            if self.scale.rule != "largest":
+                found["scale"] += (
+                    f" x 2^-E; E is the least exponent with {law} for {shared} elements of all ranks{least}"
+                )
         found["rounding"] = f"of each input {self.rounding}{', of a float32 product' if self.single else ''}"
         found["result"] = f"{self.quotient}, rounded to float32"
         if not shared:
@@ -153,9 +171,11 @@ class FixedModel:
 
 def saturating(tree: Tree, numbers: Array) -> Array:
     """int64, shape (n,): each addition clamped to 32 bits. All at once: clamped once."""
+    total: Array
     if isinstance(tree, int):
-        return numbers[tree]
-    total: Array = np.sum([saturating(child, numbers) for child in tree], axis=0)
+        total = numbers[tree]
+        return total
+    total = np.sum([saturating(child, numbers) for child in tree], axis=0)
     return np.clip(total, _LOW, _HIGH)
 
 
@@ -197,7 +217,7 @@ def _plain_numbers(middle: float, ranks: int) -> Iterator[tuple[float, str]]:
     yield 2.0**power, f"2^{power}"
     for digits in range(3):
         number = float(f"{middle:.{digits}e}")
-        yield number, f"{number:g}"
+        yield number, f"{number:.10g}"
     for count, share in ((ranks, f" / {ranks}"), (1, "")):
         for bits in (31, 30, 15, 7, *range(8, 31)):
             whole = (1 << bits) - 1
@@ -206,17 +226,17 @@ def _plain_numbers(middle: float, ranks: int) -> Iterator[tuple[float, str]]:
             yield math.ldexp(whole / count, shift), f"(2^{bits} - 1){share}{tail}"
     power = round(math.log2(middle * ranks))
     yield 2.0**power / ranks, f"2^{power} / {ranks}"
-    for digits in range(3, 7):
+    for digits in range(3, 10):
         number = float(f"{middle:.{digits}e}")
-        yield number, f"{number:g}"
+        yield number, f"{number:.10g}"
     simple = Fraction(middle).limit_denominator(1000)
     yield float(simple), f"{simple}"
 
 
 def fixed_candidates(scales: Sequence[Scale], overflows: tuple[Overflow, ...]) -> Iterator[FixedModel]:
     """The likeliest first."""
-    shapes = [("above", -1000)]
-    if scales[0].block:
+    shapes = [(scales[0].rule, -1000)]
+    if scales[0].block and scales[0].rule != "largest":
         shapes = list(product(("above", "from"), (-1000, -126, -127, -125)))
     for (rule, lowest), overflow, quotient, single, beyond, rounding, scale in product(
         shapes, overflows, Quotient, (False, True), Beyond, Rounding, scales
@@ -225,8 +245,8 @@ def fixed_candidates(scales: Sequence[Scale], overflows: tuple[Overflow, ...]) -
             yield FixedModel(replace(scale, rule=rule, lowest=lowest), rounding, quotient, overflow, single, beyond)
 
 
-def _largest(vectors: Array, block: int) -> Array:
-    """Of each block of a whole gradient."""
+def largest_of(vectors: Array, block: int) -> Array:
+    """|x| of each block of a whole gradient."""
     tops = np.abs(vectors.astype(np.float64)).max(axis=0)
-    return np.maximum.reduceat(tops, np.arange(0, len(tops), block))
-
+    found: Array = np.maximum.reduceat(tops, np.arange(0, len(tops), block))
+    return found

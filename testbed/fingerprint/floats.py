@@ -125,7 +125,9 @@ def _adding(orders: Orders, form: Format, precision: int | None) -> Iterator[_An
     for accumulator in accumulators:
         for ways in _ways(form, accumulator):
             for rounding in Rounding:
-                yield FloatModel(orders, accumulator, rounding, ways)
+                yield FloatModel(orders, accumulator, rounding, ways, seen_wider=precision is not None)
+                if accumulator.precision < FLOAT32.precision and rounding != Rounding.NEAREST_EVEN:
+                    yield FloatModel(orders, accumulator, rounding, ways, by_float32=True)
     if form == FLOAT32 and all(in_line(tree) is not None for tree in orders.trees):
         for method, swapped in product(("Kahan", "Neumaier"), (False, True)):
             yield CompensatedModel(orders, method=method, swapped=swapped)

@@ -13,7 +13,20 @@ import numpy as np
 
 from testbed.fingerprint.reducer import Array
 
-__all__ = ["BFLOAT16", "FLOAT16", "FLOAT32", "FLOAT64", "X87", "Format", "Rounding", "add", "fit", "format_of_bits", "known_format", "whole_numbers"]
+__all__ = [
+    "BFLOAT16",
+    "FLOAT16",
+    "FLOAT32",
+    "FLOAT64",
+    "X87",
+    "Format",
+    "Rounding",
+    "add",
+    "fit",
+    "format_of_bits",
+    "known_format",
+    "whole_numbers",
+]
 
 _EMULATED = 51
 """bits of precision that rounding from binary64 can give"""
@@ -80,7 +93,10 @@ def fit(
 ) -> Array:
     """`values` (binary64, or the platform's long double) plus `tail`, rounded to a format."""
     if values.dtype != np.float64:  # long double
-        return values if form == X87 else fit(*_split(values), saturates=saturates, form=form, rounding=rounding)
+        if form == X87:
+            return values
+        high, rest = _split(values)
+        return fit(high, form, rounding, tail=rest, saturates=saturates)
     if form.precision > FLOAT64.precision:
         return values.astype(np.longdouble)
     if form.precision > _EMULATED:

@@ -128,9 +128,8 @@ def _of_floats(counted: Counted) -> _Inferred:
     most = largest_taken(counted)
     block = measure_block(counted, most)
     if block:
-        limits = Limits(most=most)
-        limits, sums = _calibrated(counted, limits)
-        model = block_model(counted, block, sums, takes_special=limits.takes_special)
+        limits, sums = _calibrated(counted, Limits(most=most, takes_special=False))
+        model = block_model(counted, block, sums)
         return _inferred(model, None, limits, _notes(limits, "integers: no order can be seen"))
     passed = measure_values(counted, most)
     form = passed.form
@@ -143,9 +142,19 @@ def _of_floats(counted: Counted) -> _Inferred:
         halves = with_halves(sums.vectors, sums.kinds, _TIES, model.scale.number)
         sums = Calibration(halves, counted.one(halves), sums.kinds)
         model = fixed_model(counted, passed, sums, takes_large=limits.takes_large)
-        return _inferred(model, model.orders, limits, _notes(limits, *_unseen(model.orders)))
+        return _without_special(_inferred(model, model.orders, limits, _notes(limits, *_unseen(model.orders))), sums)
     found, orders = float_model(counted, passed, sums)
-    return _inferred(found, orders, limits, _notes(limits, *_unseen(orders)))
+    return _without_special(_inferred(found, orders, limits, _notes(limits, *_unseen(orders))), sums)
+
+
+def _without_special(inferred: _Inferred, sums: Calibration) -> _Inferred:
+    """Where only sums with infinities and NaNs are not as inferred, none is predicted, and a note says so."""
+    wrong = ~inferred.equal(sums.vectors, sums.found)
+    if not wrong.any() or not np.isin(np.flatnonzero(wrong), sums.of("special")).all():
+        return inferred
+    note = "no rule was found for sums of infinities and NaNs: no vector has them"
+    limits = replace(inferred.limits, takes_special=False)
+    return replace(inferred, limits=limits, notes=(*inferred.notes, note))
 
 
 def _unseen(orders: Orders | None) -> tuple[str, ...]:
@@ -153,12 +162,9 @@ def _unseen(orders: Orders | None) -> tuple[str, ...]:
 
 
 def _notes(limits: Limits, *more: str) -> tuple[str, ...]:
-    notes = []
-    if not limits.takes_special:
-        notes.append("the target refuses infinities or NaNs: no vector has them")
-    if not limits.takes_large:
-        notes.append(f"the target refuses sums from about 2^{limits.most + 1} on: no vector has them")
-    return (*more, *notes)
+    if limits.takes_large:
+        return more
+    return (*more, f"the target refuses sums from about 2^{limits.most + 1} on: no vector has them")
 
 
 def _calibrated(counted: Counted, limits: Limits) -> tuple[Limits, Calibration]:

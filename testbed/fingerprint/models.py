@@ -15,7 +15,14 @@ from testbed.fingerprint.reducer import Array
 from testbed.fingerprint.trees import Orders, Tree, in_line, leaves
 
 __all__ = [
-    "CompensatedModel", "Conversions", "ExactModel", "Flush", "FloatModel", "FusedModel", "Model", "predicted",
+    "CompensatedModel",
+    "Conversions",
+    "ExactModel",
+    "FloatModel",
+    "Flush",
+    "FusedModel",
+    "Model",
+    "predicted",
 ]  # fmt: skip
 
 _PLAIN_NAN = np.uint32(0x7FC00000)
@@ -112,6 +119,10 @@ class FloatModel:
     from_zero: bool = False
     """the first number is added to +0"""
     saturates: bool = False
+    by_float32: bool = False
+    """each addition is rounded to float32 first"""
+    seen_wider: bool = True
+    """False: with two ranks, a wider accumulator gives the same sums"""
     nans: NanRule = NanRule("not tried", is_known=False)
 
     def predict(self, vectors: Array, at: Array) -> Array:
@@ -159,12 +170,18 @@ class FloatModel:
         least = max(self.accumulator.least, FLOAT32.least)
         if self.flush.operands:
             a, b = self.flush.apply(a, least), self.flush.apply(b, least)
-        total = add(a, b, self.accumulator, self.rounding, saturates=self.saturates)
+        if self.by_float32:
+            total = fit(
+                add(a, b, FLOAT32, Rounding.NEAREST_EVEN), self.accumulator, self.rounding, saturates=self.saturates
+            )
+        else:
+            total = add(a, b, self.accumulator, self.rounding, saturates=self.saturates)
         return self.flush.apply(total, least) if self.flush.results else total
 
     def _sum(self, tree: Tree, given: Array, first: int) -> Array:
         if isinstance(tree, int):
-            return given[tree] + 0.0 if self.from_zero and tree == first else given[tree]
+            own: Array = given[tree]
+            return own + 0.0 if self.from_zero and tree == first else own
         left, right = tree
         return self._add(self._sum(left, given, first), self._sum(right, given, first))
 
@@ -181,7 +198,9 @@ class FloatModel:
 
     def traits(self) -> dict[str, str]:
         found = {
-            "accumulator": f"{self.accumulator}", "rounding": f"{self.rounding}", **self.conversions.traits(),
+            "accumulator": f"{self.accumulator}{'' if self.seen_wider else ', or wider: two ranks do not show it'}",
+            "rounding": f"{self.rounding}{', of sums that were rounded to float32' if self.by_float32 else ''}",
+            **self.conversions.traits(),
             "subnormals": self.flush.words(),
         }  # fmt: skip
         if self.saturates:
@@ -312,7 +331,8 @@ class CompensatedModel(_Whole):
 
 
 def _kahan(rows: Array) -> Array:
-    total, error = rows[0].copy(), np.zeros_like(rows[0])
+    total: Array = rows[0].copy()
+    error: Array = np.zeros_like(rows[0])
     for row in rows[1:]:
         corrected = row - error
         following = total + corrected
@@ -322,11 +342,10 @@ def _kahan(rows: Array) -> Array:
 
 
 def _neumaier(rows: Array) -> Array:
-    total, error = rows[0].copy(), np.zeros_like(rows[0])
+    total: Array = rows[0].copy()
+    error: Array = np.zeros_like(rows[0])
     for row in rows[1:]:
         following = total + row
         error += np.where(np.abs(total) >= np.abs(row), (total - following) + row, (row - following) + total)
         total = following
     return total + error
-
-

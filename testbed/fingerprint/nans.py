@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
@@ -21,15 +21,17 @@ _PATTERNS = np.array(
     [0x7FC00000, 0xFFC00000, 0x7FC12345, 0xFFD54321, 0x7F812345, 0xFF854321, 0x7FFFFFFF, 0x7F800001], np.uint32
 )
 """quiet and signalling, of either sign, with payloads in their high and low bits"""
-_FIRST, _SECOND = np.uint32(0x7FD10000), np.uint32(0xFFE20000)
-_KEPT = {
+_FIRST, _SECOND = np.array([0x7FD10000], np.uint32), np.array([0xFFE20000], np.uint32)
+_KEPT: Final[dict[str, Callable[[Array], Array]]] = {
     "every NaN keeps sign and payload, and becomes quiet": lambda bits: bits | _QUIET,
     "every NaN keeps its bits": lambda bits: bits,
     "every NaN keeps its sign only": lambda bits: (bits & _SIGN) | _PLAIN,
-    "every NaN keeps sign and the high 16 bits, and becomes quiet": lambda bits: (bits | _QUIET)
-    & np.uint32(0xFFFF0000),
-    "every NaN keeps sign and the high 19 bits, and becomes quiet": lambda bits: (bits | _QUIET)
-    & np.uint32(0xFFFFE000),
+    "every NaN keeps sign and the high 16 bits, and becomes quiet": lambda bits: (
+        (bits | _QUIET) & np.uint32(0xFFFF0000)
+    ),
+    "every NaN keeps sign and the high 19 bits, and becomes quiet": lambda bits: (
+        (bits | _QUIET) & np.uint32(0xFFFFE000)
+    ),
 }
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from testbed.fingerprint.choosing import Calibration, choose
-from testbed.fingerprint.fixed import FixedModel, Overflow, Scale, fixed_candidates, measure_scale, plain_scales
+from testbed.fingerprint.fixed import (
+    FixedModel,
+    Overflow,
+    Scale,
+    fixed_candidates,
+    largest_of,
+    measure_scale,
+    plain_scales,
+)
 from testbed.fingerprint.masking import measure_saturating, orders_of_sizes
 from testbed.fingerprint.nans import NanRule
 from testbed.fingerprint.reducer import Array, Counted, Refused, Unusable
@@ -17,7 +26,7 @@ from testbed.fingerprint.values import Passed
 
 __all__ = ["block_model", "fixed_model", "with_halves"]
 
-_FEW, _LEAST_PREFIX = 1024, 8192
+_FEW, _MANY = 600, 8192
 _PILOT = 0.75
 
 
@@ -36,7 +45,7 @@ def fixed_model(reducer: Counted, passed: Passed, sums: Calibration, *, takes_la
     return replace(model, nans=NanRule(nans, constant=0))
 
 
-def block_model(reducer: Counted, block: int, sums: Calibration, *, takes_special: bool) -> FixedModel:
+def block_model(reducer: Counted, block: int, sums: Calibration) -> FixedModel:
     """A scale for each block. Raises Unusable as `fixed_model`."""
     places = np.arange(reducer.elements)
     rng = np.random.default_rng(13)
@@ -47,13 +56,12 @@ def block_model(reducer: Counted, block: int, sums: Calibration, *, takes_specia
     gradient[0, ::block] = _PILOT
     found = reducer.one(gradient)
     inside = places % block != 0
-    own = gradient.sum(axis=0)
-    scales = [replace(scale, block=block) for scale in _scales(own[inside], found[inside], reducer.ranks)]
-    end = min(reducer.elements, -(-_LEAST_PREFIX // block) * block)
-    first = Calibration(sums.vectors[:, :end], sums.found[:end], sums.kinds[:end])
-    model = _whole_blocks(scales, first)
-    nans = "become integers, as other values" if takes_special else "infinities and NaNs are refused"
-    return replace(model, nans=NanRule(nans, constant=0))
+    own, found = gradient.sum(axis=0)[inside], found[inside]
+    powers = [replace(scale, block=block) for scale in _scales(own, found, reducer.ranks)]
+    shares = [replace(scale, block=block, rule="largest") for scale in _scales(own, found, reducer.ranks, _PILOT)]
+    both = (fixed_candidates(scales, (Overflow.NONE,)) for scales in (powers, shares))
+    model = _of_blocks(chain.from_iterable(both), sums, block)
+    return replace(model, nans=NanRule("not tried: they would change their whole block", constant=0))
 
 
 def with_halves(vectors: Array, kinds: Array, ties: int, scale: float) -> Array:
@@ -66,28 +74,35 @@ def with_halves(vectors: Array, kinds: Array, ties: int, scale: float) -> Array:
     return changed
 
 
-def _whole_blocks(scales: Sequence[Scale], sums: Calibration) -> FixedModel:
-    """An exponent follows from a whole block, so all elements from the first on are tried."""
+def _of_blocks(models: Iterable[FixedModel], sums: Calibration, block: int) -> FixedModel:
+    """The first that explains some elements; an exponent follows from a whole block of the gradient."""
+    rng, elements = np.random.default_rng(19), len(sums.found)
+    finite = np.where(np.isfinite(sums.vectors), sums.vectors, 0)
+    largest = largest_of(finite, block)
+    at = rng.permutation(elements)[:_MANY]
     best: tuple[int, FixedModel | None] = (-1, None)
-    block, end = scales[0].block, len(sums.found)
-    few, every = np.arange(min(end, -(-_FEW // block) * block)), np.arange(end)
-    for model in fixed_candidates(scales, (Overflow.NONE,)):
-        score = int(sums.equal(model, few).sum())
-        if score == len(few):
-            score = int(sums.equal(model, every).sum())
-            if score == len(every):
-                return model
+    for model in models:
+        score = 0
+        for part in (at[:_FEW], at):
+            bits = model.predict(sums.vectors[:, part], part, largest)
+            score = int((bits == sums.found[part].view(np.uint32)).sum())
+            if score < len(part):
+                break
+        else:
+            return model
         if score > best[0]:
             best = score, model
     assert best[1] is not None
     return best[1]
 
 
-def _scales(given: Array, found: Array, ranks: int) -> Sequence[Scale]:
+def _scales(given: Array, found: Array, ranks: int, factor: float = 1.0) -> Sequence[Scale]:
+    """`factor`: of the scale that is measured, in the number that is wanted."""
     bounds = measure_scale(given, found)
     if bounds is None:
         raise Unusable("single values come back as multiples of nothing")
-    return [Scale(number, words) for number, words in plain_scales(*bounds, ranks).items()]
+    low, high = (bound * factor for bound in bounds)
+    return [Scale(number, words) for number, words in plain_scales(low, high, ranks).items()]
 
 
 def _saturating_orders(reducer: Counted, scale: float) -> Orders | None:

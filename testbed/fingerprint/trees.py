@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from testbed.fingerprint.reducer import Array
 
 __all__ = ["NoTree", "Orders", "Tree", "in_line", "leaves", "line_of", "name_of", "tree_of_sizes", "written"]
 
+_ROUND = {1: "upwards", -1: "downwards"}
 Tree: TypeAlias = "int | tuple[Tree, ...]"
 
 
@@ -93,19 +95,24 @@ def name_of(tree: Tree, ranks: int) -> str:
         if _unordered(make(ranks)) == shape:
             return words
     line = in_line(tree)
+    for size in range(2, ranks // 2 + 1):
+        if line is None and ranks % size == 0 and _unordered(_in_groups(ranks, size)) == shape:
+            return f"groups of {size} ranks, each in rank order, then these sums in the order of the groups"
     if line is None:
         return f"a tree: {written(tree)}"
-    start = _rotation(line)
-    if start is not None:
-        return f"one after the other from rank {start} on, round to rank {(start - 1) % ranks}"
+    turn = _rotation(line)
+    if turn is not None:
+        start, step = turn
+        return f"one after the other from rank {start} on, {_ROUND[step]} to rank {(start - step) % ranks}"
     return f"one after the other: {', '.join(map(str, line))}"
 
 
-def _rotation(line: list[int]) -> int | None:
-    """The rank at which a round begins."""
-    for order in (line, [line[1], line[0], *line[2:]]):
-        if all(rank == (order[0] + step) % len(order) for step, rank in enumerate(order)):
-            return order[0]
+def _rotation(line: list[int]) -> tuple[int, int] | None:
+    """(rank at which a round begins, 1 upwards or -1 downwards)"""
+    for step in (1, -1):
+        for order in (line, [line[1], line[0], *line[2:]]):
+            if all(rank == (order[0] + step * at) % len(order) for at, rank in enumerate(order)):
+                return order[0], step
     return None
 
 
@@ -116,7 +123,7 @@ def _unordered(tree: Tree) -> object:
 def _in_pairs(ranks: int, *, far: bool = False) -> Tree:
     """Where the ranks are no power of two, the first are added in pairs before."""
     extra = ranks - (1 << ranks.bit_length() - 1)
-    level: list[Tree] = [(2 * i, 2 * i + 1) for i in range(extra)] + list(range(2 * extra, ranks))
+    level: list[Tree] = [*((2 * i, 2 * i + 1) for i in range(extra)), *range(2 * extra, ranks)]
     while len(level) > 1:
         half = len(level) // 2
         pairs = zip(level, level[half:], strict=False) if far else zip(level[::2], level[1::2], strict=True)
@@ -132,6 +139,15 @@ def _in_halves(ranks: int, first: int = 0) -> Tree:
     return _in_halves(half, first), _in_halves(ranks - half, first + half)
 
 
+def _in_groups(ranks: int, size: int) -> Tree:
+    """As racks or machines do."""
+    groups = [line_of(range(first, first + size)) for first in range(0, ranks, size)]
+    tree = groups[0]
+    for group in groups[1:]:
+        tree = (tree, group)
+    return tree
+
+
 def _doubling(ranks: int) -> Tree:
     """Rank r adds r + 1, then r + 2, then r + 4, as far as there are any."""
     level: list[Tree] = list(range(ranks))
@@ -143,10 +159,10 @@ def _doubling(ranks: int) -> Tree:
 _KNOWN: tuple[tuple[str, Callable[[int], Tree]], ...] = (
     ("rank order: 0, 1, 2, ...", lambda ranks: line_of(range(ranks))),
     ("reverse rank order", lambda ranks: line_of(range(ranks - 1, -1, -1))),
-    ("pairs of neighbours, then pairs of these (recursive doubling)", _doubling),
-    ("pairs of neighbours, the first ranks before the others (recursive doubling)", _in_pairs),
-    ("pairs far apart first (recursive halving)", lambda ranks: _in_pairs(ranks, far=True)),
-    ("halves, each summed alone (pairwise summation)", _in_halves),
+    ("pairs of neighbours, then pairs of these, as in recursive doubling", _doubling),
+    ("pairs of neighbours, the first ranks before the others, as in recursive doubling", _in_pairs),
+    ("pairs far apart first, as in recursive halving", lambda ranks: _in_pairs(ranks, far=True)),
+    ("halves, each summed alone, as in pairwise summation", _in_halves),
 )
 
 
@@ -165,13 +181,14 @@ class Orders:
     def pieces(self) -> list[tuple[int, int, Tree]]:
         """(first element, end, tree) of each run of elements with one tree."""
         cuts = [0, *(np.flatnonzero(np.diff(self.which)) + 1).tolist(), len(self.which)]
-        return [(a, b, self.trees[int(self.which[a])]) for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [(a, b, self.trees[int(self.which[a])]) for a, b in pairwise(cuts)]
 
     def words(self, ranks: int) -> str:
         if len(self.trees) == 1:
             return name_of(self.trees[0], ranks)
         lines = [in_line(tree) for tree in self.trees]
-        starts = {None if line is None else _rotation(line) for line in lines}
-        if ranks > 2 and None not in starts and starts == set(range(ranks)):
-            return f"a ring: each of {len(self.pieces())} chunks from a rank of its own, round the ring"
+        turns = {None if line is None else _rotation(line) for line in lines}
+        for step, way in _ROUND.items():
+            if ranks > 2 and turns == {(rank, step) for rank in range(ranks)}:
+                return f"a ring: each of {len(self.pieces())} chunks from a rank of its own, {way} round the ring"
         return f"{len(self.trees)} orders, by the place in the gradient"

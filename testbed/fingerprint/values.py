@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.fingerprint.formats import FLOAT32, Format, known_format
-from testbed.fingerprint.reducer import Array, Counted, Refused, Unusable
+from testbed.fingerprint.reducer import Array, Counted, Refused, Unusable, same_bits
 
 __all__ = ["Passed", "largest_taken", "measure_block", "measure_values"]
 
@@ -48,7 +48,7 @@ def measure_values(reducer: Counted, most: int) -> Passed:
     np.maximum.at(worst, exponents - _LOWEST, error)
     good = np.flatnonzero(worst < _WRONG)
     if not len(good):
-        there = np.argmin(np.abs(given - 1))
+        there = np.argmin(np.where(error < _WRONG, np.inf, np.abs(np.log2(np.abs(given)))))
         raise Unusable(f"{given[there]!s} at one rank and 0 at the others gave {found[there]!s}")
     runs = np.split(good, np.flatnonzero(np.diff(good) > 1) + 1)
     longest = max(runs, key=len)
@@ -65,6 +65,8 @@ def measure_block(reducer: Counted, most: int) -> int:
     base = np.zeros((reducer.ranks, reducer.elements), np.float32)
     base[0] = 1 + np.random.default_rng(7).random(reducer.elements, np.float32)
     expected = reducer.one(base)
+    if not same_bits(expected, reducer.one(base)).all():
+        raise Unusable("the same inputs gave different sums, even with zeros at all ranks but one")
     large = np.float32(2.0 ** min(most, 60))
 
     def changed(places: Array) -> Array:
@@ -140,9 +142,7 @@ def _takes_special(reducer: Counted) -> bool:
     return _takes(reducer, np.inf) and _takes(reducer, np.nan)
 
 
-def _form(
-    worst: Array, found: Array, exponents: Array, ends: tuple[int, int, int]
-) -> tuple[Format, bool]:
+def _form(worst: Array, found: Array, exponents: Array, ends: tuple[int, int, int]) -> tuple[Format, bool]:
     """`worst`: largest relative error of each exponent from the first to the last that comes through; `ends`: these
     two, and the last that is taken."""
     first, last, most = ends

@@ -65,11 +65,13 @@ def draw_integers(ranks: int, elements: int, seed: int) -> Array:
     rng = np.random.default_rng([seed, 3])
     words = rng.integers(-(1 << 31), 1 << 31, (ranks, elements), np.int64).astype(np.int32)
     shift = rng.choice(np.array([0, 0, 1, 2, 20], np.int32), elements)
-    return words >> shift
+    found: Array = words >> shift
+    return found
 
 
 def _significands(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-    return rng.choice(np.array([-1.0, 1.0]), shape) * (1 + rng.random(shape))
+    found: Array = rng.choice(np.array([-1.0, 1.0]), shape) * (1 + rng.random(shape))
+    return found
 
 
 def _middle(limits: Limits) -> int:
@@ -95,7 +97,7 @@ def _subnormal(rng: np.random.Generator, shape: tuple[int, int], limits: Limits)
 
 
 def _cancelling(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:
-    values = _significands(rng, shape) * 2.0 ** _middle(limits)
+    values: Array = _significands(rng, shape) * 2.0 ** _middle(limits)
     values = np.ldexp(values, rng.integers(0, 4, shape)).astype(np.float32).astype(np.float64)
     last = rng.integers(0, shape[0], shape[1])
     places = np.arange(shape[1])
@@ -108,7 +110,7 @@ def _cancelling(rng: np.random.Generator, shape: tuple[int, int], limits: Limits
 def _ties(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:
     """One number that uses the whole precision, and others around half of its last bit."""
     unit = 2.0 ** (_middle(limits) - limits.precision)
-    values = unit * rng.integers(-3, 4, shape) * rng.choice(np.array([0.5, 1.0, 1.0 + 2.0**-20]), shape)
+    values: Array = unit * rng.integers(-3, 4, shape) * rng.choice(np.array([0.5, 1.0, 1.0 + 2.0**-20]), shape)
     large = np.rint(_significands(rng, (1, shape[1]))[0] / (2 * unit)) * (2 * unit)
     values[rng.integers(0, shape[0], shape[1]), np.arange(shape[1])] = large * 2.0 ** _middle(limits)
     return values

@@ -58,8 +58,7 @@ class CommandReducer:
     def _call(self, words: list[str]) -> None:
         try:
             done = subprocess.run(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                timeout=self._timeout_s, check=False,
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=self._timeout_s, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise Refused(f"the command took longer than {self._timeout_s:g} s") from None

@@ -18,7 +18,8 @@ from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import protocol_of, traits_of
+from testbed.scenario.job import SizedKeys
+from testbed.scenario.known import traits_of
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated.world import Simulation
@@ -32,6 +33,7 @@ __all__ = ["ScenarioReducer"]
 _LATE_NS = 5_000_000
 _LATE_PACKETS = 200
 _PACKET_BITS = 12_000
+_OWN_KEYS = ("job.size", "job.iterations", "job.workload")
 _PATIENCE = 50
 """times as long as a run without faults may take"""
 
@@ -42,18 +44,12 @@ class _Given:
 
     gradients: Array
     sums: Array
+    elements: int
+    dtype: np.dtype[Any]
 
     @property
     def iterations(self) -> int:
         return len(self.gradients)
-
-    @property
-    def elements(self) -> int:
-        return int(self.gradients.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.gradients.dtype
 
     def gradient(self, iteration: int) -> Array:
         row: Array = self.gradients[iteration]
@@ -71,6 +67,12 @@ class ScenarioReducer:
 
     def __init__(self, name: str, overrides: Sequence[str], seed: int | None, elements: int) -> None:
         self._name, self._overrides, self._seed, self.elements = name, tuple(overrides), seed, elements
+        for change in self._overrides:
+            if change.partition("=")[0].strip() in _OWN_KEYS:
+                raise ScenarioError(
+                    "is chosen by the fingerprint", file="--set", key=change.partition("=")[0].strip(), found=change,
+                    allowed="--vectors N says how many elements a gradient has",
+                )  # fmt: skip
         _require(load_scenario(name, self._overrides, seed, "simulated"))
         scenario = self._load(1)
         self.dtype = "float32" if scenario.job.dtype == "float32" else "int32"
@@ -120,7 +122,10 @@ def _unwrapped(found: list[Array] | str) -> list[Array]:
 
 def _simulate(plan: Plan, given: Array) -> list[Array]:
     """The sums of each rank. Raises Refused when a worker gives up, or no sum comes."""
-    sources = [_Given(np.ascontiguousarray(rows), np.zeros_like(rows)) for rows in given.swapaxes(0, 1)]
+    sources = [
+        _Given(np.ascontiguousarray(rows), np.zeros_like(rows), rows.shape[1], rows.dtype)
+        for rows in given.swapaxes(0, 1)
+    ]
     problems: list[str] = []
 
     def hear(record: Record) -> None:
@@ -154,7 +159,7 @@ def _require(scenario: Scenario) -> None:
         ("job.compute", "times of computing", "none", job.compute is not None),
         ("job.collective", job.collective, "one that gives all ranks the sum", not traits.sums),
         ("job.collective", job.collective, "one whose sums lack nothing", traits.approximate),
-        ("job.collective", job.collective, "one with `job.size`", protocol_of(job.collective).job_keys is not None),
+        ("job.collective", job.collective, "one with `job.size`", isinstance(job.own, SizedKeys)),
     )
     for key, found, allowed, is_wrong in wrong:
         if is_wrong:

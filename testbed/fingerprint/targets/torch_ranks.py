@@ -135,9 +135,13 @@ class TorchReducer:
         with self._errors.open("ab") as errors:
             self._processes.append(
                 subprocess.Popen(
-                    command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+                    command,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=errors,
+                    stderr=errors,
                     preexec_fn=partial(die_with_parent, os.getpid()),
-                )  # fmt: skip
+                )
             )
 
     def _still_there(self, deadline: float) -> None:
@@ -179,5 +183,3 @@ def _exactly(connection: socket.socket, size: int) -> bytearray:
             raise ConnectionResetError(None, "the connection ended")
         view = view[count:]
     return data
-
-
