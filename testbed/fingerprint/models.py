@@ -207,8 +207,10 @@ class FloatModel:
             found["overflow"] = "saturates at the largest finite value"
         elif self.accumulator.most > self.conversions.out.most:
             found["overflow"] = "partial sums may be larger than float32; the result becomes infinite"
-        else:
+        elif self.rounding == Rounding.NEAREST_EVEN or self.rounding == Rounding.NEAREST_AWAY:
             found["overflow"] = "becomes infinite"
+        else:
+            found["overflow"] = "becomes infinite, or the largest finite value where this rounding says so"
         found["zeros"] = "-0 and -0 make +0: the sum begins at +0" if self.from_zero else "-0 and -0 make -0"
         return found | {"NaN": nan_words(self.nans)}
 

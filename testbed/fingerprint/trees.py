@@ -190,5 +190,6 @@ class Orders:
         turns = {None if line is None else _rotation(line) for line in lines}
         for step, way in _ROUND.items():
             if ranks > 2 and turns == {(rank, step) for rank in range(ranks)}:
-                return f"a ring: each of {len(self.pieces())} chunks from a rank of its own, {way} round the ring"
+                way = "" if ranks == 3 else f"{way} "  # three ranks look the same in both directions
+                return f"a ring: each of {len(self.pieces())} chunks from a rank of its own, {way}round the ring"
         return f"{len(self.trees)} orders, by the place in the gradient"

@@ -88,12 +88,14 @@ def _wide(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> A
     most, least = limits.most - room - 1, limits.least
     base = rng.integers(least, most + 1, shape[1])
     exponents = np.clip(base + rng.integers(-30, 31, shape), least, most)
-    return np.ldexp(_significands(rng, shape), exponents)
+    found: Array = np.ldexp(_significands(rng, shape), exponents)
+    return found
 
 
 def _subnormal(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:
     exponents = rng.integers(limits.least - limits.precision, limits.least + 3, shape)
-    return np.ldexp(_significands(rng, shape), exponents)
+    found: Array = np.ldexp(_significands(rng, shape), exponents)
+    return found
 
 
 def _cancelling(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:
@@ -118,7 +120,8 @@ def _ties(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> A
 
 def _large(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:
     exponents = rng.integers(limits.most - 3, limits.most + 1, shape)
-    return np.ldexp(np.clip(_significands(rng, shape), -2 + 2.0**-22, 2 - 2.0**-22), exponents)
+    found: Array = np.ldexp(np.clip(_significands(rng, shape), -2 + 2.0**-22, 2 - 2.0**-22), exponents)
+    return found
 
 
 def _special(rng: np.random.Generator, shape: tuple[int, int], limits: Limits) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from testbed.fingerprint.reducer import Refused
 
 Array = NDArray[Any]
 TINY = np.float32(2.0**-126)
@@ -113,8 +115,6 @@ def fixed(scale: float) -> Callable[[Array], Array]:
 def block_exponents(block: int) -> Callable[[Array], Array]:
     def add(rows: Array) -> Array:
         if not np.isfinite(rows).all():
-            from testbed.fingerprint.reducer import Refused
-
             raise Refused("not finite")
         parts = []
         for start in range(0, rows.shape[1], block):
@@ -148,14 +148,11 @@ def neumaier(rows: Array) -> Array:
 
 def truncating(rows: Array) -> Array:
     def add(a: Array, b: Array) -> Array:
-        exact = a.astype(np.longdouble) + b
         near = (a.astype(np.float64) + b).astype(np.float32)
-        # The exact sum of two float32 may have more bits than any type: decide by the error of the rounded one.
-        error = (a.astype(np.float64) - near) + b
-        swap = np.abs(b) > np.abs(a)
-        error = np.where(swap, (b.astype(np.float64) - near) + a, error)
-        toward = np.where(np.isinf(near) & np.isfinite(a) & np.isfinite(b), True, error * np.sign(near) < 0)
-        del exact
+        larger, smaller = np.where(np.abs(a) >= np.abs(b), a, b), np.where(np.abs(a) >= np.abs(b), b, a)
+        error = (larger.astype(np.float64) - near) + smaller
+        overflowed = np.isinf(near) & np.isfinite(a) & np.isfinite(b)
+        toward = overflowed | (error * np.sign(near) < 0)
         return np.where(toward, np.nextafter(near, np.float32(0)), near).astype(np.float32)
 
     return reduce(add, rows[1:], rows[0])
@@ -185,13 +182,14 @@ def exact(rows: Array) -> Array:
         total = after
     found = total.astype(np.float32)
     there = np.flatnonzero(inexact & finite)
-    found[there] = [_nearest(column) for column in rows[:, there].T.astype(np.float64)]
+    columns, which = np.unique(rows[:, there].astype(np.float64), axis=1, return_inverse=True)
+    found[there] = np.array([_nearest(column) for column in columns.T], np.float32)[which.reshape(-1)]
     return found
 
 
 def _nearest(column: Array) -> float:
     least = -149
-    number = sum(int(Fraction(x) * 2**149) for x in column.tolist())
+    number = sum(int(math.ldexp(x, 149)) for x in column.tolist())
     size, drop = abs(number), max(0, abs(number).bit_length() - 24)
     low, half = size & ((1 << drop) - 1), (1 << drop) >> 1
     kept = size >> drop
