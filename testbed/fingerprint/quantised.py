@@ -28,11 +28,12 @@ __all__ = ["block_model", "fixed_model", "with_halves"]
 
 _FEW, _MANY = 600, 8192
 _PILOT = 0.75
+_BESIDE = "elements of a gradient depend on each other: next to a larger one, they"
 
 
 def fixed_model(reducer: Counted, passed: Passed, sums: Calibration, *, takes_large: bool) -> FixedModel:
     """One scale for all. Raises Unusable where no scale explains single values."""
-    scales = _scales(passed.given, passed.found, reducer.ranks)
+    scales = _scales(passed.given, passed.found, reducer.ranks, "single values")
     beyond = (Overflow.NONE, Overflow.WRAP, Overflow.ONCE, Overflow.STEP) if takes_large else (Overflow.UNSEEN,)
     orders = _saturating_orders(reducer, scales[0].number) if takes_large else None
     models = (
@@ -57,8 +58,10 @@ def block_model(reducer: Counted, block: int, sums: Calibration) -> FixedModel:
     found = reducer.one(gradient)
     inside = places % block != 0
     own, found = gradient.sum(axis=0)[inside], found[inside]
-    powers = [replace(scale, block=block) for scale in _scales(own, found, reducer.ranks)]
-    shares = [replace(scale, block=block, rule="largest") for scale in _scales(own, found, reducer.ranks, _PILOT)]
+    powers = [replace(scale, block=block) for scale in _scales(own, found, reducer.ranks, _BESIDE)]
+    shares = [
+        replace(scale, block=block, rule="largest") for scale in _scales(own, found, reducer.ranks, _BESIDE, _PILOT)
+    ]
     both = (fixed_candidates(scales, (Overflow.NONE,)) for scales in (powers, shares))
     model = _of_blocks(chain.from_iterable(both), sums, block)
     return replace(model, nans=NanRule("not tried: they would change their whole block", constant=0))
@@ -96,11 +99,11 @@ def _of_blocks(models: Iterable[FixedModel], sums: Calibration, block: int) -> F
     return best[1]
 
 
-def _scales(given: Array, found: Array, ranks: int, factor: float = 1.0) -> Sequence[Scale]:
-    """`factor`: of the scale that is measured, in the number that is wanted."""
+def _scales(given: Array, found: Array, ranks: int, which: str, factor: float = 1.0) -> Sequence[Scale]:
+    """`factor`: of the scale that is measured, in the number that is wanted. `which`: the values, for messages."""
     bounds = measure_scale(given, found)
     if bounds is None:
-        raise Unusable("single values come back as multiples of nothing")
+        raise Unusable(f"{which} come back as multiples of no number")
     low, high = (bound * factor for bound in bounds)
     return [Scale(number, words) for number, words in plain_scales(low, high, ranks).items()]
 
