@@ -28,7 +28,7 @@ __all__ = ["block_model", "fixed_model", "with_halves"]
 
 _FEW, _MANY = 600, 8192
 _PILOT = 0.75
-_BESIDE = "elements of a gradient depend on each other: next to a larger one, they"
+_IN_BLOCKS = "elements of a gradient depend on each other: next to a larger one, they"
 
 
 def fixed_model(reducer: Counted, passed: Passed, sums: Calibration, *, takes_large: bool) -> FixedModel:
@@ -58,9 +58,9 @@ def block_model(reducer: Counted, block: int, sums: Calibration) -> FixedModel:
     found = reducer.one(gradient)
     inside = places % block != 0
     own, found = gradient.sum(axis=0)[inside], found[inside]
-    powers = [replace(scale, block=block) for scale in _scales(own, found, reducer.ranks, _BESIDE)]
+    powers = [replace(scale, block=block) for scale in _scales(own, found, reducer.ranks, _IN_BLOCKS)]
     shares = [
-        replace(scale, block=block, rule="largest") for scale in _scales(own, found, reducer.ranks, _BESIDE, _PILOT)
+        replace(scale, block=block, rule="largest") for scale in _scales(own, found, reducer.ranks, _IN_BLOCKS, _PILOT)
     ]
     both = (fixed_candidates(scales, (Overflow.NONE,)) for scales in (powers, shares))
     model = _of_blocks(chain.from_iterable(both), sums, block)

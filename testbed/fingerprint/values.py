@@ -25,7 +25,7 @@ class Passed:
     """Of one value, with zeros at all other ranks."""
 
     form: Format
-    """that values come back in"""
+    """format of values that come back"""
     is_grid: bool
     """whether values come back as multiples of one number"""
     most: int

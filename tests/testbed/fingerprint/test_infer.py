@@ -23,9 +23,7 @@ TWENTY = {
     "reverse": (Planted(planted.in_order([3, 2, 1, 0])), PLAIN | {"order": "reverse rank order"}),
     "permutation": (Planted(planted.in_order([2, 0, 3, 1])), PLAIN | {"order": "one after the other: 0, 2, 3, 1"}),
     "pairwise": (Planted(planted.pairwise), PLAIN | {"order": PAIRS}),
-    "far pairs": (
-        Planted(planted.far_pairs), PLAIN | {"order": "pairs far apart first, as in recursive halving"}
-    ),
+    "far pairs": (Planted(planted.far_pairs), PLAIN | {"order": "pairs far apart first, as in recursive halving"}),
     "ring": (
         Planted(planted.ring),
         PLAIN | {"order": "a ring: each of 4 chunks from a rank of its own, upwards round the ring"},
@@ -34,7 +32,8 @@ TWENTY = {
         Planted(planted.by_arrival()),
         {
             "order": "by arrival: the same inputs gave different sums; each is that of one rank after the other",
-            "accumulator": "float32", "rounding": NEAREST,
+            "accumulator": "float32",
+            "rounding": NEAREST,
         },
     ),
     "float64": (Planted(planted.in_float64), PLAIN | {"accumulator": "float64"}),
@@ -42,7 +41,12 @@ TWENTY = {
     "float16": (Planted(planted.in_fp16), PLAIN | {"accumulator": "float16"}),
     "fixed": (
         Planted(planted.fixed(1e6)),
-        {"accumulator": INTEGERS, "scale": "1000000", "overflow": f"{ONCE}; {CLAMPED}", "rounding": f"of each input {NEAREST}"},
+        {
+            "accumulator": INTEGERS,
+            "scale": "1000000",
+            "overflow": f"{ONCE}; {CLAMPED}",
+            "rounding": f"of each input {NEAREST}",
+        },
     ),
     "block exponents": (
         Planted(planted.block_exponents(128)),
@@ -53,11 +57,17 @@ TWENTY = {
     ),
     "Kahan": (
         Planted(planted.kahan),
-        {"order": RANK_ORDER, "accumulator": "float32, compensated (Kahan): a second float32 keeps the error of each addition"},
+        {
+            "order": RANK_ORDER,
+            "accumulator": "float32, compensated (Kahan): a second float32 keeps the error of each addition",
+        },
     ),
     "Neumaier": (
         Planted(planted.neumaier),
-        {"order": RANK_ORDER, "accumulator": "float32, compensated (Neumaier): a second float32 keeps the error of each addition"},
+        {
+            "order": RANK_ORDER,
+            "accumulator": "float32, compensated (Neumaier): a second float32 keeps the error of each addition",
+        },
     ),
     "truncation": (Planted(planted.truncating), PLAIN | {"rounding": "towards zero (truncation)"}),
     "inputs flushed": (Planted(planted.flushes_inputs), PLAIN | {"subnormals": "flushed to zero: those of inputs"}),
@@ -67,13 +77,16 @@ TWENTY = {
         {"accumulator": "wide enough for the exact sum", "rounding": f"once, {NEAREST}", "subnormals": "kept"},
     ),
     "NaN made canonical": (Planted(planted.canonical_nans), PLAIN | {"NaN": "every NaN becomes 0x7fc00000"}),
-    "int32 wraps": (Planted(planted.wrapping, dtype="int32"), {"accumulator": "int32", "overflow": "sums wrap at 32 bits"}),
+    "int32 wraps": (
+        Planted(planted.wrapping, dtype="int32"),
+        {"accumulator": "int32", "overflow": "sums wrap at 32 bits"},
+    ),
     "int32 saturates once": (Planted(planted.clamped_once, dtype="int32"), {"accumulator": "int32", "overflow": ONCE}),
     "int32 saturates": (
         Planted(planted.clamped_each, dtype="int32"),
         {"order": RANK_ORDER, "overflow": "sums saturate at 32 bits after each addition"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TWENTY)
@@ -125,13 +138,20 @@ def plus(a: Array, b: Array) -> Array:
 
 
 NEIGHBOURS = {
-    "8 ranks in a ring": (Planted(planted.ring, 8), {"order": "a ring: each of 8 chunks from a rank of its own, upwards round the ring"}),
+    "8 ranks in a ring": (
+        Planted(planted.ring, 8),
+        {"order": "a ring: each of 8 chunks from a rank of its own, upwards round the ring"},
+    ),
     "5 ranks in pairs": (Planted(planted.pairwise, 5), {"order": PAIRS}),
     "6 ranks by arrival": (Planted(planted.by_arrival(), 6), {"accumulator": "float32"}),
     "2 ranks": (Planted(planted.in_float64, 2), {"accumulator": "float32, or wider: two ranks do not show it"}),
     "bfloat16 in and out": (
         Planted(chain(plus, planted.to_bf16, planted.to_bf16)),
-        {"accumulator": "float32", "inputs": f"rounded to bfloat16, {NEAREST}", "result": f"rounded to bfloat16, {NEAREST}"},
+        {
+            "accumulator": "float32",
+            "inputs": f"rounded to bfloat16, {NEAREST}",
+            "result": f"rounded to bfloat16, {NEAREST}",
+        },
     ),
     "bfloat16 cut": (
         Planted(chain(lambda a, b: cut_to_bf16(a + b), cut_to_bf16)),
@@ -147,15 +167,13 @@ NEIGHBOURS = {
     ),
     "x87": (Planted(chain(plus, lambda row: row.astype(np.longdouble))), {"accumulator": "x87 extended (64 bits)"}),
     "all at once": (Planted(fused), {"order": "all ranks at once"}),
-    "absolute maximum": (
-        Planted(absmax), {"scale": "127 / the largest |x| of 64 elements of all ranks"}
-    ),
+    "absolute maximum": (Planted(absmax), {"scale": "127 / the largest |x| of 64 elements of all ranks"}),
     "converted as x86": (
         Planted(cast_integers),
         {"overflow": "sums wrap at 32 bits; single values beyond become -2^31, as in a conversion of x86"},
     ),
     "odd scale": (Planted(planted.fixed(12345.678)), {"scale": "12345.678"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NEIGHBOURS)

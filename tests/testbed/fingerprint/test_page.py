@@ -42,7 +42,7 @@ def compare(finding: Finding, row: tuple[str, int, str, int, str]) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in rows() if ":" not in row[0]], ids=lambda row: row[0])
-def test_a_reducer_of_ours(row: tuple[str, int, str, int, str]) -> None:
+def test_a_reducer_of_this_project(row: tuple[str, int, str, int, str]) -> None:
     compare(measured(row[0]), row)
 
 

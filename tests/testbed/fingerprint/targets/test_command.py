@@ -45,7 +45,7 @@ def test_other_exit_codes_refuse(tmp_path: Path) -> None:
     path = script(tmp_path, "echo first >&2; echo too large >&2; exit 7")
     with pytest.raises(Refused, match="ended with exit code 7: too large"):
         reducer(f"{path} {{in}} {{out}}").reduce(GIVEN)
-    with pytest.raises(Refused, match="longer than 0.05 s"):
+    with pytest.raises(Refused, match=r"longer than 0\.05 s"):
         reducer(f"{script(tmp_path, 'exec sleep 9')} {{in}} {{out}}", timeout_s=0.05).reduce(GIVEN)
 
 
