@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.fingerprint.trees import Orders, written
+from workloads.visible import visible
 
 __all__ = ["Difference", "Finding"]
 
@@ -75,7 +76,7 @@ class Finding:
 
     def lines(self) -> Iterator[str]:
         """For a terminal; the caller folds them."""
-        yield f"{self.target}: {'known' if self.is_known else 'unknown'}; {self.ranks} ranks, {self.dtype}"
+        yield f"{visible(self.target)}: {'known' if self.is_known else 'unknown'}; {self.ranks} ranks, {self.dtype}"
         for subject, words in self.traits.items():
             yield f"  {subject:<12}  {words}"
         yield from self._sums()
@@ -84,7 +85,7 @@ class Finding:
         for note in self.notes:
             yield f"  {'note':<12}  {note}"
         if self.reason:
-            yield f"  {'unknown':<12}  {self.reason}"
+            yield f"  {'unknown':<12}  {visible(self.reason)}"
         if self.difference is not None:
             yield f"  {'first':<12}  element {self.difference.element} differs:"
             for rank, word in enumerate(self.difference.inputs):

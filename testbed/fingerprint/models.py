@@ -206,7 +206,7 @@ class FloatModel:
         if self.saturates:
             found["overflow"] = "saturates at the largest finite value"
         elif self.accumulator.most > self.conversions.out.most:
-            found["overflow"] = "partial sums may be larger than float32; the result becomes infinite"
+            found["overflow"] = f"partial sums may be larger than {self.conversions.out}; the result becomes infinite"
         elif self.rounding == Rounding.NEAREST_EVEN or self.rounding == Rounding.NEAREST_AWAY:
             found["overflow"] = "becomes infinite"
         else:
