@@ -102,6 +102,9 @@ COMMANDS = {
     ),
     "new": Command("testbed.cli.scaffolding", "a package for a protocol of your own, which runs and has tests"),
     "bundle": Command("testbed.cli.bundling", "pack runs and sweeps into an archive that repeats and compares them"),
+    "fingerprint": Command(
+        "testbed.cli.fingerprinting", "in which order, width and rounding a switch, card, backend or command adds"
+    ),
     "timeline": Command("testbed.cli.timeline", "what happened when in a run, per queue pair or node, and per slot"),
     "dissector": Command(
         "testbed.cli.dissecting", "our headers in Wireshark and tshark, as a Lua plug-in", ticks=False

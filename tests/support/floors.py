@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("cli",),
-    ("api",),
+    ("api", "fingerprint"),
     ("hunt", "bench", "train", "strategies", "bundle", "scaffold"),
     ("sweeps",),
     ("scale", "comparison"),

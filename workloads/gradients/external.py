@@ -13,7 +13,7 @@ import numpy as np
 
 from workloads.errors import ScenarioError
 from workloads.events import TrainingProgress
-from workloads.gradients.base import Vector
+from workloads.gradients.base import GradientSource, Vector
 
 __all__ = ["ENDLESS", "ExternalSource", "Mailbox", "PostedPieces", "attach_sources", "attached_source"]
 
@@ -104,17 +104,17 @@ class PostedPieces:
         self.delivered = piece + 1
 
 
-_attached: dict[int, ExternalSource] = {}
+_attached: dict[int, GradientSource] = {}
 
 
-def attach_sources(sources: Mapping[int, ExternalSource]) -> None:
+def attach_sources(sources: Mapping[int, GradientSource]) -> None:
     """Workers of this process, and of processes that it forks, get these by rank; those attached before are
     forgotten."""
     _attached.clear()
     _attached.update(sources)
 
 
-def attached_source(rank: int) -> ExternalSource:
+def attached_source(rank: int) -> GradientSource:
     """Raises ScenarioError when none is attached."""
     if rank not in _attached:
         raise ScenarioError(

@@ -1,0 +1,1 @@
+"""Targets of a fingerprint: each gives sums of gradients that it is given."""
