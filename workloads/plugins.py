@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +40,9 @@ class Plugin:
 
     def places(self) -> tuple[str, ...]:
         """The folder of its package, or its one file. Nothing of it is run."""
-        spec = importlib.util.find_spec(self.top)
+        from importlib.util import find_spec
+
+        spec = find_spec(self.top)
         if spec is None:
             return ()
         return tuple(spec.submodule_search_locations or filter(None, (spec.origin,)))
@@ -75,8 +75,10 @@ class Plugin:
 def plugins(group: str) -> Mapping[str, Plugin]:
     """By name, in the order of their names. Raises ScenarioError for an entry point that nothing could use, and for two
     of one name."""
+    from importlib.metadata import entry_points  # takes long to import
+
     found = dict[str, Plugin]()
-    for entry in sorted(importlib.metadata.entry_points(group=group), key=lambda entry: entry.name):
+    for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "?"
         plugin = Plugin(entry.name, entry.value.replace(" ", ""), package)
         if not _NAME.match(plugin.name):

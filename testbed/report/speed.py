@@ -34,8 +34,8 @@ def waited(result: dict[str, Any]) -> list[Line]:
     trips = ", ".join(seconds(part["worst_round_trip_ns"] / 1e9) for part in parts)
     return [
         Line(
-            f"timers took {'' if known else 'at most '}{share:.0%} of that ({seconds(waited_s)}): hosts waited for {named}; the worst queueing "
-            f"round trip is {trips}; {way}",
+            f"timers took {'' if known else 'at most '}{share:.0%} of that ({seconds(waited_s)}): hosts waited for "
+            f"{named}; the worst queueing round trip is {trips}; {way}",
             "unknown",
             2,
         )
