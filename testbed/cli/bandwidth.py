@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from testbed.cli.console import Console
-from testbed.cli.parsing import INTERRUPTED
+from testbed.cli.parsing import INTERRUPTED, Parser
 from testbed.cli.progress import Progress
 from testbed.cli.values import named_path, refused, seed, whole
 from testbed.terminal.activity import doing
@@ -61,15 +61,19 @@ examples:
   ./tb perf all_reduce rack-lossy --world simulated -b 64K -e 64K -n 50
   ./tb perf all_reduce --latency --protocol netreduce,ring
 """
+    if isinstance(parser, Parser):
+        parser.late = "scenario"
     parser.add_argument("collective", metavar="COLLECTIVE", help="all_reduce")
     parser.add_argument(
         "scenario", metavar="SCENARIO", nargs="?",
         help="a built-in or a file (default: rack, simulated, with links of 100 Gbps and packets of 4096 bytes)",
     )  # fmt: skip
-    size = {"type": _bytes, "metavar": "SIZE"}
-    parser.add_argument("-b", "--minbytes", **size, help="least size, as 1K (1024 bytes; default: 32M)")
-    parser.add_argument("-e", "--maxbytes", **size, help="largest size (default: 32M)")
-    parser.add_argument("-i", "--stepbytes", **size, help="a size is so much more than the one before (default: 1M)")
+    for short, name, text in (
+        ("-b", "--minbytes", "least size, as 1K (1024 bytes; default: 32M)"),
+        ("-e", "--maxbytes", "largest size (default: 32M)"),
+        ("-i", "--stepbytes", "a size is so much more than the one before (default: 1M)"),
+    ):
+        parser.add_argument(short, name, type=_bytes, metavar="SIZE", help=text)
     parser.add_argument("-f", "--stepfactor", type=whole(2, 1024), metavar="F", help="a size is F times the one before")
     parser.add_argument(
         "-n", "--iters", type=whole(1, 100_000), metavar="N",

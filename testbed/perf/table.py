@@ -76,9 +76,10 @@ def _head(request: Request, scenario: Scenario, protocol: str, rows: Sequence[Ro
     fewer = next((size for size in sizes if counts[size] != (measured, warmup)), None)
     if fewer is not None:
         yield f"# from size {fewer}: fewer iterations, at least 1 without warmup (-n and -w set them)"
+    ranks = max(row.ranks for row in rows)
     rate = min(link.shape.rate_bps for link in scenario.topology.links)
     yield (
-        f"# Protocol {protocol}, {rows[0].ranks} ranks, scenario {scenario.name}, world {scenario.world}, "
+        f"# Protocol {protocol}, {ranks or _UNKNOWN} ranks, scenario {scenario.name}, world {scenario.world}, "
         f"seed {scenario.seed}, slowest link {format_rate(rate)}, path_mtu {request.path_mtu(scenario, protocol)}"
     )
     yield "#"
