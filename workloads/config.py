@@ -202,6 +202,8 @@ class WorkloadConfig:
     digest_delay_ns: int = DIGEST_DELAY_NS
     drawn_ahead: int = 0
     """number of gradients after the first that are drawn before the traffic starts"""
+    in_place: bool = False
+    """the result takes the place of the gradient, in the memory that packets are read from"""
 
 
 class GroupShare(Protocol):

@@ -12,7 +12,7 @@ from workloads.collectives.registry import create_collective
 from workloads.collectives.slots import Verbs
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, Vector
+from workloads.gradients import AwaitedSource, GradientSource, Vector, work_buffers
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -55,9 +55,9 @@ class WorkerMachine:
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None
-        self._gradient = source.gradient(0) if self._awaited is None else np.empty(0, source.dtype)
-        self._result = np.empty(source.elements, source.dtype)
-        self._result.fill(0)  # has the pages now, not while the clock runs
+        self._room = np.empty(source.elements, source.dtype)
+        self._room.fill(0)  # has the pages now, not while the clock runs
+        self._take(source.gradient(0) if self._awaited is None else np.empty(0, source.dtype))
         self._start_at: int | None = start_ns
         self._poll_at: int | None = None
         """awaiting a gradient: when to ask again"""
@@ -89,7 +89,7 @@ class WorkerMachine:
     @property
     def result(self) -> Vector:
         """The result of the current iteration, or the last one until the next begins."""
-        return self._result[: len(self._gradient)]
+        return self._result
 
     @property
     def endpoint(self) -> WorkerEndpoint:
@@ -154,7 +154,7 @@ class WorkerMachine:
             return
         self._awaits = False
         if self._iteration < source.iterations:
-            self._gradient = source.gradient(self._iteration)
+            self._take(source.gradient(self._iteration))
             self._begin(now)
         else:
             self._finish()
@@ -163,9 +163,13 @@ class WorkerMachine:
         source = self._awaited
         return source is not None and (source.is_ready(self._iteration) or self._iteration >= source.iterations)
 
+    def _take(self, gradient: Vector) -> None:
+        """The gradient of the next iteration."""
+        self._gradient, self._result = work_buffers(gradient, self._room, self._config.workload.in_place)
+
     def _begin(self, now: int) -> None:
         self._running = True
-        self._collective.start(self._iteration, self._gradient, self._result[: len(self._gradient)], now)
+        self._collective.start(self._iteration, self._gradient, self._result, now)
 
     def _advance(self, now: int) -> None:
         """Hand completions to the collective, and continue when it has done an iteration."""
@@ -194,14 +198,14 @@ class WorkerMachine:
 
     def _complete(self, now: int) -> None:
         self._running = False
-        progress = self._source.apply(self._iteration, self._result[: len(self._gradient)])
+        progress = self._source.apply(self._iteration, self._result)
         if progress is not None:
             self._events.append(progress)
         self._iteration += 1
         if self._awaited is not None:
             self._start_at = now + self._config.workload.straggle_ns
         elif self._iteration < self._source.iterations:
-            self._gradient = self._source.gradient(self._iteration)
+            self._take(self._source.gradient(self._iteration))
             self._start_at = now + self._config.workload.straggle_ns
         else:
             self._finish()

@@ -140,6 +140,9 @@ COMMANDS = {
     "sweep": Command(
         "testbed.cli.sweeping", "scenarios or models over many settings, in parallel; goes on where it stopped"
     ),
+    "perf": Command(
+        "testbed.cli.bandwidth", "the bandwidth of a collective in the columns of nccl-tests, and the bytes on the wire"
+    ),
     "bench": Command("testbed.cli.benching", "measure against a peer"),
     "completion": Command(
         "testbed.cli.completing", "completions of a shell for this command, or a man page", ticks=False

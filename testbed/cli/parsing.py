@@ -58,13 +58,18 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = _NEGATIVE
         self.surplus = ""
         """what an argument too many was meant for, in words"""
+        self.late = ""
+        """name of an optional argument that may also come after options, which argparse does not expect"""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> argparse.Namespace:  # type: ignore[override]
         """What no option takes, the chosen command refuses, which knows its own."""
         found: argparse.Namespace
         found, extra = self.parse_known_args(args, namespace)
+        chosen = getattr(found, "parser", self)
+        if len(extra) == 1 and chosen.late and getattr(found, chosen.late) is None and not extra[0].startswith("-"):
+            setattr(found, chosen.late, extra.pop())
         if extra:
-            getattr(found, "parser", self).refuse(extra)
+            chosen.refuse(extra)
         return found
 
     def refuse(self, extra: Sequence[str]) -> NoReturn:

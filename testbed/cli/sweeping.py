@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
+from testbed.cli.progress import Progress
 from testbed.cli.values import named_path, refused, seed, whole
-from testbed.terminal.activity import State, doing
+from testbed.terminal.activity import doing
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns, complain, shown_path
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.sweeps.forecast import Forecast
     from testbed.sweeps.model import Sweep
     from testbed.sweeps.plots.options import PlotOptions
     from testbed.sweeps.scenario_engine import FinishedScenarios
@@ -173,7 +173,7 @@ def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespac
     console = Console.of(args)
     jobs = None if args.scheduler else args.jobs or os.cpu_count()
     forecast = Forecast(jobs, speak if console.verbosity >= 0 else lambda line: None, time.monotonic)
-    progress = _Progress(forecast)
+    progress = Progress(forecast)
     until = None if args.until is None else Until(args.until, args.most_seeds or MOST_SEEDS)
 
     def run(sweep: ScenarioSweep, takes: Callable[[Point], bool] = lambda point: True) -> FinishedScenarios:
@@ -255,7 +255,7 @@ def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
     from testbed.sweeps.where import computing_models
 
     console = Console.of(args)
-    progress = _Progress()
+    progress = Progress()
     jobs = args.jobs or os.cpu_count() or 1
     with doing(progress.state):
         finished = engine.run_sweep(sweep, folder, jobs, progress, computing_models(args.scheduler))
@@ -275,22 +275,6 @@ def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
 def _print(console: Console, lines: Iterable[str]) -> None:
     for line in fold_lines(lines, columns(console.stream)):
         print(line, file=console.stream)
-
-
-class _Progress:
-    """How many results are there, for the ticker."""
-
-    def __init__(self, forecast: Forecast | None = None) -> None:
-        self._done, self._total, self._forecast = 0, 0, forecast
-
-    def __call__(self, done: int, total: int, reused: int) -> None:
-        self._done, self._total = done, total
-
-    def state(self) -> State:
-        if not self._total:
-            return State("preparing")
-        left_s = None if self._forecast is None else self._forecast.left_s
-        return State(f"{self._done:,} of {self._total:,} results", self._done / self._total, left_s)
 
 
 def _names(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from testbed.history.events import ShapingMeasured, TrafficStarted
 from testbed.scenario.known import protocol_of
 from topologies import Direction
 
-__all__ = ["bandwidths", "link_metrics", "others_since", "utilisation"]
+__all__ = ["bandwidths", "bus_factor", "link_metrics", "others_since", "utilisation"]
 
 
 def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, float | None]:
@@ -24,8 +24,15 @@ def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, fl
     one."""
     if goodput_bps is None or not protocol_of(context.plan.scenario.job.collective).traits.sums:
         return {"algbw_bps": None, "busbw_bps": None}
-    ranks = max(map(len, context.plan.groups.values()))
-    return {"algbw_bps": goodput_bps, "busbw_bps": goodput_bps * 2 * (ranks - 1) / ranks}
+    return {
+        "algbw_bps": goodput_bps,
+        "busbw_bps": goodput_bps * bus_factor(max(map(len, context.plan.groups.values()))),
+    }
+
+
+def bus_factor(ranks: int) -> float:
+    """busbw of an all-reduce over its algbw."""
+    return 2 * (ranks - 1) / ranks
 
 
 def link_metrics(context: CheckContext, duration_s: float | None) -> dict[str, dict[str, Any]]:

@@ -93,6 +93,7 @@ def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) ->
         compute=_compute(scenario, job, hosts, sizes, job.straggle_factor if rank == job.straggle_rank else 1.0),
         digest_delay_ns=DIGEST_DELAY_NS // (scenario.dilation or 1),
         drawn_ahead=_drawn_ahead(scenario, job, sum(sizes)),
+        in_place=job.in_place,
     )
 
 

@@ -42,6 +42,7 @@ _WITH_SERVER = only(lambda traits: traits.has_server, "has no parameter server")
 _WITH_SCALE = only(lambda traits: traits.fixed_scale, "has no way to tell that a sum left its range")
 _WITH_PRIORITIES = only(lambda traits: traits.has_priorities, "has no priorities")
 _SEVERAL = only(lambda traits: traits.several_jobs, "runs one job")
+_IN_PLACE = only(lambda traits: traits.in_place, "still reads its gradient when parts of the result are there")
 _FALLS_BACK = only(lambda traits: traits.may_fall_back, "asks nothing of the network that could fail alone")
 _LAYERS = (
     "the same, as a list in forward order: `[{layer: conv1, elements: 23296, forward: 1ms, "
@@ -118,6 +119,8 @@ class SharedJob(Section):
     `rabenseifner`, `netreduce` on two tiers)"""
     iterations: Annotated[int, whole(1, 1_000_000), Key(title="Iterations")] = 1
     """all-reduces, one after the other"""
+    in_place: Annotated[BoolKey, _IN_PLACE] = False
+    """the result overwrites the gradient, in the memory that packets are read from, as an in-place call of NCCL does"""
     batch: Annotated[int | None, whole(1, 1 << 24)] = None
     """samples from which each worker computes one gradient, for the figure `samples_per_second`. It changes no packet
     and no time. `digits` has its own"""

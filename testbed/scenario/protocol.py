@@ -33,6 +33,9 @@ class Traits:
     """hosts know how long the gradient of their job is, and take no other"""
     in_messages: bool = False
     """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
+    in_place: bool = False
+    """takes `job.in_place`: no packet, resent ones included, is read from an element after the result of this element
+    was written"""
     is_stage: bool = False
     """one ring of its own over all hosts, which can be the all-reduce of a strategy's stage (`job.all_reduce`)"""
     may_fall_back: bool = False

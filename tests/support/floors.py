@@ -15,7 +15,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("cli",),
     ("api", "fingerprint"),
-    ("hunt", "bench", "train", "strategies", "bundle", "scaffold"),
+    ("hunt", "bench", "train", "strategies", "bundle", "scaffold", "perf"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),

@@ -15,6 +15,7 @@ Rules of this file
 - All messages but the hello and the last of an iteration have L packets; nothing else is sent on the connection (rule
   I).
 - Message numbers go on across iterations.
+- In place, a result waits in its slot until our own message is acknowledged, because a retransmission may need it.
 - Under IRN message m has addresses of its own in the successor's memory. They begin m times L packets behind its start.
   So the
   switch reads message and place out of every packet. The memory still has 2N slots (`ReceiveSlots`).
@@ -50,7 +51,7 @@ class NetReduceCollective(RankOfRing):
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
         config = worker.collective
-        self._config, self._endpoint = config, endpoint
+        self._config, self._endpoint, self._in_place = config, endpoint, worker.workload.in_place
         self._send_qpn = worker.to_successor.qpn
         self._elements, self._path_mtu = elements, worker.to_successor.path_mtu
         self._pieces = cut_gradient(elements, config.message_packets, self._path_mtu)
@@ -109,6 +110,8 @@ class NetReduceCollective(RankOfRing):
     def on_sent(self, completion: SendCompleted, now: int) -> None:
         self._acked = completion.wr_id + 1
         self._events.append(MessageAcked(completion.wr_id, self._phase))
+        if self._in_place:
+            self._consume(now)
         self._pump(now)
 
     def on_received(self, completion: ReceiveCompleted, now: int) -> None:
@@ -151,6 +154,8 @@ class NetReduceCollective(RankOfRing):
         while self.problem is None and self._arrivals and self._received < self._last:
             message = self._received
             if message >= self._hellos and self._iteration < 0:
+                return
+            if self._in_place and message >= self._acked:
                 return
             arrival, piece = self._arrivals.popleft(), self._piece(message)
             slot = self._slots.view(message)

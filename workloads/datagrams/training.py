@@ -13,7 +13,7 @@ import numpy as np
 from workloads.config import DIGEST_DELAY_NS, WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, Vector
+from workloads.gradients import AwaitedSource, GradientSource, Vector, work_buffers
 from workloads.machine import Event
 
 __all__ = ["Training", "longest_digest_delay_ns"]
@@ -40,7 +40,7 @@ class Training:
     waits for ever.
 
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in
-    place.
+    place; the same memory with `in_place`.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Training:
         straggle_ns: int,
         compute: LayerCompute | None = None,
         digest_delay_ns: int = DIGEST_DELAY_NS,
+        in_place: bool = False,
     ) -> None:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
         self._last_delay_ns, self._turn_ns = digest_delay_ns, rank * digest_delay_ns // _TURNS
@@ -60,10 +61,12 @@ class Training:
         self._awaits = False
         self._poll_at: int | None = None
         """awaiting a gradient: when to ask again"""
-        self.gradient: Vector = source.gradient(0) if self._awaited is None else np.empty(0, source.dtype)
         self._room: Vector = np.empty(source.elements, source.dtype)
         self._room.fill(0)  # has the pages now, not while the clock runs
-        self.result: Vector = self._room
+        self._in_place = in_place
+        self.gradient: Vector
+        self.result: Vector
+        self._take(source.gradient(0) if self._awaited is None else np.empty(0, source.dtype))
         self.ready = 0
         """elements, from the beginning of the gradient, that may be sent"""
         self._start_at: int | None = None
@@ -95,6 +98,7 @@ class Training:
             straggle_ns=workload.straggle_ns,
             compute=compute,
             digest_delay_ns=workload.digest_delay_ns,
+            in_place=workload.in_place,
         )
 
     @property
@@ -168,6 +172,9 @@ class Training:
             self._compute.deliver_rest(now)
             self._passes = self._compute.passes(iteration, self._straggle_ns)
 
+    def _take(self, gradient: Vector) -> None:
+        self.gradient, self.result = work_buffers(gradient, self._room, self._in_place)
+
     def _begin(self, now: int) -> None:
         """The next iteration."""
         self.ready = 0
@@ -198,7 +205,7 @@ class Training:
         if self._awaited is not None:
             self._begin(now)
         elif self.iteration < self._source.iterations:
-            self.gradient = self._source.gradient(self.iteration)
+            self._take(self._source.gradient(self.iteration))
             self._begin(now)
         else:
             self._finish()
@@ -218,8 +225,7 @@ class Training:
         if self.iteration >= source.iterations:
             self._finish()
             return False
-        self.gradient = source.gradient(self.iteration)
-        self.result = self._room[: len(self.gradient)]
+        self._take(source.gradient(self.iteration))
         return True
 
     def _is_due(self) -> bool:

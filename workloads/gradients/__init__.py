@@ -11,7 +11,7 @@ import numpy as np
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.ahead import DrawnAhead
-from workloads.gradients.base import AwaitedSource, GradientSource, Vector
+from workloads.gradients.base import AwaitedSource, GradientSource, Vector, work_buffers
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
@@ -25,6 +25,7 @@ __all__ = [
     "digits_elements",
     "element_dtype",
     "source_of",
+    "work_buffers",
 ]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workloads.events import TrainingProgress
 
-__all__ = ["AwaitedSource", "GradientSource", "Vector"]
+__all__ = ["AwaitedSource", "GradientSource", "Vector", "work_buffers"]
 
 Vector = NDArray[Any]
 """shape (elements,), float32 or int32, little-endian, C-contiguous"""
@@ -50,3 +50,13 @@ class AwaitedSource(GradientSource, Protocol):
     def is_ready(self, iteration: int) -> bool:
         """Whether `gradient` may be called."""
         ...
+
+
+def work_buffers(gradient: Vector, room: Vector, in_place: bool) -> tuple[Vector, Vector]:
+    """What a collective reads, and where it writes the result. `room`: at least as long as the gradient; in place both
+    are there."""
+    result = room[: len(gradient)]
+    if not in_place:
+        return gradient, result
+    result[:] = gradient
+    return result, result

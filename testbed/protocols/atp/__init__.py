@@ -24,7 +24,7 @@ PROTOCOL = Protocol(
     traits=Traits(
         several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
         server_completes=True,
-        heeds_marks=True, slots_move=True, largest_mtu=1024,
+        in_place=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served,),
     order=later("testbed.checkers.orders:quantised"),

@@ -17,6 +17,7 @@ PROTOCOL = Protocol(
     programs=("netreduce", "fpga"),
     traits=Traits(
         reliable=True,
+        in_place=True,
         recoveries=("gbn", *IRN_RECOVERIES),
         in_messages=True,
         is_stage=True,

@@ -51,7 +51,7 @@ PROTOCOL = Protocol(
     job_keys=PsKeys,
     traits=Traits(
         several_jobs=True, layered=True, floats_as_integers=True, has_server=True, names_racks=True,
-        server_completes=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+        in_place=True, server_completes=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
     ),
     checks=(check_served, check_ps),
     order=later("testbed.checkers.orders:quantised"),

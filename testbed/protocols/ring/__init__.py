@@ -27,6 +27,7 @@ PROTOCOL = Protocol(
     plan=later("testbed.plan.ring:plan_ring"),
     traits=Traits(
         reliable=True,
+        in_place=True,
         recoveries=("gbn", *IRN_END_TO_END),
         is_stage=True,
         told_share=0.25,

@@ -1,4 +1,5 @@
 import hashlib
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -27,8 +28,9 @@ FULL = (MTU * L - INA_HEADER_BYTES) // 4
 class Rank:
     """Rank 1 of 3, on an endpoint that only notes; the test plays the switch."""
 
-    def __init__(self, elements=5 * FULL + 3, iterations=1, **collective):
-        self.config = worker_config(1, 3, path_mtu=MTU, **{"window_messages": 2, **collective})
+    def __init__(self, elements=5 * FULL + 3, iterations=1, in_place=False, **collective):
+        plain = worker_config(1, 3, path_mtu=MTU, **{"window_messages": 2, **collective})
+        self.config = replace(plain, workload=replace(plain.workload, in_place=in_place))
         self.verbs = FakeVerbs()
         self.machine = NetReduceCollective(self.config, self.verbs, elements, iterations)
         self.gradient = np.arange(elements, dtype=np.float32)
@@ -219,6 +221,17 @@ def test_a_wrong_result_is_a_problem_and_never_counted(wrong, detail):
     rank.ack()
     rank.ack()
     assert rank.posted == posted
+
+
+def test_in_place_a_result_waits_for_the_acknowledgement_of_its_own_message():
+    """A retransmission would otherwise carry the sum."""
+    rank = Rank(hello=False, in_place=True)
+    rank.deliver()
+    assert not rank.result.any()
+    assert rank.posted == 2
+    rank.ack()
+    assert rank.result[1] == rank.gradient[1]
+    assert rank.posted == 3
 
 
 def test_late_receives():

@@ -1,0 +1,149 @@
+"""What `tb perf` measures, and the runs that this takes: a sweep with one point per protocol, size and half."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from testbed.reading.problems import closest, show
+from testbed.scenario import Scenario, load_scenario
+from testbed.scenario.known import traits_of
+from testbed.scenario.own_program import PROGRAM_KEY
+from testbed.sweeps.protocols import require_protocol
+from testbed.sweeps.scenario_model import ScenarioSweep, Variant
+from workloads.errors import ScenarioError
+
+__all__ = ["COLLECTIVES", "DTYPES", "OPS", "Half", "Request", "require_collective", "resolved", "sweep_of"]
+
+COLLECTIVES = ("all_reduce",)
+"""collectives of nccl-tests that our protocols bring to the wire"""
+_OTHERS = ("all_gather", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")
+DTYPES = {"float": "float32", "int32": "int32"}
+"""names of nccl-tests -> ours"""
+OPS = ("sum", "max")
+_ITERATIONS = 20
+_MOST_BYTES = 2 << 20
+"""bytes that the iterations of one run reduce in virtual time, unless one iteration is more"""
+
+_NO_CAPTURE = "capture=false"
+"""results are compared with the reference; to capture every frame and check its headers takes as long as the run"""
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One half of a row, which one run measures."""
+
+    protocol: str
+    size: int
+    in_place: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.protocol} {self.size}{' in place' if self.in_place else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    scenario: str
+    sizes: tuple[int, ...]
+    """bytes, in ascending order"""
+    factor: int | None = None
+    """of one size to the one before; None: they grow by `step`"""
+    step: int = 0
+    """bytes"""
+    protocols: tuple[str, ...] = ()
+    """empty: that of the scenario"""
+    collective: str = "all_reduce"
+    dtype: str = "float"
+    op: str = "sum"
+    iterations: int | None = None
+    """None: 20, and fewer of large sizes in virtual time"""
+    warmup: int | None = None
+    """None: 1, but 0 where one iteration is measured by default"""
+    world: str | None = None
+    """None: that of the scenario"""
+    seed: int | None = None
+    """None: that of the scenario"""
+    overrides: tuple[str, ...] = ()
+    """`key=value`"""
+
+    def counts(self, size: int, world: str) -> tuple[int, int]:
+        """Measured iterations of a size, and warm-up iterations before them."""
+        fewer = max(1, min(_ITERATIONS, _MOST_BYTES // size)) if world == "simulated" else _ITERATIONS
+        measured = fewer if self.iterations is None else self.iterations
+        warmup = 0 if self.iterations is None and measured == 1 else 1
+        return measured, warmup if self.warmup is None else self.warmup
+
+    def path_mtu(self, scenario: Scenario, protocol: str) -> int:
+        """That of the scenario, or the largest that the protocol's packets have."""
+        return min(scenario.transport.path_mtu, traits_of(protocol).largest_mtu)
+
+
+def require_collective(name: str) -> None:
+    """Raises ScenarioError for a collective that nothing here brings to the wire."""
+    if name in COLLECTIVES:
+        return
+    known = name in _OTHERS or name == "all_to_all"
+    raise ScenarioError(
+        "no protocol here runs it over the network" if known else "no such collective", file="tb perf",
+        key="COLLECTIVE", found=show(name), allowed=", ".join(COLLECTIVES), hint=closest(name, COLLECTIVES),
+    )  # fmt: skip
+
+
+def resolved(request: Request) -> tuple[Request, Scenario]:
+    """The request with its protocols, and the scenario that its runs change. Raises ScenarioError where they cannot be
+    made."""
+    require_collective(request.collective)
+    scenario = load_scenario(request.scenario, request.overrides, request.seed, request.world)
+    own = scenario.job.collective
+    if scenario.jobs or scenario.beside:
+        key = "jobs" if scenario.jobs else "beside"
+        raise ScenarioError("has several jobs", file=request.scenario, key=key, allowed="a scenario with one job")
+    if not request.protocols and not traits_of(own).sums:
+        raise ScenarioError(
+            f"is no {request.collective}", file=request.scenario, key="job.collective", found=own,
+            allowed="a collective that sums, or --protocol",
+        )  # fmt: skip
+    for name in request.protocols:
+        require_protocol(name, file="tb perf", key="--protocol")
+    return replace(request, protocols=request.protocols or (own,)), scenario
+
+
+def halves_of(request: Request) -> Iterator[Half]:
+    """The halves that can be measured, in the order of the tables."""
+    for protocol in request.protocols:
+        for size in request.sizes:
+            yield Half(protocol, size, in_place=False)
+            if traits_of(protocol).in_place:
+                yield Half(protocol, size, in_place=True)
+
+
+def sweep_of(request: Request, scenario: Scenario) -> ScenarioSweep:
+    """Of what `resolved` gave. The longest runs come first, so that the last ones are short."""
+    halves = sorted(halves_of(request), key=lambda half: -half.size)
+    return ScenarioSweep(
+        name=f"perf-{scenario.name}",
+        description="",
+        scenarios=(request.scenario,),
+        variants=tuple(_variant(request, scenario, half) for half in halves),
+        seeds=(scenario.seed,),
+        worlds=(scenario.world,),
+        changes=(_NO_CAPTURE, *request.overrides),
+        figures=("algbw_bps", "busbw_bps", "wire.sent_per_rank_bytes", "busiest_link.utilisation"),
+        names_code=any(change.partition("=")[0].strip() == PROGRAM_KEY for change in request.overrides),
+        source="tb perf",
+    )
+
+
+def _variant(request: Request, scenario: Scenario, half: Half) -> Variant:
+    path_mtu = request.path_mtu(scenario, half.protocol)
+    changes = {
+        "job.size": half.size,
+        "job.iterations": sum(request.counts(half.size, scenario.world)),
+        "job.dtype": DTYPES[request.dtype],
+        "job.op": request.op,
+        **({"job.in_place": True} if half.in_place else {}),
+        **({"transport.path_mtu": path_mtu} if path_mtu != scenario.transport.path_mtu else {}),
+    }
+    protocol = "" if half.protocol == scenario.job.collective else half.protocol
+    return Variant(half.label, protocol, tuple(changes.items()))
