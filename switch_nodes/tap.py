@@ -25,7 +25,7 @@ class Tap(Protocol):
         self.record(batch, 0, 1, now, outgoing)
 
     def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
-        """Frames that it was not told of when they came: (time, port, outgoing, frame), in their order."""
+        """Record frames after they passed, in their order: (time, port, outgoing, frame)."""
         for now, port, outgoing, frame in rows:
             self.record_frame(port, frame, now, outgoing)
 

@@ -10,7 +10,7 @@ from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.folds import Array
 from testbed.checkers.orders import quantised
 from testbed.plan import Plan, plan_as
-from testbed.protocols import Hunt, Protocol, Subject, Traits
+from testbed.protocols import Hunt, Protocol, Traits
 from testbed.scenario import Scenario
 from workloads.config import HostConfig
 from workloads.gradients import GradientSource, source_of
@@ -69,5 +69,4 @@ BF16 = Protocol(
     order=order,
     blocks=blocks_with_exponents,
     hunt=Hunt({"float32": 1, "int32": 1}, values_per_index=2),
-    bench=(Subject("bf16", "switchml", values_per_index=2),),
 )

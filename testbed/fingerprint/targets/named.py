@@ -6,29 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from switch_nodes.kinds import sums
 from testbed.fingerprint.reducer import Reducer
 from testbed.plan import make_plan
 from testbed.reading.problems import closest
 from testbed.scenario import load_scenario
 from testbed.scenario.builtin import builtin_names
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.known import programs, protocol_of, protocols
+from testbed.scenario.model import Scenario
+from testbed.scenario.named import protocol_names
+from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import PROGRAM_KEY
+from testbed.scenario.own_protocol import COLLECTIVE_KEY
 from workloads.errors import ScenarioError
 
 __all__ = ["FORMS", "TargetOptions", "open_target"]
 
 _COMMAND, _TORCH = "command:", "torch:"
-_SHORT = {
-    "netreduce": ("rack", ()),
-    "fpga": ("rack", (f"{PROGRAM_KEY}=fpga",)),
-    "binomial_tree": ("binomial-tree", ()),
-    "parallel_netreduce": ("hierarchical", ()),
-    "tencent": ("hierarchical-tencent", ()),
-    "sharded_ps": ("sharded-ps", ()),
-    "recursive_doubling": ("ring", ("job.collective=recursive_doubling",)),
-    "rabenseifner": ("ring", ("job.collective=rabenseifner",)),
-}
-"""programs and collectives without a built-in scenario of their name: that scenario, and what is changed of it"""
 FORMS = "a switch program, a collective, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and {out}"
 _RANKS = 4
 
@@ -103,18 +97,46 @@ def _refuse_options(
 
 
 def _scenario_of(target: str, options: TargetOptions) -> tuple[str, Sequence[str]]:
-    if is_own_code(target):
+    if is_in_file(target):
         return options.scenario or "rack", (f"{PROGRAM_KEY}={target}",)
     if options.scenario is not None:
         raise ScenarioError(
             f"means nothing for {target}", file="tb fingerprint", key="--scenario", found=options.scenario,
             allowed="with FILE.py:CLASS or torch:ina",
         )  # fmt: skip
-    if target in _SHORT:
-        return _SHORT[target]
     if target in builtin_names() or "/" in target or target.endswith((".yaml", ".yml")):
         return target, ()
+    if target in protocol_names():
+        return _of_protocol(target)
+    if sums(target):
+        for protocol in protocols():
+            if target in protocol.programs:
+                name, changes = _of_protocol(protocol.name)
+                return name, (*changes, f"{PROGRAM_KEY}={target}")
     raise ScenarioError(
         "no such target", file="tb fingerprint", key="TARGET", found=repr(target), allowed=FORMS,
-        hint=closest(target, (*builtin_names(), *_SHORT)),
+        hint=closest(target, (*builtin_names(), *protocol_names(), *programs)),
     )  # fmt: skip
+
+
+def _of_protocol(name: str) -> tuple[str, Sequence[str]]:
+    """The built-in scenario without faults that has this collective, and the shortest name; else one whose switches and
+    connections serve it, and what is changed of it."""
+    protocol = protocol_of(name)
+    if (same := name.replace("_", "-")) in builtin_names():
+        return same, ()
+
+    def serves(scenario: Scenario) -> bool:
+        traits = protocol_of(scenario.job.collective).traits
+        return traits.reliable == protocol.traits.reliable and scenario.switch.program in protocol.programs
+
+    calm = list[Scenario]()
+    for each in sorted(builtin_names(), key=lambda each: (len(each), each)):
+        scenario = load_scenario(each)
+        if scenario.faults or scenario.world == "lab" or scenario.expect != "pass":
+            continue
+        if scenario.job.collective == name:
+            return each, ()
+        calm.append(scenario)
+    other = next(filter(serves, calm))
+    return other.name, (f"{COLLECTIVE_KEY}={name}",)
