@@ -16,8 +16,6 @@ from testbed.bench import registry
 from testbed.bench.evolution.cells import ROWS, cells
 from testbed.bench.evolution.matrix import matrix_lines
 from testbed.bench.evolution.runs import Figures
-from testbed.bench.gridplanned import Found
-from testbed.bench.gridplans import _lines as plan_lines
 from testbed.bench.ina.cases import ATP, emulated_case
 from testbed.bench.ina.cases import cases_of as ina_cases_of
 from testbed.bench.ina.tables import mix_lines
@@ -38,8 +36,7 @@ from testbed.strategies.shown import Row as StrategyRow
 from testbed.strategies.shown import Rows
 from testbed.sweeps.groups import Group
 from testbed.sweeps.report import _table as model_table
-from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Outcome, Point
 from testbed.sweeps.scenario_report import _figure_table
 from testbed.terminal.folding import fold_lines
 from tests.support.ina_runs import cell
@@ -157,19 +154,6 @@ def _ina(width: int) -> Iterable[str]:
     return mix_lines(found, case, width)
 
 
-def _grid_plans(width: int) -> Iterable[str]:
-    sweep = ScenarioSweep(_LONG, f"plans of {_LONG}", (_LONG,), (Variant("grid-rounded"), Variant("switchml-like")))
-    sweep = replace(sweep, axes=((_LONG, (12_345, 1_234_567)),), figures=("min_rate_bps", "packets"))
-    points = tuple(
-        Point((("scenario", _LONG), ("variant", variant.label), (_LONG, value)), 1, "", "x")
-        for variant in sweep.variants
-        for value in (12_345, 1_234_567)
-    )
-    outcomes = tuple(Outcome("done", "pass", {"min_rate_bps": 98.765e9, "packets": _HUGE}) for _ in points)
-    finished = FinishedScenarios(sweep, points, outcomes, tuple("x" for _ in points), 0, 0, "code", Path())
-    return plan_lines(Found(finished, (f"means: {_HUGE:,}",), (f"{_HUGE:,}",)), width)
-
-
 def _bench(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterable[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     row = BenchRow(
@@ -192,7 +176,6 @@ TABLES: dict[str, Callable[[int], Iterable[str]]] = {
     "testbed/bench/evolution/matrix.py": _evolution,
     "testbed/bench/ina/worlds.py": _ina_worlds,
     "testbed/bench/ina/tables.py": _ina,
-    "testbed/bench/gridplans.py": _grid_plans,
 }
 """by the module that lays a table out"""
 _OTHERS = {"testbed/bench/registry.py", "testbed/cli/bandwidth.py"}
