@@ -155,7 +155,17 @@ def test_programs_of_this_machine_are_in_their_packages() -> None:
 
 
 _PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
-_OURS = {"./tb", "tb", ".ci/run", ".venv/bin/python", "python", "python3", "pip"}
+_OURS = {
+    "dask",
+    ".venv/bin/pip",  # of the environment: the first with the extra that the page names
+    "./tb",
+    "tb",
+    ".ci/run",
+    ".venv/bin/python",
+    "python",
+    "python3",
+    "pip",
+}
 """of the toolkit, and of any environment of Python"""
 _MENTIONED = {"kill", "mn", "reset"}
 """words of spans that nobody is to type: a way to die, what we never do, a step of a protocol"""
