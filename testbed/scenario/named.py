@@ -14,7 +14,7 @@ __all__ = ["protocol_names"]
 @cache
 def protocol_names() -> tuple[str, ...]:
     """In the order of the alphabet. Ours are as the folder of protocols has them. That folder is above: its modules
-    bind parts of higher floors. Raises ScenarioError for a package whose protocol has the name of one of ours."""
+    bind parts of higher floors. Raises ScenarioError for a package whose protocol has the name of a built-in one."""
     ours, more = cast(tuple[str, ...], import_module("testbed.protocols").names()), plugins(PROTOCOLS)
     for name in filter(more.__contains__, ours):
         raise more[name].wrong("has the name of a built-in protocol", found=repr(name))

@@ -49,7 +49,7 @@ def is_in_file(name: str) -> bool:
 
 
 def is_own_code(name: str) -> bool:
-    """Not something of ours: code from a file, or of an installed package."""
+    """Whether it is not built in: code from a file, or of an installed package."""
     return is_in_file(name) or plugin_of(name) is not None
 
 

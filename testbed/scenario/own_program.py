@@ -34,7 +34,7 @@ CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
 
 
 def is_own_program(program: str) -> bool:
-    """Not one of ours: code from a file, or of an installed package."""
+    """Whether it is not built in: code from a file, or of an installed package."""
     return is_own_code(program)
 
 

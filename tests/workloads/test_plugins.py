@@ -1,4 +1,4 @@
-"""Parts of installed packages: which are found, and what a package is told that nothing can use."""
+"""Parts of installed packages: which are found, and which errors name a package that nothing can use."""
 
 from __future__ import annotations
 
