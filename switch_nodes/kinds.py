@@ -43,8 +43,8 @@ class ProgramKind:
 
 @cache
 def program_kinds() -> Mapping[str, ProgramKind]:
-    """By name: the built-in ones in the order of their folders, then those that installed packages add. Raises ScenarioError
-    for an entry point that is no ProgramKind, or has the name of a built-in one."""
+    """By name: the built-in ones in the order of their folders, then those that installed packages add. Raises
+    ScenarioError for an entry point that is no ProgramKind, or has the name of a built-in one."""
     package = Path(__file__).parent
     folders = sorted(path.parent.name for path in package.glob("*/kind.py"))
     kinds = [kind for name in folders for kind in import_module(f"{__package__}.{name}.kind").KINDS]

@@ -89,7 +89,7 @@ class Point:
     faults: tuple[str, ...] = ()
     """names of its faults"""
     measure: str = ""
-    """`module:function` of the testbed: (scenario, history, result.json as data) -> further figures by name; empty: none"""
+    """`module:function` of the testbed: (scenario, history, result.json) -> further figures by name; empty: none"""
     repeat: int = 0
     """number of the run, where the same one is made several times in real time; 0: it is made once"""
 
