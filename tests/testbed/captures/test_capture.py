@@ -161,6 +161,20 @@ def test_single_frames_are_recorded_as_batches_are(kind, tmp_path):
     assert list(FileCapture(tmp_path / "b").read()) == list(memory.read())
 
 
+def test_frames_recorded_late_are_those_recorded_at_once(tmp_path):
+    rows = [(5, 0, False, b"\1" * 60), (5, 2, True, b"\2" * 61), (9, 1, True, b"\3" * 62)]
+    taps = [(MemoryTap("s1", NAMES), PcapngTap(tmp_path / name, NAMES)) for name in ("late", "once")]
+    for late, once in zip(*taps, strict=True):
+        late.record_late(rows)
+        for now, port, outgoing, frame in rows:
+            once.record_frame(port, frame, now, outgoing)
+    for late, once in zip(*taps, strict=True):
+        late.close()
+        once.close()
+    assert list(taps[0][0].read()) == list(taps[1][0].read()) != []
+    assert (tmp_path / "late").read_bytes() == (tmp_path / "once").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("block", "found"),
     [(struct.pack("<IIII", 6, 16, 0, 16), "a packet's block of 16 bytes"),
