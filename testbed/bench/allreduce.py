@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 
 from testbed.bench.measure import Measurement, allreduce_scenario, measure
-from testbed.bench.rows import Row, for_whom, summarise
+from testbed.bench.rows import Row, summarise, trust_of
 from testbed.terminal.numbers import seconds
 
 __all__ = ["bench_allreduce"]
@@ -76,16 +76,16 @@ def _against_ring(say: Say, hosts: int, repeats: int, dilation: int | None) -> l
     return [
         summarise(
             f"NetReduce goodput, N={hosts}, 100 Mbps, 16 MB float32", "framing bound", goodputs, "bit/s",
-            median(goodputs) / tree[0].bound_bps, target=0.95, fidelity=fidelity, note=note, **for_whom(_WORLD, tree),
+            median(goodputs) / tree[0].bound_bps, target=0.95, fidelity=fidelity, note=note, **trust_of(_WORLD, tree),
         ),
         summarise(
             f"ring time / NetReduce time, N={hosts}", f"2(N-1)/N = {2 * (hosts - 1) / hosts:.3f}", ratios, "",
             median(ratios) / (2 * (hosts - 1) / hosts), target=0.95, fidelity=ring_fidelity, note=ring_note,
-            **for_whom(_WORLD, tree + ring),
+            **trust_of(_WORLD, tree + ring),
         ),
         summarise(
             f"memory limit / peak memory of a worker, N={hosts}", "3 x gradient + 120 MiB", peak, "byte",
-            _MEMORY_BOUND_BYTES / max(peak), target=1.0, **for_whom(_WORLD, tree + ring),
+            _MEMORY_BOUND_BYTES / max(peak), target=1.0, **trust_of(_WORLD, tree + ring),
         ),
     ]  # fmt: skip
 
@@ -97,7 +97,7 @@ def _bulk(say: Say, repeats: int) -> Row:
     return summarise(
         "NetReduce goodput, N=4, 300 Mbps, 4096-byte payloads, fidelity holding", "framing bound", goodputs, "bit/s",
         median(goodputs) / runs[0].bound_bps, target=0.90, fidelity=fidelity, needs_fidelity=True, note=note,
-        **for_whom(_WORLD, runs),
+        **trust_of(_WORLD, runs),
     )  # fmt: skip
 
 
@@ -124,5 +124,5 @@ def _highest_rate(say: Say, path_mtu: int) -> Row:
         unit="bit/s",
         ratio=best_mbps / 1000,
         note=why,
-        **for_whom(_WORLD, best),
+        **trust_of(_WORLD, best),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from testbed.bench.measure import Measurement, Told, measure
-from testbed.bench.rows import Row, for_whom, spread
+from testbed.bench.rows import Row, spread, trust_of
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads
 from testbed.kernel.scratch import scratch
@@ -102,7 +102,7 @@ def bench_fabric(say: Say, world: str = "simulated") -> list[Row]:
                 f"ring time / NetReduce time, {_RACKS} racks of {hosts}, 4:1, {size / 1e6:g} MB",
                 f"cost model {closed:.3f}",
                 len(factors), middle, spread(factors), "", middle / closed, target, fidelity, most=most,
-                **for_whom(world, runs),
+                **trust_of(world, runs),
             )
         )  # fmt: skip
         rows.append(_load(say, hosts, size // 4, rate_bps, world))
@@ -131,5 +131,5 @@ def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
         f"M with its headers, {expected} bytes",
         len(sent), max(sent), spread(sent), "", max(sent), 1.0 if lossless else None, "pass",
         note=f"{again} repetitions; all packets of its hosts would be {hosts}", most=1.0 if lossless else None,
-        **for_whom(world, [run]),
+        **trust_of(world, [run]),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from testbed.bench.measure import Told, conditions
-from testbed.bench.rows import Row, for_whom, spread
+from testbed.bench.rows import Row, spread, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
 from testbed.comparison.figures import Figure
 from testbed.faults.events import FaultStruck
@@ -228,7 +228,7 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
                 f"smallest rate, {planner.name} / {base.name}", f"published {planner.published}", len(ratios),
                 median(ratios), spread(ratios), "",
                 median(ratios) / planner.published, 1 - within, most=1 + within,
-                **for_whom(world, [run for runs in planned.values() for run in runs]),
+                **trust_of(world, [run for runs in planned.values() for run in runs]),
             )
         )  # fmt: skip
     return rows
@@ -248,7 +248,7 @@ def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: s
                 median(values), spread(values), "bit/s", median(values) / load.planned_bps,
                 1 - within if asked else None, fidelity, most=1 + within if asked else None,
                 note="" if asked else "the published table contradicts itself here",
-                **for_whom(world, runs),
+                **trust_of(world, runs),
             )
         )  # fmt: skip
     return rows
@@ -261,7 +261,7 @@ def _control(planner: str, world: str, run: Run, planned: list[Run]) -> Row:
     return Row(
         f"{planner}: {_OVERLOAD:.0%} of the plan has no place", "drops, or more bypassed", 1, seen or 0.0, 0.0, "",
         seen, 1.0,
-        run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed", **for_whom(world, [run]),
+        run.fidelity, note=f"{run.drops} drops, {more:+.2%} bypassed", **trust_of(world, [run]),
     )  # fmt: skip
 
 
@@ -271,5 +271,5 @@ def _lossy(planner: str, world: str, run: Run) -> Row:
         f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {bits_per_second(planned_bps)}", 1, run.min_rate_bps,
         0.0, "bit/s",
         run.min_rate_bps / planned_bps, None, run.fidelity, note=f"sums exact; {run.strikes} packets lost",
-        **for_whom(world, [run]),
+        **trust_of(world, [run]),
     )  # fmt: skip

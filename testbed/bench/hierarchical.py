@@ -16,7 +16,7 @@ from typing import Any
 
 from testbed.bench.machines import COLLECTIVES, Place
 from testbed.bench.measure import Told
-from testbed.bench.rows import Row, for_whom
+from testbed.bench.rows import Row, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
 from testbed.scenario import dump_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
@@ -268,7 +268,7 @@ def _above(say: Say, setting: Setting) -> Row:
         ratio=min(shares),
         target=1.0 if setting.has_targets else None,
         fidelity=_worst(race.measured),
-        **for_whom(place.world, race.measured),
+        **trust_of(place.world, race.measured),
     )
 
 
@@ -290,5 +290,5 @@ def _row(
     """One figure, of these runs; `within`: how far from 1 the ratio may be."""
     least, most = (None, None) if within is None else (1 - within, 1 + within)
     return Row(
-        what, peer, 1, value, 0.0, unit, ratio, least, _worst(runs), note=note, most=most, **for_whom(world, runs)
+        what, peer, 1, value, 0.0, unit, ratio, least, _worst(runs), note=note, most=most, **trust_of(world, runs)
     )

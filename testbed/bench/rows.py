@@ -9,13 +9,13 @@ from typing import Any, Protocol, TypedDict
 
 from testbed.terminal.folding import fold_lines
 
-__all__ = ["VIRTUAL", "ForWhom", "Report", "Row", "as_documents", "for_whom", "spread", "summarise"]
+__all__ = ["VIRTUAL", "Report", "Row", "Trust", "as_documents", "spread", "summarise", "trust_of"]
 
 VIRTUAL = "any: virtual time"
 """the machine on which a figure of the simulated world holds"""
 
 
-class ForWhom(TypedDict):
+class Trust(TypedDict):
     """Fields of a Row."""
 
     world: str
@@ -32,7 +32,7 @@ class Run(Protocol):
     def deviation(self) -> float | None: ...
 
 
-def for_whom(world: str, runs: Iterable[Run]) -> ForWhom:
+def trust_of(world: str, runs: Iterable[Run]) -> Trust:
     """The largest dilation and deviation of the runs of a row."""
     kept = list(runs)
     deviations = [run.deviation for run in kept if run.deviation is not None]

@@ -121,7 +121,7 @@ def _rows(
     duration_s: float | None,
     racks: Mapping[str, str],
 ) -> Iterator[_Row]:
-    struck = Counter((record.event.target, record.event.direction) for record in of_kind(history, FaultStruck))
+    hits = Counter((record.event.target, record.event.direction) for record in of_kind(history, FaultStruck))
     waiting = {} if found is None else found.of("frames waiting in queues")
     others_ns = others_since(history, bool(scenario.background))
     looked = found is not None and bool(found.sampled_ns)
@@ -136,7 +136,7 @@ def _rows(
             event,
             utilisation(record, others_ns, duration_s),
             max(waiting.get(name, (0.0,))) if at_switch else None,
-            struck[event.link, str(event.direction)],
+            hits[event.link, str(event.direction)],
         )
 
 

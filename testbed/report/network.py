@@ -17,13 +17,13 @@ __all__ = ["network_html"]
 
 
 def network_html(scenario: Scenario, history: Sequence[Record], racks: Mapping[str, str]) -> str:
-    struck = Counter(record.event.target for record in of_kind(history, FaultStruck))
+    hits = Counter(record.event.target for record in of_kind(history, FaultStruck))
     picture = picture_of(scenario)
     drawn, lost = dict[str, Line](), Counter[str]()
     for line, link in zip(picture.lines, scenario.topology.links, strict=True):  # two nodes may have several links
         name = _hosts_of(racks[line.a]) if line.a in racks else link.name
         drawn[name] = replace(line, a=name) if line.a in racks else line
-        lost[name] += struck[link.name]
+        lost[name] += hits[link.name]
     lines = (
         replace(line, usual=not lost[name], label=f"{lost[name]:,} hit" if lost[name] else line.label)
         for name, line in drawn.items()

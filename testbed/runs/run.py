@@ -255,17 +255,17 @@ def _run_in(
     verb = getattr(world, "replay_verb", "run")  # likewise
     words = ["tb", verb, f"{near(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
-    beside = None
+    compared = None
 
     def keep(reference: Sequence[Record]) -> None:
         write_file(run_dir / REFERENCE, reference_text(reference, history, plan.scenario))
 
     if twin and has_twin(world):
         with doing("running the same plan in virtual time"):
-            beside = make_twin(plan, figures_of(metrics(context)), took_s, facts, say, keep)
+            compared = make_twin(plan, figures_of(metrics(context)), took_s, facts, say, keep)
     with doing("judging"):
         document = judge(
-            context, facts, world=scenario.world, replay=shell_words(words) + options, twin=beside, tried=tried,
+            context, facts, world=scenario.world, replay=shell_words(words) + options, twin=compared, tried=tried,
             more=tuple(own.values()),
         )  # fmt: skip
     with doing("writing the report"):

@@ -11,7 +11,7 @@ from testbed.bench.ina.runs import Figures
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
 from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, repeated
 from testbed.bench.options import BenchOptions
-from testbed.bench.rows import Report, Row, for_whom
+from testbed.bench.rows import Report, Row, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept, write_runs
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Point
@@ -87,7 +87,7 @@ def _cell_rows(cells: Cells, case: Case) -> Iterator[Row]:
             f"average JCT, {case.mix}, M = {memory} ({share:.2f} SW), {subject}", "ATP's, over it", len(cell.runs),
             cell.jct_s, cell.spread, "s", gain(cells[memory, ATP], cell), fidelity=_worst(cell.runs),
             note=f"busy {cell.middle('busy'):.1%}, useful {cell.middle('useful'):.1%}",
-            **for_whom("simulated", cell.runs),
+            **trust_of("simulated", cell.runs),
         )  # fmt: skip
 
 
@@ -96,20 +96,20 @@ def _order_rows(cells: Cells, case: Case) -> Iterator[Row]:
     for memory in sorted({memory for memory, _ in cells}):
         here = f"{case.mix}, M = {memory} ({memory / windows:.2f} SW)"
         three = [cells[memory, subject] for subject in (ESA, ATP, SWITCHML)]
-        seeds, whom = len(three[0].runs), for_whom("simulated", [run for cell in three for run in cell.runs])
+        seeds, trust = len(three[0].runs), trust_of("simulated", [run for cell in three for run in cell.runs])
         if memory <= SCARCE * windows:
             margin = order_margin(cells, memory)
             yield Row(
                 f"order ESA < ATP < SwitchML, {here}", "1, in every seed", seeds, margin, 0.0, "", margin, 1.0,
                 note=f"ATP/ESA {gain(three[1], three[0]):.2f}, SwitchML/ATP {gain(three[2], three[1]):.2f}",
-                **whom,
+                **trust,
             )  # fmt: skip
         elif memory >= PLENTIFUL * windows:
             apart = widest(cells, memory)
             slowest = max(three, key=lambda cell: cell.jct_s).subject
             yield Row(
                 f"longest average JCT / shortest, {here}", "1", seeds, apart, 0.0, "", apart, 1.0, most=_AGREEMENT,
-                note=f"slowest: {slowest}", **whom,
+                note=f"slowest: {slowest}", **trust,
             )  # fmt: skip
 
 

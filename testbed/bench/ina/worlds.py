@@ -8,7 +8,7 @@ from statistics import median
 
 from testbed.bench.ina.cases import MEMORY_KEY, Case
 from testbed.bench.ina.runs import Figures, figures_of
-from testbed.bench.rows import Report, Row, for_whom, spread
+from testbed.bench.rows import Report, Row, spread, trust_of
 from testbed.scenario import parse_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Point
@@ -75,10 +75,10 @@ def _pair(seed: int, memory: int, subject: str, virtual: Figures, runs: Sequence
     good = [run for run in runs if not run.untimed]
     told = [run.average_jct_s for run in (good if 2 * len(good) > len(runs) else runs)]
     reason = next((run.untimed for run in runs if run.untimed), "")
-    whom = for_whom("emulated", runs)
+    trust = trust_of("emulated", runs)
     return Pair(
         memory, subject, seed, virtual.average_jct_s, median(told), spread(told), len(good), len(runs), reason,
-        whom["dilation"], whom["deviation"],
+        trust["dilation"], trust["deviation"],
     )  # fmt: skip
 
 

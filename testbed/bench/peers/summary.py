@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from testbed.bench.peers.cases import RATE_BPS, SUBJECTS, Case, Sample
-from testbed.bench.rows import Row, for_whom, spread
+from testbed.bench.rows import Row, spread, trust_of
 from testbed.terminal.numbers import bits_per_second, byte_size, seconds
 from testbed.terminal.tables import table_lines
 
@@ -61,7 +61,7 @@ def rows_of(figures: Figures) -> list[Row]:
                     [f"{lost[0]} to {lost[-1]} frames lost" if case.loss else "",
                      "" if figure.fidelity else "kernel TCP: no reference run", *reasons]
                 ).strip("; ")[:200],
-                **for_whom("emulated", figure.samples),
+                **trust_of("emulated", figure.samples),
             )
         )  # fmt: skip
     return rows

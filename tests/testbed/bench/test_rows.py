@@ -8,7 +8,7 @@ import pytest
 
 from testbed.bench import BenchOptions, bench_world, registry, run_bench
 from testbed.bench.measure import Told
-from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, for_whom, spread, summarise
+from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, spread, summarise, trust_of
 from testbed.cli import main
 from workloads.errors import ScenarioError
 
@@ -60,9 +60,9 @@ def test_a_ratio_may_have_to_lie_between_two_values() -> None:
 
 def test_every_bench_says_for_whom_its_rows_hold() -> None:
     runs = [Told(2, 0.01), Told(8, -0.04), Told(4, None)]
-    assert for_whom("emulated", runs) == {"world": "emulated", "dilation": 8, "deviation": -0.04}
-    assert for_whom("simulated", [Told()]) == {"world": "simulated", "dilation": 1, "deviation": None}
-    both = [replace(row(), **for_whom(world, runs)) for world in ("simulated", "emulated")]
+    assert trust_of("emulated", runs) == {"world": "emulated", "dilation": 8, "deviation": -0.04}
+    assert trust_of("simulated", [Told()]) == {"world": "simulated", "dilation": 1, "deviation": None}
+    both = [replace(row(), **trust_of(world, runs)) for world in ("simulated", "emulated")]
     assert [item["machine"] for item in as_documents(both, "2 x a processor")] == [VIRTUAL, "2 x a processor"]
     assert [(item["repeats"], item["spread"], item["dilation"]) for item in as_documents(both)] == [(3, 0.15, 8)] * 2
 
