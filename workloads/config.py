@@ -150,14 +150,17 @@ class ArithmeticSpec:
 
 ELEMENT_BYTES = 4
 """bytes per element of every type that is summed"""
-PHASE_KINDS = ("reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "collect", "ready")
+PHASE_KINDS = (
+    "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready",
+)  # fmt: skip
 """kinds of collectives that are phases of others and nothing by themselves"""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectiveConfig:
     kind: str
-    """netreduce, ring, shift; of a worker with phases the name of its collective; of a phase also one of PHASE_KINDS"""
+    """netreduce, ring, shift, or a half of a ring; of a worker with phases the name of its collective; of a phase also
+    one of PHASE_KINDS"""
     ring_id: int
     rank: int
     size: int
@@ -180,6 +183,10 @@ class CollectiveConfig:
     """name of the phase that this is; empty: the whole collective"""
     pipelined: bool = True
     """a ring passes on each message as soon as it is there; false: step by step"""
+    takes_in: int | None = None
+    """elements that come from the predecessor; None: as many as the rank sends"""
+    kept: tuple[int, int] | None = None
+    """(first, number) of the elements of its result that the rank holds in the end; None: all"""
 
 
 DIGEST_DELAY_NS = 100_000_000
@@ -302,6 +309,7 @@ class PhaseConfig:
     """rank and size are those in this ring"""
     first_element: int
     elements: int
+    """that the worker sends; also that it takes in, unless its collective's `takes_in` says otherwise"""
     step: int
     """phases of one step, which follow one another, run together; the same on all workers"""
     waits_for_acks: bool = True
@@ -312,6 +320,15 @@ class PhaseConfig:
     apart: bool = False
     """whether the phase has elements of its own: it begins from the worker's own values, not from the results of phases
     before. The same in all phases of a worker"""
+    into_element: int | None = None
+    """first element of the result that the phase fills; None: `first_element`"""
+
+    @property
+    def filled(self) -> slice:
+        """Elements of the result that the phase fills."""
+        first = self.first_element if self.into_element is None else self.into_element
+        number = self.elements if self.collective.takes_in is None else self.collective.takes_in
+        return slice(first, first + number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,9 @@ class WorkerMachine:
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None
-        self._room = np.empty(source.elements, source.dtype)
+        held = config.collective.kept
+        self._result_length = source.elements if held is None else max(source.elements, sum(held))
+        self._room = np.empty(self._result_length, source.dtype)
         self._room.fill(0)  # has the pages now, not while the clock runs
         self._take(source.gradient(0) if self._awaited is None else np.empty(0, source.dtype))
         self._start_at: int | None = start_ns
@@ -166,6 +168,8 @@ class WorkerMachine:
     def _take(self, gradient: Vector) -> None:
         """The gradient of the next iteration."""
         self._gradient, self._result = work_buffers(gradient, self._room, self._config.workload.in_place)
+        if self._result_length > self._source.elements:
+            self._result = self._room
 
     def _begin(self, now: int) -> None:
         self._running = True

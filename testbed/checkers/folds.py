@@ -38,15 +38,16 @@ def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
     return total if arithmetic.op == "xor" else _canonical(total)
 
 
-def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
-    """As a ring all-reduce over len(gradients) ranks does it, chunks as `numpy.array_split` cuts them."""
+def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec, first: int = 0) -> Array:
+    """As a ring all-reduce over len(gradients) ranks does it, chunks as `numpy.array_split` cuts them. Chunk c
+    starts at rank c + `first`."""
     size = len(gradients)
     chunks = [np.array_split(gradient, size) for gradient in gradients]
     parts = []
-    for first in range(size):
-        total = chunks[first][first]
+    for chunk in range(size):
+        total = chunks[(chunk + first) % size][chunk]
         for step in range(1, size):
-            total = fold([total, chunks[(first + step) % size][first]], arithmetic)
+            total = fold([total, chunks[(chunk + first + step) % size][chunk]], arithmetic)
         parts.append(total)
     return np.concatenate(parts)
 

@@ -13,6 +13,7 @@ from itertools import accumulate
 import numpy as np
 
 from testbed.checkers.folds import Array, fold, masters_fold, pairs_fold, pieces_fold, ring_fold
+from testbed.checkers.operations import held_by_ranks
 from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
@@ -43,7 +44,10 @@ def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> l
 
 
 def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
-    return [ring_fold(gradients, workers[0].collective.arithmetic)] * len(workers)
+    operation, arithmetic = plan.scenario.job.operation, workers[0].collective.arithmetic
+    # A reduce-scatter leads chunk c round so that it ends at rank c.
+    total = ring_fold(gradients, arithmetic, first=int(operation == "reduce_scatter"))
+    return held_by_ranks(operation, plan.scenario.job.root, gradients, total)
 
 
 def in_stages(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:

@@ -17,7 +17,7 @@ from testbed.checkers.folds import Array
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import require
-from workloads.config import HostConfig, WorkloadConfig
+from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
 from workloads.errors import InternalError
 from workloads.ownvalues import Allowed
 
@@ -51,15 +51,15 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
         yield [total for group in totals for total in group]
 
 
-def _sums(gradients: Sequence[Array]) -> Allowed:
-    """What an order may return."""
+def _sums(gradients: Sequence[Array], lengths: Sequence[int]) -> Allowed:
+    """What an order may return. `lengths`: of what each rank holds."""
     ranks, like = len(gradients), gradients[0]
     words = f"a list of {ranks} arrays, one for each rank, each of {like.size} elements of type {like.dtype}"
 
-    def is_one(each: object) -> bool:
-        return isinstance(each, np.ndarray) and (each.shape, each.dtype) == (like.shape, like.dtype)
+    def is_one(each: object, length: int) -> bool:
+        return isinstance(each, np.ndarray) and (each.shape, each.dtype) == ((length,), like.dtype)
 
-    return Allowed(words, lambda found: len(found) == ranks and all(map(is_one, found)))
+    return Allowed(words, lambda found: len(found) == ranks and all(map(is_one, found, lengths)))
 
 
 def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
@@ -77,10 +77,12 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
     sources = [
         make(worker.workload, rank, size, first.collective.arithmetic.dtype) for rank, worker in enumerate(workers)
     ]
+    kept_parts = [worker.collective.kept if isinstance(worker, WorkerConfig) else None for worker in workers]
     for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
-        totals = require(order, order(plan, workers, gradients), _sums(gradients))
+        lengths = [gradients[0].size if part is None else part[1] for part in kept_parts]
+        totals = require(order, order(plan, workers, gradients), _sums(gradients, lengths))
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
         yield totals

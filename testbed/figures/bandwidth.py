@@ -15,8 +15,9 @@ from testbed.history import Record, of_kind
 from testbed.history.events import ShapingMeasured, TrafficStarted
 from testbed.scenario.known import protocol_of
 from topologies import Direction
+from workloads.collectives.operations import OPERATIONS
 
-__all__ = ["bandwidths", "bus_factor", "link_metrics", "others_since", "utilisation"]
+__all__ = ["bandwidths", "link_metrics", "others_since", "utilisation"]
 
 
 def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, float | None]:
@@ -26,13 +27,9 @@ def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, fl
         return {"algbw_bps": None, "busbw_bps": None}
     return {
         "algbw_bps": goodput_bps,
-        "busbw_bps": goodput_bps * bus_factor(max(map(len, context.plan.groups.values()))),
+        "busbw_bps": goodput_bps
+        * OPERATIONS[context.plan.scenario.job.operation].bus_factor(max(map(len, context.plan.groups.values()))),
     }
-
-
-def bus_factor(ranks: int) -> float:
-    """busbw of an all-reduce over its algbw."""
-    return 2 * (ranks - 1) / ranks
 
 
 def link_metrics(context: CheckContext, duration_s: float | None) -> dict[str, dict[str, Any]]:

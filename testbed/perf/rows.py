@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.comparison.figures import Figure
-from testbed.figures.bandwidth import bus_factor
 from testbed.figures.percentiles import nearest_rank
 from testbed.perf.request import Half, Request
 from testbed.reading.yamlfile import read_text
 from testbed.scenario.known import traits_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome
+from workloads.collectives.operations import OPERATIONS
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
@@ -63,6 +63,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    collective: str
     protocol: str
     size: int
     ranks: int
@@ -83,7 +84,7 @@ class Row:
 
     def busbw(self, half: Measured) -> float | None:
         algbw = self.algbw(half)
-        return None if algbw is None else algbw * bus_factor(self.ranks)
+        return None if algbw is None else algbw * OPERATIONS[self.collective].bus_factor(self.ranks)
 
 
 def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
@@ -101,7 +102,7 @@ def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
                 ranks = ranks or document.get("hosts", 0)
                 point, outcome = finished.points[index], finished.outcomes[index]
                 found.append(_measured(outcome, document, *request.counts(size, point.world)))
-            yield Row(protocol, size, ranks, *found)
+            yield Row(request.collective, protocol, size, ranks, *found)
 
 
 def _document(finished: FinishedScenarios, index: int) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from itertools import islice
 from testbed.plan.pairs import BASE_VA, queue_pair
 from testbed.scenario.model import Scenario
 from topologies import Node
+from workloads.collectives.operations import kept
+from workloads.collectives.pairs import Side
 from workloads.config import ArithmeticSpec, CollectiveConfig, IrnConfig, PhaseConfig, WorkerConfig, WorkloadConfig
 from workloads.wire import PSN_MODULUS
 
@@ -31,6 +33,8 @@ class PhaseRing:
     """rank order"""
     first_element: int
     elements: int
+    sides: tuple[Side, Side] | None = None
+    """as in PairPhase"""
 
 
 def phased_workers(
@@ -72,6 +76,7 @@ def phased_workers(
                 hello=job.hello,
                 receive_late_ns=scenario.transport.receive_late_ns,
                 pipelined=job.pipelined,
+                kept=kept(job.operation, rank, len(hosts), workload.elements, job.root),
             ),
             workload=workload,
             phases=tuple(phases[host.name]),
@@ -100,6 +105,7 @@ def _phases(
     ]
     phases = []
     for rank, host in enumerate(hosts):
+        side = None if ring.sides is None else ring.sides[rank]
         after, before = (rank + 1) % size, (rank - 1) % size
         phases.append(
             PhaseConfig(
@@ -129,9 +135,11 @@ def _phases(
                     receive_late_ns=transport.receive_late_ns,
                     phase=ring.phase,
                     pipelined=job.pipelined,
+                    takes_in=None if side is None else side.into_elements,
                 ),
-                first_element=ring.first_element,
-                elements=ring.elements,
+                first_element=ring.first_element if side is None else side.first_element,
+                elements=ring.elements if side is None else side.elements,
+                into_element=None if side is None else side.into_element,
                 step=ring.step,
                 waits_for_acks=wait_for_acks,
             )

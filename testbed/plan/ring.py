@@ -16,10 +16,15 @@ from testbed.plan.pairs import ECT0, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from workloads.collectives.operations import kept
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
 from workloads.wire import PSN_MODULUS
 
 __all__ = ["plan_ring"]
+
+
+_KINDS = {"reduce_scatter": "ring_reduce_scatter", "all_gather": "ring_all_gather"}
+"""of the connections, by `job.operation`; as the collective for others"""
 
 
 def plan_ring(scenario: Scenario) -> Plan:
@@ -61,7 +66,7 @@ def plan_ring(scenario: Scenario) -> Plan:
                 to_successor=qp(rank, successor, to_successor=True),
                 from_predecessor=qp(rank, predecessor, to_successor=False),
                 collective=CollectiveConfig(
-                    kind=job.collective,
+                    kind=_KINDS.get(job.operation, job.collective),
                     ring_id=RING_ID,
                     rank=rank,
                     size=size,
@@ -77,6 +82,7 @@ def plan_ring(scenario: Scenario) -> Plan:
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
                     pipelined=job.pipelined,
+                    kept=kept(job.operation, rank, size, workloads[rank].elements, job.root),
                 ),
                 workload=workloads[rank],
             )

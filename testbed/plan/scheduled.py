@@ -13,6 +13,7 @@ from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Job, Scenario
+from workloads.collectives.operations import OPERATIONS
 from workloads.collectives.pairs import Schedule
 
 __all__ = ["no_options", "plan_schedule", "slowest_host_bps"]
@@ -24,17 +25,18 @@ def no_options(job: Job) -> Mapping[str, Any]:
 
 
 def plan_schedule(
-    schedule: Schedule, scenario: Scenario, options: Callable[[Job], Mapping[str, Any]] = no_options
+    schedules: Mapping[str, Schedule], scenario: Scenario, options: Callable[[Job], Mapping[str, Any]] = no_options
 ) -> Plan:
-    """Queue pairs, PSNs and keys of all pairs are drawn from the seed. `options`: what a job's own keys tell the
-    schedule."""
+    """Queue pairs, PSNs and keys of all pairs are drawn from the seed. `schedules`: by `job.operation`. `options`: what
+    a job's own keys tell the schedule."""
     (only,) = plan_jobs(scenario)
-    hosts = only.hosts
-    phases = schedule(len(hosts), only.workloads[0].elements, **options(only.job))
+    hosts, job = only.hosts, only.job
+    root = {"root": job.root} if OPERATIONS[job.operation].has_root else {}
+    phases = schedules[job.operation](len(hosts), only.workloads[0].elements, **options(job), **root)
     rings = [
         PhaseRing(
             phase.step, phase.name, phase.kind, number, tuple(hosts[rank] for rank in phase.ranks),
-            phase.first_element, phase.elements,
+            phase.first_element, phase.elements, phase.sides,
         )
         for number, phase in enumerate(phases, 1)
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from testbed.scenario.checks import (
     check_job_hosts,
     check_knobs,
     check_mtu,
+    check_operation,
     check_path_mtu,
     check_program,
     check_switch_memory,
@@ -203,6 +204,7 @@ class _Between:
         self._run(check_server_keys, job, {("job",): given, **held}, entries)
         with as_far_as_known():
             check_job(self.problems, hosts, job, given)
+            check_operation(self.problems, job, hosts, given)
         for path, each in entries:
             with as_far_as_known():
                 check_job(self.problems, len(each.hosts), each, held[path], path)

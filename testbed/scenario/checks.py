@@ -13,7 +13,7 @@ from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.geometry import largest_packet
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, protocol_of, traits_of
+from testbed.scenario.known import names_where, protocol_of, protocols, traits_of
 from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.protocol import Traits
@@ -22,6 +22,7 @@ from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment, machine_groups
 from topologies.racks import racks_of
 from workloads.collectives.ina_header import MAX_MEMBERS
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS
 
@@ -34,6 +35,7 @@ __all__ = [
     "check_knobs",
     "check_machines",
     "check_mtu",
+    "check_operation",
     "check_path_mtu",
     "check_pieces",
     "check_program",
@@ -271,6 +273,32 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
             found=str(job.straggle_rank),
             allowed=f"0 to {hosts - 1} ({hosts} hosts)",
         )
+
+
+def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[str]) -> None:
+    """`given`: keys that the file holds in `job`."""
+    operation, allowed = OPERATIONS[job.operation], protocol_of(job.collective).operations
+    if job.operation not in allowed:
+        able = [each.name for each in protocols() if job.operation in each.operations]
+        problems.add(
+            ("job", "operation"), f"{job.collective} does not run it", found=f"'{job.operation}'",
+            allowed=f"{', '.join(allowed)} (job.collective: {', '.join(able)} runs {job.operation})",
+        )  # fmt: skip
+    if "root" in given and not operation.has_root:
+        rooted = [name for name, each in OPERATIONS.items() if each.has_root]
+        problems.add(
+            ("job", "root"), f"{job.operation} has no root", found=str(job.root),
+            allowed=f"leave the key out, or job.operation: {', '.join(rooted)}",
+        )  # fmt: skip
+    elif hosts is not None and job.root >= hosts:
+        problems.add(("job", "root"), "no such rank", found=str(job.root), allowed=f"0 to {hosts - 1} ({hosts} hosts)")
+    if job.workload == "digits" and job.operation != ALL_REDUCE:
+        problems.add(
+            ("job", "operation"), "workload digits trains with sums at all ranks", found=f"'{job.operation}'",
+            allowed=ALL_REDUCE,
+        )  # fmt: skip
+    if "op" in given and not operation.sums:
+        problems.add(("job", "op"), f"{job.operation} sums nothing", found=f"'{job.op}'", allowed="leave the key out")
 
 
 def check_job_hosts(problems: Problems, topology: Topology, job: Job) -> None:

@@ -31,6 +31,7 @@ from testbed.scenario.owned_keys import only
 from testbed.scenario.stages import StagesKeys
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.models import Model
 
 __all__ = ["Compute", "Job", "JobEntry", "SharedJob", "SizedKeys", "Straggler"]
@@ -174,6 +175,11 @@ class Job(SharedJob):
     collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
     """what the hosts do with their gradients: one of [these](#collectives). A protocol of your own is named on the
     command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
+    operation: Annotated[str, choice(names.OPERATIONS)] = ALL_REDUCE
+    """what becomes of the gradients: `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce`
+    ([which collective runs which](strategies.md#other-operations))"""
+    root: Annotated[int, whole(0, MAX_RANKS - 1)] = 0
+    """rank from which a `broadcast` starts, or to which a `reduce` leads"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024), Key(title="Message length (packets)")] = 170
@@ -219,9 +225,8 @@ class Job(SharedJob):
 
     def _unused(self, plain: Job) -> list[str]:
         """What means nothing to many collectives, and is as it comes."""
-        names = [
-            name for name in ("arrival_ns", "fixed_scale", "priority") if getattr(self, name) == getattr(plain, name)
-        ]
+        usual = ("arrival_ns", "fixed_scale", "priority", "operation", "root")
+        names = [name for name in usual if getattr(self, name) == getattr(plain, name)]
         if self.priority_x0 is None or self.priority == "equal":
             names.append("priority_x0")
         return names

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from testbed.scenario.known import Listed, collectives, names_where, programs, traits_of
+from workloads.collectives import operations
 
 __all__ = [
     "AGES",
@@ -26,6 +27,7 @@ __all__ = [
     "MULTIPATHS",
     "NODE_ROLES",
     "ON_COLLISION",
+    "OPERATIONS",
     "OPS",
     "PATH_MTUS",
     "PLANNERS",
@@ -59,6 +61,7 @@ DTYPES = {
     "int32": "wraps around",
     "int32sat": "exact, then clamped once",
 }
+OPERATIONS = {name: operation.summary for name, operation in operations.OPERATIONS.items()}
 OPS = {"sum": "fold in rank order", "max": "largest", "xor": "bitwise"}
 COMMODITY_KINDS = {
     "soft": "our own forwarding program obeys the flow rules",

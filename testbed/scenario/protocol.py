@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from testbed.reading.known import Section
+from workloads.collectives.operations import ALL_REDUCE
 
 __all__ = ["Hunt", "Part", "Protocol", "SectionCheck", "Traits"]
 
@@ -150,6 +151,8 @@ class Protocol:
     check_fault: Callable[..., None] | None = None
     """check whether a fault can apply: takes (Problems, (place, kind, fault), Job, Transport, ranks of a job or None).
     None: the rules for every RoCE connection, or every datagram"""
+    operations: tuple[str, ...] = (ALL_REDUCE,)
+    """values of `job.operation` that it runs"""
     order: Callable[..., Any] | None = None
     """(Plan, workers of one group by rank, their gradients) -> what each must hold, by rank: the reference of
     `bit_exact`. None: the fold in rank order"""

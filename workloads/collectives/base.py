@@ -7,7 +7,7 @@ from collections import deque
 from typing import Protocol
 
 from workloads.collectives.slots import ReceiveSlots
-from workloads.config import WorkerConfig
+from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.events import CollectiveCompleted, CollectiveStarted, PhaseCompleted, PhaseStarted
 from workloads.gradients import Vector
 from workloads.machine import Buffer, Event
@@ -76,6 +76,7 @@ class Teller:
 
     def __init__(self, worker: WorkerConfig, iterations: int) -> None:
         self._last_delay_ns = worker.workload.digest_delay_ns
+        self._kept = worker.collective.kept
         self.problem: Problem | None = None
         self._iterations = iterations
         self._events: deque[Event] = deque()
@@ -83,7 +84,7 @@ class Teller:
         self._gradient = self._result = memoryview(bytearray())
         self._digest_at: int | None = None
         self._completed_at = 0
-        self._hash, self._hashed = hashlib.sha256(), 0
+        self._hash, self._hashed, self._end = hashlib.sha256(), 0, 0
         self._final = 0
         self._hash_at: int | None = None
 
@@ -95,9 +96,11 @@ class Teller:
             self._take_in(self._final)
         if self._digest_at is not None and self._digest_at <= now:
             self._digest_at = None
-            self._take_in(len(self._result))
-            digest = self._hash.hexdigest()
-            self._events.append(CollectiveCompleted(self._iteration, digest, len(self._result), self._completed_at))
+            self._take_in(self._end)
+            digest, held = self._hash.hexdigest(), len(self._result)
+            if self._kept is not None:
+                held = self._kept[1] * ELEMENT_BYTES
+            self._events.append(CollectiveCompleted(self._iteration, digest, held, self._completed_at))
 
     def next_event(self) -> Event | None:
         return self._events.popleft() if self._events else None
@@ -105,7 +108,9 @@ class Teller:
     def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
         self._iteration = iteration
         self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
-        self._hash, self._hashed = hashlib.sha256(), 0
+        first, number = (0, len(result)) if self._kept is None else self._kept
+        self._hash, self._hashed = hashlib.sha256(), first * ELEMENT_BYTES
+        self._end = (first + number) * ELEMENT_BYTES
         self._events.append(CollectiveStarted(iteration, len(self._gradient), messages))
 
     def _is_final(self, stop: int, now: int) -> None:

@@ -9,10 +9,12 @@ it is ready.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workloads.collectives.pairs import PairPhase, check_ranks
 from workloads.config import ELEMENT_BYTES
 
-__all__ = ["binomial_tree"]
+__all__ = ["binomial_tree", "tree_broadcast", "tree_reduce"]
 
 _SLOTS_ELEMENTS = 512 * 256 // ELEMENT_BYTES
 """what the slots of a connection (`ring.py`) hold of the shortest packets"""
@@ -20,6 +22,29 @@ _SLOTS_ELEMENTS = 512 * 256 // ELEMENT_BYTES
 
 def binomial_tree(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     """Raises ScenarioError below 2 ranks."""
+    up, down = _halves(ranks, elements)
+    return (*up, *down)
+
+
+def tree_reduce(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
+    """The way up alone, to `root`: rank root + r (mod ranks) has the place of rank r. Raises ScenarioError below 2
+    ranks."""
+    return _turned(_halves(ranks, elements)[0], ranks, root)
+
+
+def tree_broadcast(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
+    """The way down alone, from `root`, with the places of `tree_reduce`. Raises ScenarioError below 2 ranks."""
+    return _turned(_halves(ranks, elements)[1], ranks, root)
+
+
+def _turned(phases: list[PairPhase], ranks: int, root: int) -> tuple[PairPhase, ...]:
+    return tuple(
+        replace(phase, ranks=((phase.ranks[0] + root) % ranks, (phase.ranks[1] + root) % ranks)) for phase in phases
+    )
+
+
+def _halves(ranks: int, elements: int) -> tuple[list[PairPhase], list[PairPhase]]:
+    """The ways up and down."""
     check_ranks(ranks)
     steps = (ranks - 1).bit_length()
     up, down = list[PairPhase](), list[PairPhase]()
@@ -32,4 +57,4 @@ def binomial_tree(ranks: int, elements: int) -> tuple[PairPhase, ...]:
             up.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
             spread.append(PairPhase(3 * steps - step, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
         down[:0] = spread
-    return (*up, *down)
+    return up, down

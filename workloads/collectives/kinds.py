@@ -26,9 +26,12 @@ _KINDS: Mapping[str, RingKind] = {
     "ring": RingKind(parts_sent=2),
     "reduce_scatter": RingKind(parts_sent=1),
     "all_gather": RingKind(parts_sent=1),
+    "ring_reduce_scatter": RingKind(parts_sent=1),
+    "ring_all_gather": RingKind(parts_sent=1),
     "chain_reduce": RingKind(is_chain=True),
     "chain_broadcast": RingKind(is_chain=True),
     "exchange": RingKind(parts_sent=2),
+    "swap": RingKind(),
     "collect": RingKind(is_chain=True),
     "ready": RingKind(is_chain=True),
 }

@@ -42,6 +42,8 @@ def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, 
 _PACKETS: dict[str, Callable[[CollectiveConfig, int, int, int], tuple[int, ...]]] = {
     "netreduce": netreduce_packets,
     "ring": ring_packets,
+    "ring_reduce_scatter": ring_packets,
+    "ring_all_gather": ring_packets,
     "shift": netreduce_packets,
 }
 

@@ -23,7 +23,19 @@ from typing import TypeAlias
 
 from workloads.errors import ScenarioError
 
-__all__ = ["PairPhase", "Schedule", "check_ranks", "folded_in", "folded_out", "meetings", "standing_ranks"]
+__all__ = ["PairPhase", "Schedule", "Side", "check_ranks", "folded_in", "folded_out", "meetings", "standing_ranks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one of two ranks sends and takes in."""
+
+    first_element: int
+    """of its vector"""
+    elements: int
+    into_element: int
+    """of its result"""
+    into_elements: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,8 @@ class PairPhase:
     """the two ranks, in the order of the ring"""
     first_element: int
     elements: int
+    sides: tuple[Side, Side] | None = None
+    """by rank, where both send and take in different parts, instead of `first_element` and `elements`"""
 
 
 Schedule: TypeAlias = Callable[..., tuple[PairPhase, ...]]

@@ -33,8 +33,9 @@ from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import Phase, Teller
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.ring import RingCollective
+from workloads.collectives.schedules import chunk_bounds
 from workloads.collectives.slots import Verbs
-from workloads.config import PHASE_KINDS, WorkerConfig
+from workloads.config import ELEMENT_BYTES, PHASE_KINDS, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
@@ -42,6 +43,9 @@ from workloads.rc import ReceiveCompleted, SendCompleted
 __all__ = ["PhasedCollective"]
 
 _SPREADING = ("all_gather", "chain_broadcast")
+_SWAPPING = "swap"
+_MOVING = (*_SPREADING, _SWAPPING, "ready")
+"""these sum nothing"""
 _GIVING = ("reduce_scatter", "chain_reduce")
 """a rank gives partial sums away, and has results back"""
 _KEPT_APART = ("collect", "ready")
@@ -60,6 +64,8 @@ class PhasedCollective(Teller):
         super().__init__(worker, iterations)
         _check(worker)
         self._arithmetic = worker.collective.arithmetic
+        self._seat = worker.collective.rank, worker.collective.size
+        self._given: Vector = np.zeros(0, "<u4")
         self._configs, self._phases = worker.phases, list[Phase]()
         self._by_qpn: dict[int, Phase] = {}
         for part in worker.parts:
@@ -79,7 +85,7 @@ class PhasedCollective(Teller):
         }
         """what a phase brings that is kept apart, by its number"""
         self._steps = [list(step) for _, step in groupby(range(len(worker.phases)), lambda at: worker.phases[at].step)]
-        summing = [at for at, step in enumerate(self._steps) if self._kind(step[0]) not in (*_SPREADING, "ready")]
+        summing = [at for at, step in enumerate(self._steps) if self._kind(step[0]) not in _MOVING]
         self._last_sum = summing[-1] if summing else -1
         self._partial: Vector = np.zeros(elements, "<u4")
         self._spare: Vector = np.zeros(elements if len(summing) > 2 else 0, "<u4")
@@ -102,6 +108,9 @@ class PhasedCollective(Teller):
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
         self._begin(iteration, gradient, result, sum(phase.messages for phase in self._phases))
         self._held, self._output = gradient, result
+        self._given = gradient
+        if self._last_sum < 0:
+            self._fill(gradient, result)
         self._over = False
         self._current = -1
         self._begin_next(now)
@@ -152,6 +161,17 @@ class PhasedCollective(Teller):
                 self._over = True
                 self._complete(now)
 
+    def _fill(self, gradient: Vector, result: Vector) -> None:
+        """What the result has before any phase: a phase that spreads goes on from it, and swaps leave out this rank's
+        own chunk."""
+        if self._kind(0) != _SWAPPING:
+            result[:] = gradient
+            return
+        rank, size = self._seat
+        start, stop = (at // ELEMENT_BYTES for at in chunk_bounds(len(gradient), size)[rank])
+        first = rank * (stop - start)
+        result[first : first + stop - start] = gradient[start:stop]
+
     def _begin_next(self, now: int) -> None:
         self._current += 1
         self._begin_current(now)
@@ -161,7 +181,7 @@ class PhasedCollective(Teller):
         for number in self._steps[self._current]:
             config = self._configs[number]
             own = slice(config.first_element, config.first_element + config.elements)
-            into = self._rows[number] if number in self._rows else target[own]
+            into = self._rows[number] if number in self._rows else target[config.filled]
             self._phases[number].start(self._iteration, source[own], into, now)
             self._acted.append(self._phases[number])
 
@@ -174,9 +194,11 @@ class PhasedCollective(Teller):
 
     def _buffers(self) -> tuple[Vector, Vector]:
         """What the current step reads and fills, each as long as the gradient."""
+        first = self._configs[self._steps[self._current][0]]
+        if first.collective.kind == _SWAPPING:
+            return self._given, self._output
         if self._current > self._last_sum:
             return self._output, self._output
-        first = self._configs[self._steps[self._current][0]]
         if first.collective.kind == "ready":
             return self._held, self._held
         self._source = self._held

@@ -18,6 +18,8 @@ __all__ = ["create_collective"]
 _RINGS: dict[str, Callable[[WorkerConfig, Verbs, int, int], Collective]] = {
     "netreduce": NetReduceCollective,
     "ring": RingCollective,
+    "ring_reduce_scatter": RingCollective,
+    "ring_all_gather": RingCollective,
     "shift": NetReduceCollective,
 }
 

@@ -28,7 +28,14 @@ import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import RankOfRing, segment
-from workloads.collectives.schedules import CHAINS, gathers, longest_packets, most_messages, ring_schedule
+from workloads.collectives.schedules import (
+    CHAINS,
+    chunk_bounds,
+    gathers,
+    longest_packets,
+    most_messages,
+    ring_schedule,
+)
 from workloads.collectives.slots import ReceiveSlots, Verbs
 from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
@@ -58,8 +65,9 @@ class RingCollective(RankOfRing):
         self._path_mtu = path_mtu
         self._schedule(elements)
         self._stepwise = not config.pipelined and config.kind not in CHAINS
-        longest = longest_packets(config, elements, path_mtu)
-        enough = 2 * most_messages(config, elements, path_mtu)  # an iteration ahead
+        most = max(elements, config.takes_in or 0)
+        longest = longest_packets(config, most, path_mtu)
+        enough = 2 * most_messages(config, most, path_mtu)  # an iteration ahead
         self._window = max(2, config.window_messages, min(enough, _WINDOW_PACKETS // longest))
         self._slot_bytes = longest * path_mtu
         super().__init__(
@@ -98,6 +106,8 @@ class RingCollective(RankOfRing):
         if len(gradient) != self._elements:
             self._schedule(len(gradient))
         self._begin(iteration, gradient, result, len(self._sends))
+        if self._config.kind == "ring_all_gather":
+            self._keep_own()
         self._posted = self._acked = self._consumed = 0
         if not self._receives:  # the head of a chain
             self._complete(now)
@@ -116,11 +126,17 @@ class RingCollective(RankOfRing):
         """Make the schedules for sending and receiving `elements` elements in an iteration."""
         config, self._elements = self._config, elements
         self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
-        self._receives = ring_schedule(config, (config.rank - 1) % config.size, elements, self._path_mtu)
+        coming = elements if config.takes_in is None else config.takes_in
+        self._receives = ring_schedule(config, (config.rank - 1) % config.size, coming, self._path_mtu)
         self._own_steps, self._peer_steps = (
             [bisect_left(steps, step) for step in range(2 * config.size - 1)]
             for steps in ([item.step for item in self._sends], [item.step for item in self._receives])
         )
+
+    def _keep_own(self) -> None:
+        """The chunk of this rank is the first that it sends, from the result."""
+        start, stop = chunk_bounds(self._elements, self._config.size)[self._config.rank]
+        self._result[start:stop] = self._gradient[start:stop]
 
     def _advance(self, now: int) -> None:
         while self.problem is None and self._arrivals and self._consumed < len(self._receives):

@@ -7,11 +7,14 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 | ring | P chunks | chunk (r - s) mod P, s = 0 .. 2P-3 | every rank has all sums |
 | reduce_scatter | P chunks | the same, s = 0 .. P-2 | rank r has the sum of chunk (r + 1) mod P |
 | all_gather | P chunks | the same, s = P-1 .. 2P-3 | every rank has every chunk |
+| ring_reduce_scatter | P chunks | chunk (r - 1 - s) mod P, s = 0 .. P-2 | rank r has the sum of chunk r |
+| ring_all_gather | P chunks | the same, s = P-1 .. 2P-3; rank r begins with chunk r | every rank has every chunk |
 | chain_reduce | one | all of it, s = r < P-1 | rank P-1 has the sum |
 | chain_broadcast | one | all of it, s = r < P-1 | every rank has what rank 0 had |
 | collect, P = 2 | one | all of it, s = r = 0 | rank 1 has what rank 0 had, in addition to its own |
 | ready, P = 2 | one | all of it, s = r = 0 | rank 1 knows that rank 0 has come so far |
 | exchange, P = 2 | one | all of it, s = 0 | both ranks have the sum |
+| swap, P = 2 | one | all of it, s = 0 | each rank has what the other had, which may be longer or shorter |
 """
 
 from __future__ import annotations
@@ -29,8 +32,11 @@ _LEAST_PACKETS = 16
 """a message is not cut shorter for pipelining: its headers and its ACK would cost more"""
 CHAINS = ("chain_reduce", "chain_broadcast", "collect", "ready")
 """go from rank to rank one way, each message as soon as it can"""
-_HANDED_ON = ("chain_broadcast", "collect", "ready")
-_WHOLE = (*CHAINS, "exchange")
+_HANDED_ON = ("chain_broadcast", "collect", "ready", "swap")
+_OF_A_JOB = "ring_"
+"""begins the kinds of a half that is a whole job: rank r owns chunk r, as MPI and NCCL have it"""
+_SINGLE = ("exchange", "swap")
+_WHOLE = (*CHAINS, *_SINGLE)
 """do not cut the gradient into chunks"""
 
 
@@ -114,11 +120,13 @@ def _steps(kind: str, size: int, rank: int) -> list[tuple[int, int]]:
     """(step, chunk) of all that `rank` sends"""
     if kind in CHAINS:
         return [(rank, 0)] if rank < size - 1 else []
-    if kind == "exchange":
+    if kind in _SINGLE:
         return [(0, 0)]
-    first = size - 1 if kind == "all_gather" else 0
-    behind = size - 1 if kind == "reduce_scatter" else 2 * size - 2
-    return [(step, (rank - step) % size) for step in range(first, behind)]
+    half = kind.removeprefix(_OF_A_JOB)
+    first = size - 1 if half == "all_gather" else 0
+    behind = size - 1 if half == "reduce_scatter" else 2 * size - 2
+    turned = rank if half == kind else rank - 1
+    return [(step, (turned - step) % size) for step in range(first, behind)]
 
 
 def _message_packets(kind: str, most: int, pipelined: bool, packets: int) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import PAIRS_HUNT
 from testbed.scenario.protocol import Protocol, Traits
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import IRN_END_TO_END
 from workloads.lazily import later
 
@@ -16,9 +17,9 @@ __all__ = ["PROTOCOL"]
 
 
 def _bound(plan: Plan, link_bps: float) -> float:
-    """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1)."""
+    """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1); in a half alone, half as often."""
     size = len(plan.workers)
-    return link_bps * (size / (2 * (size - 1)))
+    return link_bps * (size / ((2 if plan.scenario.job.operation == ALL_REDUCE else 1) * (size - 1)))
 
 
 PROTOCOL = Protocol(
@@ -35,6 +36,7 @@ PROTOCOL = Protocol(
         "only)",
         why_no_clamping="a ring adds step by step and would clamp early",
     ),
+    operations=(ALL_REDUCE, "reduce_scatter", "all_gather"),
     order=later("testbed.checkers.orders:in_ring_order"),
     bound=_bound,
     hunt=PAIRS_HUNT,

@@ -1,0 +1,63 @@
+"""What a job asks of its protocol: an all-reduce, or another collective operation of MPI and NCCL.
+
+The vector of every rank has the same number of elements. Cut into P chunks (`schedules.chunk_bounds`), chunk r belongs
+to rank r.
+
+| operation | rank r gives | rank r holds in the end |
+|---|---|---|
+| all_reduce | its vector | the sum of all vectors |
+| reduce_scatter | its vector | chunk r of the sum |
+| all_gather | chunk r of its vector | chunk c of rank c's vector, for each c |
+| broadcast | the root its vector | the root's vector |
+| all_to_all | its vector | chunk r of every rank's vector, in rank order |
+| reduce | its vector | the root: the sum; the others: nothing |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workloads.collectives.schedules import chunk_bounds
+from workloads.config import ELEMENT_BYTES
+
+__all__ = ["ALL_REDUCE", "OPERATIONS", "Operation", "kept"]
+
+ALL_REDUCE = "all_reduce"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    summary: str
+    """what it does, one line for people"""
+    sums: bool = True
+    """False: it moves vectors, and adds nothing"""
+    has_root: bool = False
+    bus_parts: int | None = None
+    """busbw of nccl-tests over algbw, in (P - 1) / P (its doc/PERFORMANCE.md); None: they are equal"""
+
+    def bus_factor(self, ranks: int) -> float:
+        return 1.0 if self.bus_parts is None else self.bus_parts * (ranks - 1) / ranks
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    ALL_REDUCE: Operation("every rank gets the sum of all vectors", bus_parts=2),
+    "reduce_scatter": Operation("rank r gets chunk r of the sum", bus_parts=1),
+    "all_gather": Operation("every rank gets chunk r of the vector of rank r, for each r", sums=False, bus_parts=1),
+    "broadcast": Operation("every rank gets the root's vector", sums=False, has_root=True),
+    "all_to_all": Operation("rank r gets chunk r of every rank's vector", sums=False, bus_parts=1),
+    "reduce": Operation("the root gets the sum of all vectors", has_root=True),
+}
+
+
+def kept(operation: str, rank: int, ranks: int, elements: int, root: int) -> tuple[int, int] | None:
+    """(first, number) of the elements that `rank` holds in the end; None: all of its result."""
+    if operation == "reduce_scatter":
+        start, stop = chunk_bounds(elements, ranks)[rank]
+        return start // ELEMENT_BYTES, (stop - start) // ELEMENT_BYTES
+    if operation == "reduce" and rank != root:
+        return 0, 0
+    if operation == "all_to_all":
+        start, stop = chunk_bounds(elements, ranks)[rank]
+        return 0, ranks * ((stop - start) // ELEMENT_BYTES)
+    return None
