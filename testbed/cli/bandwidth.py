@@ -32,7 +32,6 @@ _MEANS_NOTHING = {
     "-a/--average": "an iteration lasts from its first rank's start to its last rank's result",
     "-p/--parallel_init": "connections are there before the traffic",
     "-R/--local_register": "buffers are always registered",
-    "-r/--root": "all_reduce has no root",
     "-c/--check": "every result is checked, bit for bit",
 }
 """options of nccl-tests, and why they have no meaning here"""
@@ -60,10 +59,14 @@ examples:
   ./tb perf all_reduce -b 1K -e 64M -f 2 --protocol netreduce,ring,switchml,atp -J perf.json
   ./tb perf all_reduce rack-lossy --world simulated -b 64K -e 64K -n 50
   ./tb perf all_reduce --latency --protocol netreduce,ring
+  ./tb perf reduce_scatter -b 1K -e 64M -f 2
 """
     if isinstance(parser, Parser):
         parser.late = "scenario"
-    parser.add_argument("collective", metavar="COLLECTIVE", help="all_reduce")
+    parser.add_argument(
+        "collective", metavar="COLLECTIVE",
+        help="all_reduce, reduce_scatter, all_gather, alltoall, broadcast or reduce",
+    )  # fmt: skip
     parser.add_argument(
         "scenario", metavar="SCENARIO", nargs="?",
         help="a built-in or a file (default: rack, simulated, with links of 100 Gbps and packets of 4096 bytes)",
@@ -86,8 +89,11 @@ examples:
     parser.add_argument("-d", "--datatype", choices=("float", "int32"), default="float", help="float or int32")
     parser.add_argument("-o", "--op", choices=("sum", "max"), default="sum", help="sum or max")
     parser.add_argument(
+        "-r", "--root", type=whole(0, 1023), metavar="RANK", help="of broadcast and reduce (default: 0)"
+    )
+    parser.add_argument(
         "--protocol", dest="protocols", type=_names, default=(), metavar="P,P",
-        help="each of them, as netreduce,ring (default: that of SCENARIO)",
+        help="each of them, as netreduce,ring (default: that of SCENARIO, or all that run COLLECTIVE)",
     )  # fmt: skip
     parser.add_argument("--world", metavar="W", help="emulated or simulated (default: that of SCENARIO)")
     parser.add_argument("--seed", type=seed, metavar="N", help="seed (default: that of SCENARIO)")
@@ -163,6 +169,7 @@ def _request(args: argparse.Namespace) -> Request:
         collective=args.collective,
         dtype=args.datatype,
         op=args.op,
+        root=args.root,
         iterations=args.iters or (_LATENCY_ITERATIONS if args.latency else None),
         warmup=args.warmup_iters,
         world=args.world or (None if args.scenario else "simulated"),

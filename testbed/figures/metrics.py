@@ -34,6 +34,7 @@ from testbed.plan.paths import data_flows
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import require
 from topologies import format_ip
+from workloads.collectives.operations import OPERATIONS
 from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, MemoryAtEnd
 from workloads.events import (
     CollectiveCompleted,
@@ -230,16 +231,22 @@ def _duration(context: CheckContext) -> float | None:
 
 
 def _iteration_times(context: CheckContext) -> list[float | None]:
-    """Per iteration, from the first worker's start to the last worker's result; None when one has no result."""
+    """Per iteration, from the first worker's start to the last worker's result; None when one has no result. Where a
+    rank may be iterations ahead of others, as the root of a broadcast, no earlier than the last result of the iteration
+    before."""
     starts: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for record in context.events(CollectiveStarted):
         starts.setdefault(record.event.iteration, []).append(record.t)
     for done in context.events(CollectiveCompleted):
         ends.setdefault(done.event.iteration, []).append(done.event.completed_ns)
-    plan = context.plan
+    plan, overlap = context.plan, OPERATIONS[context.plan.scenario.job.operation].has_root
+
+    def since(number: int) -> int:
+        return max([min(starts[number]), *(ends.get(number - 1, ()) if overlap else ())])
+
     return [
-        (max(ends[number]) - min(starts[number])) / 1e9
+        (max(ends[number]) - since(number)) / 1e9
         if number in starts and len(ends.get(number, ())) >= len(workers_in(plan, number))
         else None
         for number in range(max(worker.workload.iterations for worker in plan.workers))

@@ -9,7 +9,7 @@ from typing import Any
 from testbed import __version__
 from testbed.perf.request import Request
 from testbed.perf.rows import Measured, Row, Times
-from testbed.perf.table import average_busbw, program_of, wrong_halves
+from testbed.perf.table import average_busbw, program_of, redop_and_root, wrong_halves
 from testbed.scenario import Scenario
 
 __all__ = ["perf_json"]
@@ -65,8 +65,9 @@ def _footers(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _result(request: Request, row: Row) -> dict[str, Any]:
+    redop, root = redop_and_root(request)
     result: dict[str, Any] = {
-        "size": row.size, "count": row.count, "type": request.dtype, "redop": request.op, "root": "-1",
+        "size": row.size, "count": row.count, "type": request.dtype, "redop": redop, "root": str(root),
         "out_of_place": _half(row, row.out_of_place),
         "in_place": _half(row, row.in_place),
     }  # fmt: skip

@@ -7,17 +7,30 @@ from dataclasses import dataclass, replace
 
 from testbed.reading.problems import closest, show
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocols, traits_of
 from testbed.scenario.own_program import PROGRAM_KEY
+from testbed.scenario.protocol import Protocol
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import ScenarioSweep, Variant
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, Operation
 from workloads.errors import ScenarioError
 
-__all__ = ["COLLECTIVES", "DTYPES", "OPS", "Half", "Request", "require_collective", "resolved", "sweep_of"]
+__all__ = [
+    "COLLECTIVES",
+    "DTYPES",
+    "OPS",
+    "Half",
+    "Request",
+    "require_collective",
+    "resolved",
+    "sweep_of",
+    "takes_in_place",
+]
 
-COLLECTIVES = ("all_reduce",)
-"""collectives of nccl-tests that our protocols bring to the wire"""
-_OTHERS = ("all_gather", "alltoall", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "sendrecv")
+_ALL_TO_ALL = {"alltoall": "all_to_all"}
+COLLECTIVES = {**{name: name for name in OPERATIONS if name not in _ALL_TO_ALL.values()}, **_ALL_TO_ALL}
+"""collectives of nccl-tests that our protocols bring to the wire -> `job.operation`"""
+_OTHERS = ("gather", "scatter", "sendrecv")
 DTYPES = {"float": "float32", "int32": "int32"}
 """names of nccl-tests -> ours"""
 OPS = ("sum", "max")
@@ -56,6 +69,8 @@ class Request:
     collective: str = "all_reduce"
     dtype: str = "float"
     op: str = "sum"
+    root: int | None = None
+    """None: 0"""
     iterations: int | None = None
     """None: 20, and fewer of large sizes in virtual time"""
     warmup: int | None = None
@@ -66,6 +81,10 @@ class Request:
     """None: that of the scenario"""
     overrides: tuple[str, ...] = ()
     """`key=value`"""
+
+    @property
+    def operation(self) -> Operation:
+        return OPERATIONS[COLLECTIVES[self.collective]]
 
     def counts(self, size: int, world: str) -> tuple[int, int]:
         """Measured iterations of a size, and warm-up iterations before them."""
@@ -83,9 +102,8 @@ def require_collective(name: str) -> None:
     """Raises ScenarioError for a collective that nothing here brings to the wire."""
     if name in COLLECTIVES:
         return
-    known = name in _OTHERS or name == "all_to_all"
     raise ScenarioError(
-        "no protocol here runs it over the network" if known else "no such collective", file="tb perf",
+        "no protocol here runs it over the network" if name in _OTHERS else "no such collective", file="tb perf",
         key="COLLECTIVE", found=show(name), allowed=", ".join(COLLECTIVES), hint=closest(name, COLLECTIVES),
     )  # fmt: skip
 
@@ -93,20 +111,48 @@ def require_collective(name: str) -> None:
 def resolved(request: Request) -> tuple[Request, Scenario]:
     """The request with its protocols, and the scenario that its runs change. Raises ScenarioError where they cannot be
     made."""
+    request = replace(request, collective=_name_of_nccl(request.collective))
     require_collective(request.collective)
+    if request.root is not None and not request.operation.has_root:
+        rooted = ", ".join(name for name, key in COLLECTIVES.items() if OPERATIONS[key].has_root)
+        raise ScenarioError(
+            f"{request.collective} has no root", file="tb perf", key="--root", found=str(request.root),
+            allowed=f"leave the option out; {rooted} have one",
+        )  # fmt: skip
     scenario = load_scenario(request.scenario, request.overrides, request.seed, request.world)
     own = scenario.job.collective
     if scenario.jobs or scenario.beside:
         key = "jobs" if scenario.jobs else "beside"
         raise ScenarioError("has several jobs", file=request.scenario, key=key, allowed="a scenario with one job")
-    if not request.protocols and not traits_of(own).sums:
+    able = tuple(each.name for each in protocols() if _runs(each, request))
+    if not request.protocols and own not in able and request.collective == ALL_REDUCE:
         raise ScenarioError(
             f"is no {request.collective}", file=request.scenario, key="job.collective", found=own,
             allowed="a collective that sums, or --protocol",
         )  # fmt: skip
     for name in request.protocols:
-        require_protocol(name, file="tb perf", key="--protocol")
-    return replace(request, protocols=request.protocols or (own,)), scenario
+        if request.collective == ALL_REDUCE:
+            require_protocol(name, file="tb perf", key="--protocol")
+        elif name not in able:
+            raise ScenarioError(
+                f"does not run {request.collective}", file="tb perf", key="--protocol", found=show(name),
+                allowed=", ".join(able), hint=closest(name, able),
+            )  # fmt: skip
+    return replace(request, protocols=request.protocols or ((own,) if own in able else able)), scenario
+
+
+def _name_of_nccl(name: str) -> str:
+    return next((nccl for nccl, operation in _ALL_TO_ALL.items() if operation == name), name)
+
+
+def _runs(protocol: Protocol, request: Request) -> bool:
+    summing = protocol.traits.sums or not request.operation.sums
+    return summing and COLLECTIVES[request.collective] in protocol.operations
+
+
+def takes_in_place(request: Request, protocol: str) -> bool:
+    """Whether there is an in-place half."""
+    return request.collective == ALL_REDUCE and traits_of(protocol).in_place
 
 
 def halves_of(request: Request) -> Iterator[Half]:
@@ -114,7 +160,7 @@ def halves_of(request: Request) -> Iterator[Half]:
     for protocol in request.protocols:
         for size in request.sizes:
             yield Half(protocol, size, in_place=False)
-            if traits_of(protocol).in_place:
+            if takes_in_place(request, protocol):
                 yield Half(protocol, size, in_place=True)
 
 
@@ -141,7 +187,9 @@ def _variant(request: Request, scenario: Scenario, half: Half) -> Variant:
         "job.size": half.size,
         "job.iterations": sum(request.counts(half.size, scenario.world)),
         "job.dtype": DTYPES[request.dtype],
-        "job.op": request.op,
+        **({"job.op": request.op} if request.operation.sums else {}),
+        **({"job.operation": COLLECTIVES[request.collective]} if request.collective != ALL_REDUCE else {}),
+        **({"job.root": request.root or 0} if request.operation.has_root else {}),
         **({"job.in_place": True} if half.in_place else {}),
         **({"transport.path_mtu": path_mtu} if path_mtu != scenario.transport.path_mtu else {}),
     }

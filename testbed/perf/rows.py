@@ -9,18 +9,19 @@ from typing import Any
 
 from testbed.comparison.figures import Figure
 from testbed.figures.percentiles import nearest_rank
-from testbed.perf.request import Half, Request
+from testbed.perf.request import COLLECTIVES, Half, Request, takes_in_place
 from testbed.reading.yamlfile import read_text
-from testbed.scenario.known import traits_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome
-from workloads.collectives.operations import OPERATIONS
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
 __all__ = ["Measured", "Row", "Times", "rows_of"]
 
 _NO_IN_PLACE = "{} has no in-place form: it still reads its gradient when parts of the result are there"
+
+_ONE_HALF = "only all_reduce has an in-place form"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ class Row:
 
     @property
     def count(self) -> int:
-        return self.size // ELEMENT_BYTES
+        """Elements: those of one rank, where each rank has a chunk of `size`."""
+        chunks = self.ranks if self.ranks and OPERATIONS[COLLECTIVES[self.collective]].bus_parts == 1 else 1
+        return self.size // ELEMENT_BYTES // chunks
 
     @property
     def halves(self) -> tuple[Measured, Measured]:
@@ -84,7 +87,7 @@ class Row:
 
     def busbw(self, half: Measured) -> float | None:
         algbw = self.algbw(half)
-        return None if algbw is None else algbw * OPERATIONS[self.collective].bus_factor(self.ranks)
+        return None if algbw is None else algbw * OPERATIONS[COLLECTIVES[self.collective]].bus_factor(self.ranks)
 
 
 def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
@@ -94,8 +97,9 @@ def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
         for size in request.sizes:
             found, ranks = list[Measured](), 0
             for in_place in (False, True):
-                if in_place and not traits_of(protocol).in_place:
-                    found.append(Measured("", _NO_IN_PLACE.format(protocol), None, None, 0, "", {}))
+                if in_place and not takes_in_place(request, protocol):
+                    why = _NO_IN_PLACE if request.collective == ALL_REDUCE else _ONE_HALF
+                    found.append(Measured("", why.format(protocol), None, None, 0, "", {}))
                     continue
                 index = by_label[Half(protocol, size, in_place).label]
                 document = _document(finished, index)

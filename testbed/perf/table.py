@@ -11,7 +11,7 @@ from testbed.perf.rows import Measured, Row
 from testbed.reading.units import format_rate
 from testbed.scenario import Scenario
 
-__all__ = ["average_busbw", "program_of", "table_lines", "wrong_halves"]
+__all__ = ["average_busbw", "program_of", "redop_and_root", "table_lines", "wrong_halves"]
 
 _HALVES = ("out of place", "in place")
 _PERCENTS = (50, 95, 99)
@@ -28,7 +28,7 @@ def table_lines(
     """Of one protocol. `latency`: with the percentiles of its iterations."""
     yield from _head(request, scenario, protocol, rows)
     for row in rows:
-        front = _FRONT.format(row.size, row.count, request.dtype, request.op, -1)
+        front = _FRONT.format(row.size, row.count, request.dtype, *redop_and_root(request))
         yield front + "".join(_half(row, half) for half in row.halves)
     wrong, average = wrong_halves(rows), average_busbw(rows)
     yield f"# {'Out of bounds values':<20} : {wrong} {'FAILED' if wrong else 'OK'}"
@@ -39,6 +39,12 @@ def table_lines(
     yield from _wire(rows)
     yield from _latency(rows) if latency else ()
     yield from _remarks(rows)
+
+
+def redop_and_root(request: Request) -> tuple[str, int]:
+    """As nccl-tests writes them: `none` where nothing is summed, and -1 where there is no root."""
+    operation = request.operation
+    return request.op if operation.sums else "none", request.root or 0 if operation.has_root else -1
 
 
 def program_of(request: Request) -> str:

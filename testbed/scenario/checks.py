@@ -297,8 +297,10 @@ def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[
             ("job", "operation"), "workload digits trains with sums at all ranks", found=f"'{job.operation}'",
             allowed=ALL_REDUCE,
         )  # fmt: skip
-    if "op" in given and not operation.sums:
+    if job.op != "sum" and not operation.sums:
         problems.add(("job", "op"), f"{job.operation} sums nothing", found=f"'{job.op}'", allowed="leave the key out")
+    if job.in_place and job.operation != ALL_REDUCE:
+        problems.add(("job", "in_place"), "only an all-reduce runs in place", found=job.operation, allowed="false")
 
 
 def check_job_hosts(problems: Problems, topology: Topology, job: Job) -> None:

@@ -9,8 +9,6 @@ it is ready.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from workloads.collectives.pairs import PairPhase, check_ranks
 from workloads.config import ELEMENT_BYTES
 
@@ -22,39 +20,43 @@ _SLOTS_ELEMENTS = 512 * 256 // ELEMENT_BYTES
 
 def binomial_tree(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     """Raises ScenarioError below 2 ranks."""
-    up, down = _halves(ranks, elements)
-    return (*up, *down)
-
-
-def tree_reduce(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
-    """The way up alone, to `root`: rank root + r (mod ranks) has the place of rank r. Raises ScenarioError below 2
-    ranks."""
-    return _turned(_halves(ranks, elements)[0], ranks, root)
-
-
-def tree_broadcast(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
-    """The way down alone, from `root`, with the places of `tree_reduce`. Raises ScenarioError below 2 ranks."""
-    return _turned(_halves(ranks, elements)[1], ranks, root)
-
-
-def _turned(phases: list[PairPhase], ranks: int, root: int) -> tuple[PairPhase, ...]:
-    return tuple(
-        replace(phase, ranks=((phase.ranks[0] + root) % ranks, (phase.ranks[1] + root) % ranks)) for phase in phases
-    )
-
-
-def _halves(ranks: int, elements: int) -> tuple[list[PairPhase], list[PairPhase]]:
-    """The ways up and down."""
     check_ranks(ranks)
     steps = (ranks - 1).bit_length()
     up, down = list[PairPhase](), list[PairPhase]()
     for step in range(steps):
         spread = []
-        for parent in range(0, ranks - (1 << step), 2 << step):
-            child = parent + (1 << step)
+        for parent, child in _meetings(ranks, step):
             if step and child + (1 << step - 1) >= ranks and elements > _SLOTS_ELEMENTS:
                 up.append(PairPhase(2 * step, f"ready_{step}", "ready", (parent, child), 0, 1))
             up.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
             spread.append(PairPhase(3 * steps - step, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
         down[:0] = spread
-    return up, down
+    return (*up, *down)
+
+
+def tree_reduce(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
+    """The way up alone, to `root`. Raises ScenarioError below 2 ranks."""
+    check_ranks(ranks)
+    phases = []
+    for step in range((ranks - 1).bit_length()):
+        for parent, child in _meetings(ranks, step, root):
+            phases.append(PairPhase(2 * step, f"ready_{step}", "ready", (parent, child), 0, min(1, elements)))
+            phases.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
+    return tuple(phases)
+
+
+def tree_broadcast(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ...]:
+    """The way down alone, from `root`. Raises ScenarioError below 2 ranks."""
+    check_ranks(ranks)
+    phases, steps = [], (ranks - 1).bit_length()
+    for number, step in enumerate(reversed(range(steps))):
+        for parent, child in _meetings(ranks, step, root):
+            phases.append(PairPhase(2 * number, f"ready_{step}", "ready", (child, parent), 0, min(1, elements)))
+            phases.append(PairPhase(2 * number + 1, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
+    return tuple(phases)
+
+
+def _meetings(ranks: int, step: int, root: int = 0) -> list[tuple[int, int]]:
+    """(parent, child); rank root + r (mod ranks) has the place of rank r."""
+    parents = range(0, ranks - (1 << step), 2 << step)
+    return [((place + root) % ranks, (place + (1 << step) + root) % ranks) for place in parents]
