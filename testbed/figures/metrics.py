@@ -243,7 +243,8 @@ def _iteration_times(context: CheckContext) -> list[float | None]:
     plan, overlap = context.plan, OPERATIONS[context.plan.scenario.job.operation].has_root
 
     def since(number: int) -> int:
-        return max([min(starts[number]), *(ends.get(number - 1, ()) if overlap else ())])
+        before = ends.get(number - 1, []) if overlap else []
+        return max([min(starts[number]), *before])
 
     return [
         (max(ends[number]) - since(number)) / 1e9

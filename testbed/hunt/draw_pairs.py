@@ -20,6 +20,7 @@ from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.scenario.own_code import require
 from topologies import rack
+from workloads.collectives.operations import OPERATIONS
 from workloads.ownvalues import instances
 from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
@@ -107,7 +108,7 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
     elements = draw.choice(
         (ranks, draw.randint(ranks, 4 * ranks), draw.randint(ranks, most), draw.randint(ranks, most))
     )
-    return Job(
+    job = Job(
         collective=protocol.name,
         own=_own_keys(protocol, draw),
         size_bytes=_ELEMENT * elements,
@@ -118,12 +119,20 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
         message_packets=draw.choice((1, 2, 8)),
         straggler=Straggler(draw.randrange(ranks), 1) if draw.random() < 0.12 else None,
     )
+    name = draw.choice(protocol.operations)
+    operation = OPERATIONS[name]
+    root = draw.randrange(ranks) if operation.has_root else 0
+    return replace(job, operation=name, root=root, op=job.op if operation.sums else "sum")
 
 
 def smaller_pairs(scenario: Scenario, protocol: Hunted) -> Iterator[Scenario]:
     """Fewer hosts, iterations and elements, and own keys as they come; each rank keeps an element to sum."""
-    yield from fewer_hosts(scenario)
+    for fewer_of in fewer_hosts(scenario):
+        root = min(scenario.job.root, len(fewer_of.topology.hosts) - 1)
+        yield replace(fewer_of, job=replace(fewer_of.job, root=root))
     job, ranks = scenario.job, len(scenario.topology.hosts)
+    if job.root:
+        yield replace(scenario, job=replace(job, root=0))
     if job.own is not None and job.own != type(job.own)():
         yield replace(scenario, job=replace(job, own=type(job.own)()))
     if job.iterations > 1:

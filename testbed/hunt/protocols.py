@@ -34,6 +34,8 @@ class Hunted:
     """jobs have parameter servers, share all slots, and may span racks"""
     knobs: bool
     """those of AggregatorKnobs, and rules of priority"""
+    operations: tuple[str, ...]
+    """as those of `Protocol`"""
 
     @property
     def backs_off(self) -> bool:
@@ -61,7 +63,10 @@ def _seen(protocol: Protocol) -> Hunted | None:
     if protocol.hunt is None:
         return None
     traits = protocol.traits
-    return Hunted(protocol.name, protocol.programs[0], protocol.hunt, traits.has_server, traits.has_priorities)
+    return Hunted(
+        protocol.name, protocol.programs[0], protocol.hunt, traits.has_server, traits.has_priorities,
+        protocol.operations,
+    )  # fmt: skip
 
 
 PROTOCOLS: Mapping[str, Hunted] = {

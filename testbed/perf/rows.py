@@ -64,12 +64,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    collective: str
     protocol: str
     size: int
     ranks: int
     out_of_place: Measured
     in_place: Measured
+    collective: str = ALL_REDUCE
+    """as nccl-tests calls it"""
 
     @property
     def count(self) -> int:
@@ -106,7 +107,7 @@ def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
                 ranks = ranks or document.get("hosts", 0)
                 point, outcome = finished.points[index], finished.outcomes[index]
                 found.append(_measured(outcome, document, *request.counts(size, point.world)))
-            yield Row(request.collective, protocol, size, ranks, *found)
+            yield Row(protocol, size, ranks, found[0], found[1], request.collective)
 
 
 def _document(finished: FinishedScenarios, index: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from testbed.plan import make_plan
 from testbed.plan.paths import data_volumes
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from tests.support.drawn import Drawn
+from workloads.collectives.operations import OPERATIONS
 
 KINDS = [name for name, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_pairs:")]
 MANY = {
@@ -31,7 +32,7 @@ EACH = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_all_that_is_a_schedule_of_transfers_is_hunted_and_the_ring() -> None:
-    assert set(KINDS) == {"binomial_tree", "rabenseifner", "recursive_doubling", "ring", "sharded_ps"}
+    assert set(KINDS) == {"binomial_tree", "pairwise", "rabenseifner", "recursive_doubling", "ring", "sharded_ps"}
 
 
 @EACH
@@ -92,7 +93,11 @@ def test_hosts_recoveries_fabrics_and_faults_are_all_drawn(kind: str) -> None:
     assert {scenario.topology.kind for scenario in drawn} == {"rack", "spine_leaf"}
     assert {scenario.transport.recovery for scenario in drawn} == {"gbn", "irn", "irn-rack"}
     assert {scenario.transport.verb for scenario in drawn} == {"write", "send"}
-    assert {scenario.job.op for scenario in drawn} == {"sum", "max", "xor"}
+    summing = [scenario for scenario in drawn if OPERATIONS[scenario.job.operation].sums]
+    assert {scenario.job.op for scenario in summing} == ({"sum", "max", "xor"} if summing else set())
+    assert {scenario.job.operation for scenario in drawn} == set(PROTOCOLS[kind].operations)
+    roots = {scenario.job.root for scenario in drawn if OPERATIONS[scenario.job.operation].has_root}
+    assert roots == (set(range(max(roots) + 1)) if roots else set())
     assert {scenario.job.dtype for scenario in drawn} == {"float32", "int32"}
     assert len({kind_of(fault) for scenario in drawn for fault in scenario.faults}) >= 11
 

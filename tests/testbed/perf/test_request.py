@@ -39,6 +39,14 @@ def test_packets_are_as_large_as_the_protocol_allows():
     assert "path_mtu: 1024" in found["switchml 1024"]
 
 
+def test_other_collectives_run_over_all_that_can_out_of_place():
+    assert set(points(Request("rack", (1024,), collective="all_to_all", world="simulated"))) == {"pairwise 1024"}
+    found = points(Request("rack", (1024,), collective="broadcast", root=2, op="max", world="simulated"))
+    assert set(found) == {"binomial_tree 1024"}
+    for line in ("operation: broadcast", "root: 2", "op: sum"):
+        assert line in found["binomial_tree 1024"]
+
+
 def test_types_operators_and_seed_reach_the_runs():
     found = points(Request("rack", (1024,), dtype="int32", op="max", world="simulated", seed=7, iterations=3, warmup=2))
     assert set(found) == {"netreduce 1024", "netreduce 1024 in place"}
@@ -68,16 +76,26 @@ def test_iterations(asked, size, world, counts):
     ("request_", "text"),
     [
         (
-            Request("rack", (4,), collective="broadcast"),
-            "tb perf: COLLECTIVE: no protocol here runs it over the network; found 'broadcast'; allowed: all_reduce",
+            Request("rack", (4,), collective="scatter"),
+            "tb perf: COLLECTIVE: no protocol here runs it over the network; found 'scatter'; allowed: "
+            "all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; did you mean 'reduce_scatter'?",
         ),
         (
             Request("rack", (4,), collective="all_reduc"),
-            f"tb perf: COLLECTIVE: no such collective; found 'all_reduc'; allowed: all_reduce; {NEAR}",
+            f"tb perf: COLLECTIVE: no such collective; found 'all_reduc'; allowed: "
+            f"all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; {NEAR}",
         ),
         (
             Request("shift", (4,)),
             "shift: job.collective: is no all_reduce; found shift; allowed: a collective that sums, or --protocol",
+        ),
+        (
+            Request("rack", (4,), collective="all_gather", root=1),
+            "tb perf: --root: all_gather has no root; found 1; allowed: leave the option out; broadcast, reduce have one",
+        ),
+        (
+            Request("rack", (4,), collective="all_to_all", protocols=("ring",)),
+            "tb perf: --protocol: does not run alltoall; found 'ring'; allowed: pairwise",
         ),
         (Request("jobs-8", (4,)), "jobs-8: jobs: has several jobs; allowed: a scenario with one job"),
         (

@@ -27,6 +27,16 @@ def test_a_reader_of_nccl_tests_reads_it(asked, rows):
     assert table.average == pytest.approx(average_busbw(rows) / 1e9, rel=1e-4)
 
 
+def test_sums_and_roots_are_written_as_nccl_tests_does(asked, rows):
+    request, scenario = asked
+    for collective, redop, root, count in (("all_gather", "none", -1, 250), ("broadcast", "none", 2, 1000)):
+        others = [replace(row, collective=collective) for row in rows]
+        (table,) = read_nccl("\n".join(lines((replace(request, collective=collective, root=2), scenario), others)))
+        assert (table.program, table.lines[0].count) == (f"{collective}_perf", count)
+        assert (table.lines[0].redop, table.lines[0].root) == (redop, root)
+    assert table.lines[0].out_of_place.busbw == 2.0, "of a broadcast it is the algbw"
+
+
 def test_ranks_are_those_of_a_run_that_was_made(asked, rows):
     none = rows[1].in_place
     missing = [replace(row, ranks=0, out_of_place=none, in_place=none) for row in rows]

@@ -135,7 +135,7 @@ def test_a_wrong_result_of_a_phase_is_the_workers_problem() -> None:
             (
                 "scenario: phases.collective.kind: no such phase; found shift; allowed: netreduce, ring, "
                 "reduce_scatter, "
-                "all_gather, chain_reduce, chain_broadcast, exchange, collect, ready"
+                "all_gather, chain_reduce, chain_broadcast, exchange, swap, collect, ready"
             ),
         ),
         (

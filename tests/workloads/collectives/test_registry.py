@@ -28,5 +28,5 @@ def test_an_unknown_name(call):
     assert str(caught.value) == (
         "scenario: job.collective: no ring is of that kind, and the worker's configuration has no phases; found "
         "rings; allowed: "
-        "netreduce, ring, shift; any other with the phases of a plan"
+        "netreduce, ring, ring_reduce_scatter, ring_all_gather, shift; any other with the phases of a plan"
     )
