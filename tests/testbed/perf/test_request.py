@@ -77,13 +77,17 @@ def test_iterations(asked, size, world, counts):
     [
         (
             Request("rack", (4,), collective="scatter"),
-            "tb perf: COLLECTIVE: no protocol here runs it over the network; found 'scatter'; allowed: "
-            "all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; did you mean 'reduce_scatter'?",
+            (
+                "tb perf: COLLECTIVE: no protocol here runs it over the network; found 'scatter'; allowed: "
+                "all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; did you mean 'reduce_scatter'?"
+            ),
         ),
         (
             Request("rack", (4,), collective="all_reduc"),
-            f"tb perf: COLLECTIVE: no such collective; found 'all_reduc'; allowed: "
-            f"all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; {NEAR}",
+            (
+                f"tb perf: COLLECTIVE: no such collective; found 'all_reduc'; allowed: "
+                f"all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; {NEAR}"
+            ),
         ),
         (
             Request("shift", (4,)),
@@ -91,7 +95,10 @@ def test_iterations(asked, size, world, counts):
         ),
         (
             Request("rack", (4,), collective="all_gather", root=1),
-            "tb perf: --root: all_gather has no root; found 1; allowed: leave the option out; broadcast, reduce have one",
+            (
+                "tb perf: --root: all_gather has no root; found 1; allowed: leave the option out; "
+                "broadcast, reduce have one"
+            ),
         ),
         (
             Request("rack", (4,), collective="all_to_all", protocols=("ring",)),

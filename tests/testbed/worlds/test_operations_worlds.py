@@ -24,8 +24,10 @@ SIZES = {"4B": 1, "996B": 249, "1MB": 250_000}
 def scenario_of(operation: str, network: str, hosts: int, loss: str, size: str, world: str):
     changes = [
         f"job.collective={RUN_BY[operation]}", f"job.operation={operation}", "switch.program=forward",
-        f"job.size={size}", f"topology.hosts={hosts}", "topology.link.rate=1Gbps", "job.iterations=2",
+        f"job.size={size}", f"topology.hosts={hosts}", "job.iterations=2",
     ]  # fmt: skip
+    if world == "simulated":
+        changes.append("topology.link.rate=1Gbps")
     if network == "spine-leaf":
         changes = [change for change in changes if not change.startswith("topology.hosts")]
     if OPERATIONS[operation].has_root:
