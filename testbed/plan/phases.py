@@ -11,7 +11,7 @@ from itertools import islice
 from testbed.plan.pairs import BASE_VA, queue_pair
 from testbed.scenario.model import Scenario
 from topologies import Node
-from workloads.collectives.operations import kept
+from workloads.collectives.held import kept
 from workloads.collectives.pairs import Side
 from workloads.config import ArithmeticSpec, CollectiveConfig, IrnConfig, PhaseConfig, WorkerConfig, WorkloadConfig
 from workloads.wire import PSN_MODULUS

@@ -16,7 +16,7 @@ from testbed.plan.pairs import ECT0, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
-from workloads.collectives.operations import kept
+from workloads.collectives.held import kept
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
 from workloads.wire import PSN_MODULUS
 

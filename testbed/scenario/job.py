@@ -177,7 +177,7 @@ class Job(SharedJob):
     command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
     operation: Annotated[str, choice(names.OPERATIONS)] = ALL_REDUCE
     """what becomes of the gradients: `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce`
-    ([which collective runs which](strategies.md#other-operations))"""
+    ([which collective runs which](operations.md))"""
     root: Annotated[int, whole(0, MAX_RANKS - 1)] = 0
     """rank from which a `broadcast` starts, or to which a `reduce` leads"""
     op: Annotated[str, choice(names.OPS)] = "sum"

@@ -18,10 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads.collectives.schedules import chunk_bounds
-from workloads.config import ELEMENT_BYTES
-
-__all__ = ["ALL_REDUCE", "OPERATIONS", "Operation", "kept"]
+__all__ = ["ALL_REDUCE", "OPERATIONS", "Operation"]
 
 ALL_REDUCE = "all_reduce"
 
@@ -48,16 +45,3 @@ OPERATIONS: Mapping[str, Operation] = {
     "all_to_all": Operation("rank r gets chunk r of every rank's vector", sums=False, bus_parts=1),
     "reduce": Operation("the root gets the sum of all vectors", has_root=True),
 }
-
-
-def kept(operation: str, rank: int, ranks: int, elements: int, root: int) -> tuple[int, int] | None:
-    """(first, number) of the elements that `rank` holds in the end; None: all of its result."""
-    if operation == "reduce_scatter":
-        start, stop = chunk_bounds(elements, ranks)[rank]
-        return start // ELEMENT_BYTES, (stop - start) // ELEMENT_BYTES
-    if operation == "reduce" and rank != root:
-        return 0, 0
-    if operation == "all_to_all":
-        start, stop = chunk_bounds(elements, ranks)[rank]
-        return 0, ranks * ((stop - start) // ELEMENT_BYTES)
-    return None

@@ -1,4 +1,4 @@
-"""All-to-all by pairwise exchange between the hosts. No switch takes part (docs/strategies.md)."""
+"""All-to-all by pairwise exchange between the hosts. No switch takes part (docs/operations.md)."""
 
 from __future__ import annotations
 

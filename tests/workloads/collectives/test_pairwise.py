@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.collectives.operations import kept
+from workloads.collectives.held import kept
 from workloads.collectives.pairwise import pairwise
 from workloads.collectives.schedules import chunk_bounds
 from workloads.errors import ScenarioError

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.support.fake_fabric import RECEIVE_QPN, SEND_QPN, FakeFabric, FakeVerbs, worker_config
 from tests.support.references import ring_fold
-from workloads.collectives.operations import kept
+from workloads.collectives.held import kept
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import ring_packets, ring_schedule
 from workloads.errors import ScenarioError

@@ -1,0 +1,21 @@
+"""Which elements of its result a rank holds after an operation (`operations`)."""
+
+from __future__ import annotations
+
+from workloads.collectives.schedules import chunk_bounds
+from workloads.config import ELEMENT_BYTES
+
+__all__ = ["kept"]
+
+
+def kept(operation: str, rank: int, ranks: int, elements: int, root: int) -> tuple[int, int] | None:
+    """(first, number) of the elements that `rank` holds in the end; None: all of its result."""
+    if operation == "reduce_scatter":
+        start, stop = chunk_bounds(elements, ranks)[rank]
+        return start // ELEMENT_BYTES, (stop - start) // ELEMENT_BYTES
+    if operation == "reduce" and rank != root:
+        return 0, 0
+    if operation == "all_to_all":
+        start, stop = chunk_bounds(elements, ranks)[rank]
+        return 0, ranks * ((stop - start) // ELEMENT_BYTES)
+    return None
