@@ -82,14 +82,38 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
         return [number_of(after) for after, _ in found], [number_of(action) for _, action in found]
 
     def diagram(self) -> str:
-        """For Mermaid. Events that go the same way with the same action share a line."""
+        """For Mermaid. Events that go the same way with the same action share a line. A note has the events that stay
+        in the state with one action, in every state: a line for each state would hide the others."""
         edges: dict[tuple[str, str, str], list[str]] = {}
+        common = self._everywhere()
         for (before, cause), (after, action) in self.items():
-            edges.setdefault((before.name, after.name, action.name), []).append(cause.name)
+            if cause not in common:
+                edges.setdefault((before.name, after.name, action.name), []).append(cause.name)
         first, _ = next(iter(self))
         lines = ["stateDiagram-v2", f"    [*] --> {first.name}"]
         lines += [
             f"    {source} --> {target}: {', '.join(causes)} / {done}"
             for (source, target, done), causes in edges.items()
         ]
+        if common:
+            shared: dict[str, list[str]] = {}
+            for cause, action in common.items():
+                shared.setdefault(action.name, []).append(cause.name)
+            lines += [f"    note left of {first.name}", "        In every state, and the state stays:"]
+            lines += [f"        {', '.join(causes)} / {done}" for done, causes in shared.items()]
+            lines += ["    end note"]
         return "\n".join(lines) + "\n"
+
+    def _everywhere(self) -> dict[_Cause, _Action]:
+        """Event -> action, of the events that the table has in all of its two or more states with one action, and
+        that change no state."""
+        states = {before for before, _ in self} | {after for after, _ in self.values()}
+        steps: dict[_Cause, list[tuple[_Named, _Named, _Action]]] = {}
+        for (before, cause), (after, action) in self.items():
+            steps.setdefault(cause, []).append((before, after, action))
+        return {
+            cause: found[0][2]
+            for cause, found in steps.items()
+            if len(found) == len(states) > 1
+            and all(before is after and action is found[0][2] for before, after, action in found)
+        }

@@ -1,7 +1,7 @@
 """What a SwitchML switch must do, case by case; each takes the bench with the program that it tries, in either framing.
 
-The first ten have the names of the packet tests of `microsoft/SwitchML` (`docs/switchml.md`, "Regression list"); what
-they ask for is our reading of these names.
+The first ten have the names of the packet tests of `microsoft/SwitchML`. What they ask for is our reading of these
+names.
 """
 
 from __future__ import annotations

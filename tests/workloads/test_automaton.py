@@ -77,6 +77,35 @@ def test_all_that_is_said_of_an_automaton_comes_from_its_table() -> None:
     )
 
 
+class Press(Enum):
+    PUSH = 1
+    PULL = 2
+    TURN = 3
+    SHAKE = 4
+
+
+def test_a_diagram_has_one_note_for_what_stays_in_every_state() -> None:
+    table = Automaton(
+        "lamp",
+        {
+            (Light.OFF, Press.PUSH): (Light.OFF, Deed.REST),
+            (Light.ON, Press.PUSH): (Light.ON, Deed.REST),
+            (Light.OFF, Press.SHAKE): (Light.OFF, Deed.REST),
+            (Light.ON, Press.SHAKE): (Light.ON, Deed.REST),
+            (Light.OFF, Press.PULL): (Light.OFF, Deed.REST),
+            (Light.ON, Press.PULL): (Light.ON, Deed.DROP_PULL),
+            (Light.ON, Press.TURN): (Light.ON, Deed.REST),
+        },
+        Deed.UNFORESEEN,
+        {},
+    )
+    assert table.diagram() == (
+        "stateDiagram-v2\n    [*] --> OFF\n    OFF --> OFF: PULL / REST\n    ON --> ON: PULL / DROP_PULL\n"
+        "    ON --> ON: TURN / REST\n    note left of OFF\n        In every state, and the state stays:\n"
+        "        PUSH, SHAKE / REST\n    end note\n"
+    )
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_every_pair_has_an_answer(name: str) -> None:
     table = TABLES[name]
