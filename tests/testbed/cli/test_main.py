@@ -242,7 +242,8 @@ def test_no_help_imports_anything_heavy():
         "testbed.kernel", "testbed.kernel.overdue", "testbed.kernel.room", "testbed.kernel.scratch",
         "testbed.reading", "testbed.reading.problems", "testbed.reading.units",
         "testbed.scenario", "testbed.scenario.known", "testbed.scenario.named", "testbed.scenario.names", "workloads",
-        "workloads.blame", "workloads.collectives", "workloads.collectives.operations", "workloads.errors", "workloads.lazily", "workloads.native", "workloads.native.compiled",
+        "workloads.blame", "workloads.collectives", "workloads.collectives.operations",
+        "workloads.errors", "workloads.lazily", "workloads.native", "workloads.native.compiled",
         "workloads.native.places", "workloads.plugins", "workloads.trusted", "workloads.visible", "switch_nodes",
         "switch_nodes.fpga", "switch_nodes.fpga.faults",
     }  # fmt: skip
