@@ -16,6 +16,7 @@ from typing import Any
 from testbed.comparison.figures import flat_figures
 from testbed.history import Record
 from testbed.kernel.ledger import state_dir
+from testbed.kernel.own_memory import peak_bytes, resident_bytes
 from testbed.lab.owner import state_folder
 from testbed.runs.needs import require_root
 from testbed.runs.run import judge_scenario
@@ -40,9 +41,9 @@ def task_of(point: Point) -> dict[str, str]:
 
 def compute_point(text: str, program: str, measure: str = "") -> dict[str, Any]:
     """`text`: a resolved scenario; `program`: a switch program of the user's own, or nothing; `measure`: as of a Point.
-    Returns JSON values: `status`, `verdict`, `figures`, `reason`, `wall_s`, and `document`, the result.json of the
-    run."""
-    began, history = time.perf_counter(), list[Record]()
+    Returns JSON values: `status`, `verdict`, `figures`, `reason`, `wall_s`, `rest_bytes` and `peak_bytes` of memory,
+    and `document`, the result.json of the run."""
+    began, history, rest_bytes = time.perf_counter(), list[Record](), resident_bytes()
     try:
         scenario = parse_scenario(text, "the point", set_words(PROGRAM_KEY, program)[1:] if program else [])
         with _alone(scenario.world):
@@ -63,6 +64,8 @@ def compute_point(text: str, program: str, measure: str = "") -> dict[str, Any]:
         "reason": _reason(document),
         "untimed": _untimed(document),
         "wall_s": round(time.perf_counter() - began, 3),
+        "rest_bytes": rest_bytes,
+        "peak_bytes": peak_bytes(),
         "document": document,
     }
 

@@ -4,7 +4,7 @@ bytes that their workers send, not counted."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -85,20 +85,22 @@ class Forecast:
         chosen = [self._points[place] for place in corners(self._points) if place in self._open]
         if not chosen or len(self._open) < max(_LEAST_RUNS, _WORTH * len(chosen)):
             return
-        began, failed = self._clock(), list[str]()
+        began, failed, found = self._clock(), list[str](), dict[int, Outcome]()
         short = [shortened(point) for point in chosen]
-        for index, outcome in compute(short):
-            document = outcome.pop("document", None)
-            self._learn(replace(short[index], labels=chosen[index].labels), Outcome(**outcome))
+        for index, words in compute(short):
+            document = words.pop("document", None)
+            found[index] = Outcome(**words)
+            self._learn(replace(short[index], labels=chosen[index].labels), found[index])
             if document is None:
-                failed.append(f"{_labels(chosen[index])}: {outcome['reason']}")
+                failed.append(f"{_labels(chosen[index])}: {found[index].reason}")
         self._estimate()
         needs, room = [need for point in chosen if (need := _memory(point)) is not None], available_bytes()
+        most = max([*(most for most, _ in needs), *_measured_memory(chosen, short, found)], default=0)
         at_once = amount(self._jobs, "process", "processes")
         self._say(
             f"pilot: {amount(len(short), 'short run')} in {_span(self._clock() - began)}; all "
             f"{amount(len(self._open), 'run')} take about {_span(self._left_s)} with {at_once}"
-            + (f", and at most {byte_size(max(most for most, _ in needs))} each" if needs else "")
+            + (f", and at most {byte_size(most)} each" if most else "")
         )
         for point in chosen:
             need = _memory(point)
@@ -176,6 +178,15 @@ def _nearest(labels: frozenset[str], rates: Mapping[frozenset[str], float]) -> f
     most = max(common.values())
     found = [rates[there] for there, count in common.items() if count == most]
     return sum(found) / len(found)
+
+
+def _measured_memory(whole: Sequence[Point], short: Sequence[Point], found: Mapping[int, Outcome]) -> Iterator[float]:
+    """Bytes of whole runs, by what their short runs took: records grow with the packets, also with those that are sent
+    again. A process that ran a larger one before has the peak of that one, so only the largest value says something."""
+    measured = {index: outcome for index, outcome in found.items() if outcome.peak_bytes}
+    rest = min((outcome.rest_bytes for outcome in measured.values()), default=0)
+    for index, outcome in measured.items():
+        yield rest + max(0, outcome.peak_bytes - rest) * _bytes_of(whole[index]) / _bytes_of(short[index])
 
 
 def _memory(point: Point) -> tuple[int, int] | None:

@@ -122,6 +122,10 @@ class Outcome:
     untimed: str = ""
     """for a run that is done: why its figures of time are unknown"""
     wall_s: float = 0.0
+    rest_bytes: int = 0
+    """memory of the process before the run"""
+    peak_bytes: int = 0
+    """the most that the process had up to its end; 0: not known"""
 
     @property
     def is_done(self) -> bool:

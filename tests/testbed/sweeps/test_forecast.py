@@ -28,6 +28,8 @@ class Machine:
 
     def __init__(self) -> None:
         self.now_s, self.sizes = 0.0, list[int]()
+        self.peak_bytes = 0
+        """for each byte of the gradient"""
 
     def clock(self) -> float:
         return self.now_s
@@ -40,7 +42,9 @@ class Machine:
             self.sizes.append(scenario.job.size_bytes)
             self.now_s += wall_s
             yield index, {"status": "done", "verdict": "pass", "figures": {"jct_s": 1.0}, "reason": "", "untimed": "",
-                          "wall_s": wall_s, "document": {}}  # fmt: skip
+                          "wall_s": wall_s, "rest_bytes": 50_000_000 if self.peak_bytes else 0,
+                          "peak_bytes": self.peak_bytes and 50_000_000 + self.peak_bytes * scenario.job.size_bytes,
+                          "document": {}}  # fmt: skip
 
 
 SIZES = ["job.size=100kB,200kB,400kB,4MB"]
@@ -75,6 +79,14 @@ def test_the_pilot_is_short_and_says_time_and_memory(tmp_path: Path) -> None:
     again = Machine()
     run_scenario_sweep(sweep, tmp_path, again.compute, lambda *_: None, Forecast(2, said.append, again.clock))
     assert (again.sizes, len(said)) == ([], 1), "nothing is left to estimate"
+
+
+def test_the_pilot_measures_memory_that_losses_take(tmp_path: Path) -> None:
+    machine, said = Machine(), list[str]()
+    machine.peak_bytes = 1000
+    sweep = sweep_of(axes=SIZES, seeds=4)
+    run_scenario_sweep(sweep, tmp_path, machine.compute, lambda *_: None, Forecast(2, said.append, machine.clock))
+    assert said[0].endswith("and at most 4.05 GB each"), said
 
 
 def test_the_pilot_names_what_will_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
