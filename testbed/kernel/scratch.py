@@ -56,7 +56,10 @@ def remove_dead_scratch(parents: Iterable[Path] | None = None) -> list[str]:
 
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
-    status = entry.stat(follow_symlinks=False)
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:  # its process removed it meanwhile
+        return False
     return stat.S_ISDIR(status.st_mode) and status.st_uid in trusted_users() and not status.st_mode & 0o077
 
 

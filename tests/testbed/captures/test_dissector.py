@@ -107,11 +107,11 @@ _EVERY = (
     "irn-rack-ring-sprayed", "rack-send", "spine-leaf-lossy", "congested", "hierarchical",
     "hierarchical-tencent", "shift", "ring", "switchml-lossy", "switchml-uc", "atp-lossy", "esa-lossy", "grid",
     "recursive-doubling-lossy", "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
-    "ps-lossy", "repair-lossy", "dlcp-ina-lossy",
+    "ps-lossy", "repair-lossy", "dlcp-ina-lossy", "all-to-all-lossy",
 )  # fmt: skip
 _GRADIENTS_ALONE = (
     "ring", "irn-rack-ring-sprayed", "hierarchical", "hierarchical-tencent", "recursive-doubling-lossy",
-    "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy",
+    "rabenseifner-lossy", "binomial-tree-lossy", "sharded-ps-lossy", "strategy-lossy", "all-to-all-lossy",
 )  # fmt: skip
 
 

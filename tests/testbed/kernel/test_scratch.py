@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from testbed.kernel.processes import boot_id, descendants, end_processes, identify, pid_namespace
-from testbed.kernel.scratch import make_scratch, remove_dead_scratch, scratch
+from testbed.kernel.scratch import _is_ours, make_scratch, remove_dead_scratch, scratch
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -117,3 +117,11 @@ def test_a_training_that_was_killed_leaves_nothing_that_cleanup_does_not_know(tm
     assert [sorted(path.name for path in folder.iterdir()) for folder in left] == [["ranks.sock", "site"]]
     assert f"folder {left[0]}" in remove_dead_scratch()
     assert not left[0].exists()
+
+
+def test_one_that_its_process_removes_meanwhile_is_no_problem(tmp_path: Path) -> None:
+    gone = make_scratch(tmp_path)
+    with os.scandir(tmp_path) as entries:
+        (entry,) = entries
+    gone.rmdir()
+    assert not _is_ours(entry)
