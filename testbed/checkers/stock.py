@@ -6,7 +6,7 @@ from switch_nodes.kinds import sums
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.blocks import summing_nodes
 from testbed.checkers.card import counted_once, counted_slots
-from testbed.checkers.checker import Check, Checker, skip_approximate
+from testbed.checkers.checker import Check, Checker
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
 from testbed.checkers.credit import credit_bound
@@ -16,6 +16,7 @@ from testbed.checkers.exercised import faults_exercised
 from testbed.checkers.job_liveness import job_liveness
 from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
+from testbed.checkers.of_protocol import skip_approximate
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering

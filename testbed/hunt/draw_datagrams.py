@@ -20,7 +20,7 @@ from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_fabric import draw_levels
 from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.contract import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport

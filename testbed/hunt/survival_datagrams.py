@@ -71,7 +71,8 @@ from testbed.faults.model import (
     RateChange,
 )
 from testbed.hunt.fault_reach import hold_ns, tiers
-from testbed.hunt.protocols import Hunted, hunted_in
+from testbed.hunt.contract import Hunted
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.known import protocol_of

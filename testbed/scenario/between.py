@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from testbed.faults.base import PacketFault
 from testbed.reading.keytypes import At
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.sections import NotKnown, as_far_as_known
@@ -26,16 +25,16 @@ from testbed.scenario.checks import (
 )
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_classes import check_classes
-from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_devices
+from testbed.scenario.checks_datagrams import check_no_devices
 from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_real_nodes, check_stages
 from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
-from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.contract import scenario_protocol
+from testbed.scenario.fault_checks import check_conflicts, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import check_nics
@@ -263,18 +262,10 @@ class _Between:
     def _check_match(self, placed: Placed, ranks: int | None) -> None:
         """Check that the fault can apply to what the job sends."""
         job, transport = self.of.job, self.of.transport
-        path, _, fault = placed
-        if job is None:
+        if job is None or transport is None:
             return
-        protocol = protocol_of(job.collective)
-        if not protocol.traits.reliable and protocol.check_fault is None:
-            check_datagram_fault(self.problems, placed, job.collective)
-        elif transport is not None and protocol.check_fault is not None:
-            check: Callable[..., Any] = protocol.check_fault
-            require(check, check(self.problems, placed, job, transport, ranks), NOTHING)
-        elif transport is not None and isinstance(fault, PacketFault):
-            sizes = _known(lambda: geometry_of(job, transport))
-            check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
+        check: Callable[..., object] = scenario_protocol(job.collective).check_fault
+        require(check, check(self.problems, placed, job, transport, ranks), NOTHING)
 
 
 def _known(ask: Callable[[], Any]) -> Any:

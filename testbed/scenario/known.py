@@ -6,30 +6,32 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from testbed.scenario.named import protocol_names
-from workloads.errors import InternalError
+from workloads.errors import InternalError, ScenarioError
 from workloads.plugins import PROGRAMS, PROTOCOLS, plugins
 
 if TYPE_CHECKING:
     from switch_nodes.kinds import ProgramKind
-    from testbed.scenario.protocol import Protocol, Traits
+    from testbed.scenario.protocol import KnownProtocol, Traits
 
 __all__ = [
     "Listed",
     "collectives",
     "names_where",
     "programs",
+    "protocol_as",
     "protocol_of",
     "protocols",
     "traits_of",
 ]
 
 _PACKAGE = "testbed.protocols"
+P = TypeVar("P", bound="KnownProtocol")
 
 
-def protocol_of(collective: str) -> Protocol:
+def protocol_of(collective: str) -> KnownProtocol:
     """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError
     for a file that does not have it."""
     if ":" in collective:  # as own_code.is_own_code; which these names do not need
@@ -41,21 +43,33 @@ def protocol_of(collective: str) -> Protocol:
     return _named(collective)
 
 
+def protocol_as(collective: str, kind: type[P]) -> P:
+    """The same, with the methods that a floor asks for. Raises ScenarioError for one that lacks them, which only code of
+    the user's own can."""
+    found = protocol_of(collective)
+    if not isinstance(found, kind):
+        raise ScenarioError(
+            f"protocol {collective} lacks methods", found=type(found).__name__,
+            allowed="a class that derives from testbed.protocols.Protocol",
+        )  # fmt: skip
+    return found
+
+
 @cache
-def _named(name: str) -> Protocol:
+def _named(name: str) -> KnownProtocol:
     plugin = plugins(PROTOCOLS).get(name)
     if plugin is not None:
         from testbed.scenario.own_protocol import load_plugin
 
         return load_plugin(plugin)
-    return cast("Protocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
+    return cast("KnownProtocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
 
 
 def traits_of(collective: str) -> Traits:
     return protocol_of(collective).traits
 
 
-def protocols() -> Iterator[Protocol]:
+def protocols() -> Iterator[KnownProtocol]:
     """All that have a name, in the order of the alphabet."""
     return map(protocol_of, protocol_names())
 

@@ -13,7 +13,7 @@ from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.model import Job
 from testbed.scenario.named import protocol_names
 from testbed.scenario.owned_keys import foreign_keys
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.protocol import KnownProtocol
 from testbed.scenario.transport import Transport
 from workloads.errors import ScenarioError
 
@@ -25,7 +25,7 @@ def _known() -> tuple[str, ...]:
     return names_where(lambda traits: traits.sums and not traits.needs)
 
 
-def _foreign(new: Protocol) -> Mapping[str, Collection[str]]:
+def _foreign(new: KnownProtocol) -> Mapping[str, Collection[str]]:
     """Section -> keys that the protocol, or the switch program that serves it, does not know."""
     of_programs = {name for kind in program_kinds().values() for name in kind.uses}
     return {

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from testbed.plan import Plan, make_plan
+from testbed.checkers.contract import judged_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.known import protocol_of, protocols, traits_of
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.named import protocol_names
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
@@ -43,19 +44,20 @@ class TrainingSource:
         return self.load(_changes(piece_bytes, 1))
 
 
-def _trains(protocol: Protocol) -> bool:
-    return protocol.traits.sums and (protocol.follow is not None or not protocol.traits.approximate)
+def _trains(collective: str) -> bool:
+    protocol = judged_protocol(collective)
+    return protocol.traits.sums and (not protocol.traits.approximate or protocol.piece_judge() is not None)
 
 
 def _require_summing(scenario: Scenario) -> None:
-    job, able = scenario.job, [protocol.name for protocol in protocols() if _trains(protocol)]
+    job, able = scenario.job, list(filter(_trains, protocol_names()))
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
         ("beside", "jobs of other collectives", "a training has the fabric for itself", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(able), not _trains(protocol_of(job.collective))),
+        ("job.collective", job.collective, ", ".join(able), not _trains(job.collective)),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-
-from testbed.plan.scheduled import plan_schedule
+from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.scenario.known import protocols
 from workloads.collectives.pairs import Schedule
 
 __all__ = ["SCHEDULES"]
 
 SCHEDULES: Mapping[str, Schedule] = {
-    protocol.name: protocol.plan.args[0]
-    for protocol in protocols()
-    if isinstance(protocol.plan, partial) and protocol.plan.func is plan_schedule
+    protocol.name: protocol.schedule for protocol in protocols() if isinstance(protocol, ScheduledProtocol)
 }

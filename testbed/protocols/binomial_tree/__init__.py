@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.scheduled import scheduled
+from testbed.protocols.parts.scheduled import ScheduledProtocol
 from workloads.collectives.binomial_tree import binomial_tree
 from workloads.config import HostConfig
 
@@ -16,20 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-    """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
-    from testbed.checkers.folds import fold  # when a run is judged
+class _BinomialTree(ScheduledProtocol):
+    def gradients(self, ranks: int) -> float:
+        return 2 * (ranks - 1).bit_length()
 
-    level = list(gradients)
-    while len(level) > 1:
-        level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
-    return level * len(workers)
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
+        from testbed.checkers.folds import fold  # when a run is judged
+
+        level = list(gradients)
+        while len(level) > 1:
+            level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
+        return level * len(workers)
 
 
-PROTOCOL = scheduled(
-    "binomial_tree",
-    "binomial tree: whole gradients up to rank 0, the sum down",
-    binomial_tree,
-    _order,
-    gradients=lambda ranks: 2 * (ranks - 1).bit_length(),
+PROTOCOL = _BinomialTree(
+    name="binomial_tree",
+    summary="binomial tree: whole gradients up to rank 0, the sum down (program forward)",
+    schedule=binomial_tree,
 )

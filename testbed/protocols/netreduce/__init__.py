@@ -3,17 +3,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from testbed.hunt.contract import Protocol
 from testbed.scenario.checks import check_fabric
-from testbed.scenario.protocol import Protocol, Traits
+from testbed.scenario.protocol import Traits
 from workloads.config import IRN_RECOVERIES
-from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
-PROTOCOL = Protocol(
+
+class _NetReduce(Protocol):
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.plan.ring import plan_ring  # when a plan is made
+
+        return plan_ring(scenario)
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_rank_order  # when a run is judged
+
+        return in_rank_order(plan, workers, gradients)
+
+
+PROTOCOL = _NetReduce(
     name="netreduce",
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
-    plan=later("testbed.plan.ring:plan_ring"),
     programs=("netreduce", "fpga"),
     traits=Traits(
         reliable=True,
@@ -25,5 +46,4 @@ PROTOCOL = Protocol(
         told_share=0.06,
     ),
     checks=(check_fabric,),
-    order=later("testbed.checkers.orders:in_rank_order"),
 )

@@ -2,64 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from testbed.plan.model import Plan
-from testbed.plan.scheduled import no_options, plan_schedule, slowest_host_bps
-from testbed.reading.known import Section
+from testbed.hunt.contract import Hunt, Protocol
 from testbed.scenario.checks_pairs import check_pairs
-from testbed.scenario.protocol import Hunt, Protocol, SectionCheck, Traits
+from testbed.scenario.protocol import SectionCheck, Traits
 from workloads.collectives.pairs import Schedule
 from workloads.config import IRN_END_TO_END
 
-__all__ = ["PAIRS_HUNT", "scheduled"]
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Job, Scenario
 
-PAIRS_HUNT = Hunt(
-    {"float32": 60, "int32": 40},
-    draw="testbed.hunt.draw_pairs:draw_pairs_schedule",
-    survival="testbed.hunt.survival:SURVIVAL",
-    rules="testbed.hunt.slot_rules:no_rules_of_slots",
-    values="testbed.hunt.coverage:values_of_connections",
-    smaller="testbed.hunt.draw_pairs:smaller_pairs",
-    watches_slots=False,
-)
+__all__ = ["ScheduledProtocol"]
 
 
-def scheduled(
-    name: str,
-    summary: str,
-    schedule: Schedule,
-    order: Callable[..., Any],
-    *,
-    gradients: Callable[[int], float],
-    checks: tuple[SectionCheck, ...] = (),
-    job_keys: type[Section] | None = None,
-    options: Callable[..., Mapping[str, Any]] = no_options,
-    draw_keys: Callable[..., Any] | None = None,
-) -> Protocol:
-    """`order`, `job_keys`: as those of `Protocol`; `draw_keys`: as that of `Hunt`. `gradients`: ranks -> how many times
-    a gradient's own time on a link the schedule takes, without latencies. `options`: job -> what its own keys tell the
-    schedule, by name."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScheduledProtocol(Protocol):
+    """A protocol needs `order` and `gradients` in addition to these fields."""
 
-    def bound(plan: Plan, link_bps: float) -> float:
-        return slowest_host_bps(plan) / gradients(len(plan.workers))
-
-    return Protocol(
-        name=name,
-        summary=f"{summary} (program forward)",
-        plan=partial(plan_schedule, schedule, options=options),
-        traits=Traits(
-            reliable=True,
-            recoveries=("gbn", *IRN_END_TO_END),
-            told_share=0.5,
-            why_no_clamping="pairs add step by step and would clamp early",
-        ),
-        checks=(check_pairs, *checks),
-        order=order,
-        bound=bound,
-        hunt=replace(PAIRS_HUNT, draw_keys=draw_keys),
-        job_keys=job_keys,
+    schedule: Schedule
+    """(ranks, elements, with options by name) -> its transfers"""
+    traits: Traits = Traits(
+        reliable=True,
+        recoveries=("gbn", *IRN_END_TO_END),
+        told_share=0.5,
+        why_no_clamping="pairs add step by step and would clamp early",
     )
+    checks: tuple[SectionCheck, ...] = (check_pairs,)
+
+    @abstractmethod
+    def gradients(self, ranks: int) -> float:
+        """How many times a gradient's own time on a link the schedule takes, without latencies."""
+
+    def options(self, job: Job) -> Mapping[str, object]:
+        """What the keys of a job tell the schedule, by name."""
+        return {}
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.plan.scheduled import plan_schedule  # when a plan is made
+
+        return plan_schedule(self.schedule, scenario, self.options)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        from testbed.plan.scheduled import slowest_host_bps  # when a run is measured
+
+        return slowest_host_bps(plan) / self.gradients(len(plan.workers))
+
+    def hunt(self) -> Hunt | None:
+        from testbed.hunt.kinds import PAIRS_HUNT  # when schedules are drawn
+
+        return PAIRS_HUNT

@@ -272,10 +272,13 @@ def test_validating_imports_the_protocols_that_the_scenario_names_and_no_arrays(
     loaded = imported_by(words)
     assert "numpy" not in loaded
     assert len({name for name in loaded if re.fullmatch(r"testbed\.protocols\.\w+", name)} - {_PARTS}) == 1
-    assert {name for name in loaded if name.startswith(("testbed.checkers", "topologies.routing.gradients"))} == set()
+    higher = ("testbed.plan", "testbed.checkers", "testbed.hunt", "topologies.routing.gradients")
+    assert {name for name in loaded if name.startswith(higher)} == _CONTRACT
 
 
 _PARTS = "testbed.protocols.parts"
+_CONTRACT = {name for room in ("plan", "checkers", "hunt") for name in (f"testbed.{room}", f"testbed.{room}.contract")}
+"""what a protocol's class derives from"""
 
 
 @pytest.mark.parametrize("what", ["collectives", "programs", "scenarios", "faults", "sweeps", "topologies"])

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
-from importlib import import_module
 
 import pytest
 
 from switch_nodes.kinds import program_kinds
+from testbed.checkers import Checker
+from testbed.hunt.contract import Hunt, Protocol, whole_protocol
+from testbed.hunt.schedule import Survival
 from testbed.plan import make_plan
+from testbed.plan.contract import PlannedProtocol, planned_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.known import collectives, names_where, programs, protocol_of, protocols
+from testbed.scenario.known import collectives, names_where, programs, protocol_as, protocol_of, protocols
 from testbed.scenario.named import protocol_names
-from testbed.scenario.protocol import Hunt, Protocol
+from testbed.scenario.names import DTYPES
+from testbed.scenario.protocol import KnownProtocol
 from tests.support.floors import ROOT
-from workloads.errors import InternalError
-from workloads.lazily import later
+from workloads.errors import InternalError, ScenarioError
 
 NAMES = protocol_names()
 
@@ -29,35 +31,49 @@ def test_every_folder_is_a_collective() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_function_that_is_imported_later_is_there(name: str) -> None:
-    protocol = protocol_of(name)
-    of_checkers = [function for checker in protocol.checkers for function in (checker.check, checker.skip)]
-    functions = [protocol.plan, protocol.order, protocol.blocks, protocol.follow, *of_checkers]
-    found = [function for function in functions if getattr(function, "__code__", None) is later("os:getpid").__code__]
-    for function in found:
-        assert callable(getattr(import_module(function.__module__), function.__name__)), function
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_module_holds_the_value_of_its_name(name: str) -> None:
-    protocol = protocol_of(name)
-    assert isinstance(protocol, Protocol)
+    protocol = whole_protocol(name)
     assert protocol.name == name
     assert collectives[name] == protocol.summary
     assert set(protocol.programs) <= set(programs)
-    assert (protocol.order is None) == protocol.traits.approximate
-    assert (protocol.blocks is None) == protocol.traits.reliable
+    assert (type(protocol).order is Protocol.order) == protocol.traits.approximate
+    assert (type(protocol).blocks is Protocol.blocks) == protocol.traits.reliable
+    assert (type(protocol).worker_problems is Protocol.worker_problems) == (protocol.worker is None)
+    assert protocol.shortfall() is None
     assert set(protocol.traits.server_knobs) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_hunt_names_is_there(name: str) -> None:
-    hunt = protocol_of(name).hunt
-    for field in fields(Hunt) if hunt is not None else ():
-        value = getattr(hunt, field.name)
-        if isinstance(value, str):
-            module, _, found = value.partition(":")
-            assert hasattr(import_module(module), found), value
+def test_its_checkers_and_its_hunt_are_there(name: str) -> None:
+    protocol = whole_protocol(name)
+    assert all(isinstance(checker, Checker) for checker in protocol.checkers())
+    hunt = protocol.hunt()
+    if hunt is not None:
+        assert isinstance(hunt, Hunt)
+        assert isinstance(hunt.survival(), Survival)
+        assert set(hunt.dtypes) <= set(DTYPES)
+
+
+def test_every_method_of_the_contract_has_types() -> None:
+    """Whoever derives a class is told by mypy."""
+    for kind in (Protocol, Hunt):
+        for method, function in inspect.getmembers(kind, inspect.isfunction):
+            if not method.startswith("__"):
+                missing = set(inspect.signature(function).parameters) - {"self"} - set(function.__annotations__)
+                assert not missing, f"{kind.__name__}.{method}"
+                assert "return" in function.__annotations__, f"{kind.__name__}.{method}"
+
+
+class Half(KnownProtocol):
+    """Of a user who derived from the wrong class."""
+
+
+def test_a_class_without_the_methods_of_a_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = Half(name="half", summary="half")
+    monkeypatch.setattr("testbed.scenario.known.protocol_of", lambda collective: half)
+    assert protocol_as("half", KnownProtocol) is half
+    with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that derives"):
+        protocol_as("half", PlannedProtocol)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +108,12 @@ def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monke
     loaded = load_scenario(scenario)
     assert loaded.job.collective == name
     asked = []
-    own = protocol_of(name)
+    own = planned_protocol(name)
 
-    def found(collective: str) -> Protocol:
+    def found(collective: str) -> PlannedProtocol:
         asked.append(collective)
         return own
 
-    monkeypatch.setattr("testbed.plan.plan.protocol_of", found)
+    monkeypatch.setattr("testbed.plan.plan.planned_protocol", found)
     assert make_plan(loaded).workers
     assert set(asked) == {name}  # a plan with automatic timers is made twice

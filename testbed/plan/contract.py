@@ -1,0 +1,33 @@
+"""What plans and figures ask of a protocol."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from testbed.scenario.contract import ScenarioProtocol
+from testbed.scenario.known import protocol_as
+
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+
+__all__ = ["PlannedProtocol", "planned_protocol"]
+
+
+class PlannedProtocol(ScenarioProtocol):
+    """The methods that say what runs on each node, and how fast it can be."""
+
+    @abstractmethod
+    def plan(self, scenario: Scenario) -> Plan:
+        """The configuration of every node, without background traffic."""
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        """Bound of the goodput, in bits of gradient per second and worker. `link_bps`: what the slowest link leaves,
+        which is the bound of most protocols."""
+        return link_bps
+
+
+def planned_protocol(collective: str) -> PlannedProtocol:
+    """By name. Raises as `testbed.scenario.known.protocol_of`."""
+    return protocol_as(collective, PlannedProtocol)
