@@ -49,6 +49,10 @@ class JudgedProtocol(PlannedProtocol):
         """A worker's part in the sums. As it is: all contribute, and none completes any."""
         return Part()
 
+    def server_completes(self) -> bool:
+        """Whether the parameter server sees every block complete."""
+        return False
+
     def checkers(self) -> tuple[Checker, ...]:
         """Those that judge runs of this collective, in addition to the stock checkers."""
         return ()
@@ -61,7 +65,8 @@ class JudgedProtocol(PlannedProtocol):
     def shortfall(self) -> Shortfall | None:
         found = self.checkers()
         if not isinstance(found, tuple) or not all(map(CHECKER.holds, found)):
-            return Shortfall("has a checker that is none (checkers)", shown(found), f"a tuple of them, each {CHECKER.words}")
+            allowed = f"a tuple of them, each {CHECKER.words}"
+            return Shortfall("has a checker that is none (checkers)", shown(found), allowed)
         if self.traits.approximate and not found:
             return Shortfall(
                 "sums approximately, and no checker of its own judges that (checkers)", "approximate=True",

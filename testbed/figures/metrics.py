@@ -30,6 +30,7 @@ from testbed.figures.timers import timer_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import data_flows
 from testbed.scenario.own_code import require
 from topologies import format_ip

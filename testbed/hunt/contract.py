@@ -115,9 +115,11 @@ class Hunted:
 
 
 class Protocol(JudgedProtocol):
-    """A collective as one object: the fields of `KnownProtocol`, and the methods that all floors ask for. Only `plan` is
-    needed in any case, and `order` where sums are exact. Every other part asks it, and compares no name of a collective,
-    program or class."""
+    """A collective as one object: the fields of `KnownProtocol`, and the methods that all floors ask for.
+
+    A class needs `plan`, and `order` where its sums are exact. Every other part asks the object, and compares no name
+    of a collective, program or class.
+    """
 
     whole: ClassVar[bool] = True
 

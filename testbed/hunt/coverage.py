@@ -10,8 +10,8 @@ from typing import Any
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import kind_of
 from testbed.history import Record
-from testbed.hunt.expected import may_fail
 from testbed.hunt.contract import Hunted
+from testbed.hunt.expected import may_fail
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of

@@ -8,11 +8,11 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Forge
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw import draw_transport, link_shape, with_timeout
 from testbed.hunt.draw_fabric import draw_fabric
 from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
 from testbed.hunt.draw_link import other_shape
-from testbed.hunt.contract import Hunted
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.reading.sections import Section
 from testbed.scenario.job import Straggler

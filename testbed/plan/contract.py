@@ -27,6 +27,22 @@ class PlannedProtocol(ScenarioProtocol):
         which is the bound of most protocols."""
         return link_bps
 
+    def answers_at_once(self) -> bool:
+        """Whether a datagram is acknowledged when it comes, whatever other workers sent."""
+        return False
+
+    def one_size(self) -> bool:
+        """Whether hosts know how long the gradient of their job is, and take no other."""
+        return False
+
+    def record_share(self) -> float:
+        """Bytes of records in memory, for each byte of gradient that a worker reduces."""
+        return 0.6
+
+    def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
+        """Why packets of one run may differ from those of another that was faster or slower. Empty: they may not."""
+        return ""
+
 
 def planned_protocol(collective: str) -> PlannedProtocol:
     """By name. Raises as `testbed.scenario.known.protocol_of`."""

@@ -17,9 +17,7 @@ from workloads.collectives.pairs import Schedule
 __all__ = ["plan_schedule", "slowest_host_bps"]
 
 
-def plan_schedule(
-    schedule: Schedule, scenario: Scenario, options: Callable[[Job], Mapping[str, object]]
-) -> Plan:
+def plan_schedule(schedule: Schedule, scenario: Scenario, options: Callable[[Job], Mapping[str, object]]) -> Plan:
     """Queue pairs, PSNs and keys of all pairs are drawn from the seed. `options`: what a job's own keys tell the
     schedule."""
     (only,) = plan_jobs(scenario)

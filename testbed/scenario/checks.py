@@ -11,12 +11,12 @@ from switch_nodes.program_files import look_for_program
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.contract import scenario_protocol
 from testbed.scenario.geometry import largest_packet
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, protocol_of, traits_of
 from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.protocol import Traits
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment, machine_groups
@@ -138,7 +138,7 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     kind = program_kinds().get(switch.program)
     known = kind.knobs if kind is not None else ()
     if kind is not None and not kind.sums:
-        known = traits_of(job.collective).server_knobs
+        known = scenario_protocol(job.collective).server_knobs()
     for knob in fields(AggregatorKnobs):
         found = getattr(switch.knobs, knob.name)
         if found != knob.default and knob.name not in known:
@@ -255,8 +255,8 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
                 (*path, "collective"), f"{job.collective} sums nothing to train with", found=f"'{job.collective}'",
                 allowed=", ".join(names_where(lambda each: each.sums)),
             )  # fmt: skip
-    fallback = Traits() if job.fallback == "none" else traits_of(job.fallback)
-    why_not = traits.why_no_clamping or fallback.why_no_clamping
+    summing = [job.collective] if job.fallback == "none" else [job.collective, job.fallback]
+    why_not = next(filter(None, (scenario_protocol(each).why_no_clamping() for each in summing)), "")
     if why_not and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),

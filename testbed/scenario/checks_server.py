@@ -15,7 +15,7 @@ from testbed.scenario.names import PATH_MTUS, PRIORITIES
 from testbed.scenario.transport import Transport
 from topologies import Topology, attachment
 
-__all__ = ["check_served", "check_server_keys", "with_server"]
+__all__ = ["check_served", "check_served_in_racks", "check_server_keys", "with_server"]
 
 
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
@@ -86,6 +86,20 @@ def check_served(
 ) -> None:
     """Bitmaps have 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each
     with its place."""
+    _check_served(problems, topology, transport, job, entries, in_racks=False)
+
+
+def check_served_in_racks(
+    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
+) -> None:
+    """The same, where packets name racks besides workers, so that a job may be larger than `bitmap0`."""
+    _check_served(problems, topology, transport, job, entries, in_racks=True)
+
+
+def _check_served(
+    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]],
+    *, in_racks: bool,
+) -> None:  # fmt: skip
     name, traits = job.collective, traits_of(job.collective)
     if attachment(topology) is not None:
         problems.add(
@@ -101,7 +115,7 @@ def check_served(
             allowed=f"a divisor of {hosts}",
         )
         return
-    if traits.names_racks:
+    if in_racks:
         _check_racks(problems, topology, job, hosts // job.copies, entries)
     else:
         check_sizes(problems, entries, hosts // job.copies)

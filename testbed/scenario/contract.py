@@ -22,6 +22,18 @@ __all__ = ["ScenarioProtocol", "scenario_protocol"]
 class ScenarioProtocol(KnownProtocol):
     """The methods that readers of scenario files and of files of single nodes call."""
 
+    def needs(self) -> str:
+        """What a scenario file of another collective lacks for this one, in words. Empty: nothing."""
+        return ""
+
+    def why_no_clamping(self) -> str:
+        """Why its sums cannot be int32sat. Empty: they can."""
+        return ""
+
+    def server_knobs(self) -> tuple[str, ...]:
+        """Of `switch.knobs`: those that its parameter server obeys, whatever program the switches run."""
+        return ()
+
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
     ) -> None:

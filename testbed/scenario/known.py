@@ -44,8 +44,8 @@ def protocol_of(collective: str) -> KnownProtocol:
 
 
 def protocol_as(collective: str, kind: type[P]) -> P:
-    """The same, with the methods that a floor asks for. Raises ScenarioError for one that lacks them, which only code of
-    the user's own can."""
+    """The same, with the methods that a floor asks for. Raises ScenarioError for one that lacks them, which only code
+    of the user's own can."""
     found = protocol_of(collective)
     if not isinstance(found, kind):
         raise ScenarioError(

@@ -29,7 +29,6 @@ def _definitions(found: KnownProtocol) -> Iterator[tuple[str, object, Allowed]]:
     yield "traits.recoveries", traits.recoveries, _words(tuple(RECOVERIES))
     yield "traits.framings", traits.framings, _words(tuple(FRAMINGS))
     yield "traits.largest_mtu", traits.largest_mtu, Allowed(f"one of {PATH_MTUS}", lambda mtu: mtu in PATH_MTUS)
-    yield "traits.told_share", traits.told_share, Allowed("a number from 0 to 1000", lambda share: 0 <= share <= 1000)
     is_section = Allowed("a Section that is a dataclass", lambda kind: issubclass(kind, Section) and is_dataclass(kind))
     if found.job_keys is not None:
         yield "job_keys", found.job_keys, is_section
@@ -37,4 +36,3 @@ def _definitions(found: KnownProtocol) -> Iterator[tuple[str, object, Allowed]]:
 
 def _words(known: tuple[str, ...]) -> Allowed:
     return Allowed(f"some of {', '.join(known)}", lambda words: words and set(words) <= set(known))
-

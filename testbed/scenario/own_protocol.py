@@ -1,5 +1,5 @@
-"""A protocol of the user's own: an object of class `Protocol` in a file, as `--set job.collective=path.py:NAME`, or one that an
-installed package adds. No scenario file may name a file of code: only a person does, on a command line."""
+"""A protocol of the user's own: an object of class `Protocol` in a file, as `--set job.collective=path.py:NAME`, or one
+that an installed package adds. No scenario file may name a file of code: only a person does, on a command line."""
 
 from __future__ import annotations
 

@@ -32,8 +32,6 @@ class Traits:
     """False: every worker gets something else than the sum"""
     approximate: bool = False
     """sums are not bit for bit those of a reference: a checker of its own judges them"""
-    one_size: bool = False
-    """hosts know how long the gradient of their job is, and take no other"""
     in_messages: bool = False
     """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
     in_place: bool = False
@@ -45,8 +43,6 @@ class Traits:
     """takes `job.fallback`"""
     as_fallback: str = ""
     """what it does as the value of `job.fallback`, one line for people; empty: it is none"""
-    why_no_clamping: str = ""
-    """why its sums cannot be int32sat; empty: they can"""
     several_jobs: bool = False
     """its switches serve several jobs: `jobs` and `job.copies`"""
     layered: bool = False
@@ -57,30 +53,16 @@ class Traits:
     """a sum that leaves its range is reported, so that floats can be multiplied by one scale (`job.quantisation`)"""
     has_server: bool = False
     """jobs have a parameter server"""
-    server_completes: bool = False
-    """the server sees every block complete"""
-    names_racks: bool = False
-    """packets name racks besides workers, so that a job may be larger than `bitmap0`"""
-    server_knobs: tuple[str, ...] = ()
-    """of `switch.knobs`: those that the server obeys, whatever program the switches run"""
     has_priorities: bool = False
     """packets carry a priority: `job.priority`, `job.priority_x0`"""
-    answers_at_once: bool = False
-    """of datagrams: a packet is acknowledged when it comes, whatever other workers sent"""
     heeds_marks: bool = False
     """windows follow the marks of congestion: `transport.aimd`"""
-    slots_move: bool = False
-    """packets carry the slot that they ask for, which is another one after a collision"""
     recoveries: tuple[str, ...] = ("gbn",)
     """values of `transport.recovery` that it takes"""
     framings: tuple[str, ...] = ("udp",)
     """values of `transport.framing` that it takes"""
     largest_mtu: int = 4096
     """of `transport.path_mtu`"""
-    needs: str = ""
-    """what a scenario file of another collective lacks for it, in words; empty: nothing"""
-    told_share: float = 0.6
-    """bytes of records in memory, for each byte of gradient that a worker reduces"""
 
 
 @dataclass(frozen=True, slots=True)

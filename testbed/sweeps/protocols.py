@@ -9,6 +9,7 @@ from typing import Any
 from switch_nodes.kinds import program_kinds, uses
 from testbed.reading.problems import closest, show
 from testbed.reading.sections import names_of
+from testbed.scenario.contract import scenario_protocol
 from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.model import Job
 from testbed.scenario.named import protocol_names
@@ -22,7 +23,7 @@ __all__ = ["require_protocol", "under_protocol"]
 
 def _known() -> tuple[str, ...]:
     """Those that sum, and can run the scenario files of any other one of them."""
-    return names_where(lambda traits: traits.sums and not traits.needs)
+    return tuple(name for name in names_where(lambda traits: traits.sums) if not scenario_protocol(name).needs())
 
 
 def _foreign(new: KnownProtocol) -> Mapping[str, Collection[str]]:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from testbed.plan import Plan, make_plan
 from testbed.checkers.contract import judged_protocol
+from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
-from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
 from workloads.config import ELEMENT_BYTES
@@ -93,7 +92,8 @@ def _external(worker: Any) -> Any:
 def has_one_size(plan: Plan) -> bool:
     """Whether all gradients of a job must be equally long. Its hosts know the length, or phases work on parts of them
     that the plan has cut."""
-    return traits_of(plan.scenario.job.collective).one_size or any(worker.phases for worker in plan.ring_workers)
+    by_hosts = judged_protocol(plan.scenario.job.collective).one_size()
+    return by_hosts or any(worker.phases for worker in plan.ring_workers)
 
 
 def round_piece(size_bytes: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.scenario.known import protocols
 from workloads.collectives.pairs import Schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import AtpWorkers
-from testbed.scenario.checks_server import check_served
+from testbed.scenario.checks_server import check_served_in_racks
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
@@ -23,6 +23,9 @@ class _Atp(AtpWorkers):
 
         return plan_atp(scenario)
 
+    def server_completes(self) -> bool:
+        return True
+
     def hunt(self) -> Hunt:
         from testbed.protocols.atp.hunt import HUNT  # when schedules are drawn
 
@@ -35,10 +38,9 @@ PROTOCOL = _Atp(
             "forward)",
     programs=("atp", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
-        server_completes=True,
-        in_place=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        in_place=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served,),
+    checks=(check_served_in_racks,),
     worker=AtpConfig,
 )  # fmt: skip

@@ -51,6 +51,12 @@ class _Dlcp(Protocol):
         each = steps_of(size) / size if keys.rings else 1 + 1 / (size - 1) if keys.adds else 2
         return link_bps / (each * (1 - keys.loss_bound))
 
+    def answers_at_once(self) -> bool:
+        return True
+
+    def one_size(self) -> bool:
+        return True
+
     def blocks(self, worker: HostConfig, elements: int) -> int:
         """In a ring every step has as many as the largest chunk."""
         assert isinstance(worker, DlcpConfig)
@@ -85,7 +91,7 @@ PROTOCOL = _Dlcp(
     "add (program dlcp), or in a ring",
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
-    traits=Traits(approximate=True, one_size=True, several_jobs=True, answers_at_once=True, largest_mtu=1024),
+    traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
     checks=(check_dlcp,),
     worker=DlcpConfig,
 )

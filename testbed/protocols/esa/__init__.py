@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import AtpWorkers
-from testbed.scenario.checks_server import check_served
+from testbed.scenario.checks_server import check_served_in_racks
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
@@ -18,10 +18,21 @@ __all__ = ["PROTOCOL"]
 
 
 class _Esa(AtpWorkers):
+    def server_knobs(self) -> tuple[str, ...]:
+        return ("reminder",)
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.atp import plan_atp  # when a plan is made
 
         return plan_atp(scenario)
+
+    def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
+        from workloads.atp.priority import TIMELESS  # when a run is replayed
+
+        jobs = scenario.all_jobs
+        if len(jobs) == 1 and jobs[0].priority not in TIMELESS:
+            return f"packets carry a priority ({jobs[0].priority}) that depends on time"
+        return super().why_bytes_depend_on_time(scenario)
 
     def hunt(self) -> Hunt:
         from testbed.protocols.esa.hunt import HUNT  # when schedules are drawn
@@ -34,10 +45,9 @@ PROTOCOL = _Esa(
     summary="as atp, with priorities, in slots that can be taken away (program esa, or forward)",
     programs=("esa", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
-        server_knobs=("reminder",),
-        in_place=True, has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        in_place=True, has_priorities=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served,),
+    checks=(check_served_in_racks,),
     worker=AtpConfig,
 )  # fmt: skip

@@ -23,6 +23,9 @@ __all__ = ["PROTOCOL"]
 
 
 class _Grid(QuantisedSums):
+    def needs(self) -> str:
+        return "a section routing"
+
     def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
         from workloads.grid.checks import problems_in_grid_worker  # when a worker runs alone
 
@@ -39,6 +42,9 @@ class _Grid(QuantisedSums):
         framing = plan.workers[0].framing
         return plan.routing[0].plan.min_rate_bps * framing.payload_bytes / framing.frame_bytes
 
+    def server_completes(self) -> bool:
+        return True
+
     def hunt(self) -> Hunt:
         from testbed.protocols.grid.hunt_kind import HUNT  # when schedules are drawn
 
@@ -54,9 +60,7 @@ PROTOCOL = _Grid(
         layered=True,
         floats_as_integers=True,
         has_server=True,
-        server_completes=True,
         largest_mtu=8192,
-        needs="a section routing",
     ),
     checks=(check_served, check_grid),
     worker=GridConfig,

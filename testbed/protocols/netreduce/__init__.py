@@ -26,6 +26,9 @@ class _NetReduce(Protocol):
 
         return plan_ring(scenario)
 
+    def record_share(self) -> float:
+        return 0.06
+
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         from testbed.checkers.orders import in_rank_order  # when a run is judged
 
@@ -43,7 +46,6 @@ PROTOCOL = _NetReduce(
         in_messages=True,
         is_stage=True,
         may_fall_back=True,
-        told_share=0.06,
     ),
     checks=(check_fabric,),
 )

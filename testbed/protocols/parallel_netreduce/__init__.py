@@ -20,6 +20,12 @@ __all__ = ["PROTOCOL"]
 
 
 class _ParallelNetReduce(Protocol):
+    def needs(self) -> str:
+        return "topology.kind: machines"
+
+    def why_no_clamping(self) -> str:
+        return "what machines sum for themselves would clamp early"
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.hierarchical import plan_parallel  # when a plan is made
 
@@ -43,10 +49,6 @@ PROTOCOL = _ParallelNetReduce(
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
     programs=("netreduce", "fpga"),
-    traits=Traits(
-        reliable=True,
-        needs="topology.kind: machines",
-        why_no_clamping="what machines sum for themselves would clamp early",
-    ),
+    traits=Traits(reliable=True),
     checks=(check_machines, check_pieces),
 )

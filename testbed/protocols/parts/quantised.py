@@ -11,6 +11,7 @@ from workloads.config import HostConfig
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["AtpWorkers", "QuantisedSums"]
@@ -31,7 +32,13 @@ class QuantisedSums(Protocol):
 
 
 class AtpWorkers(QuantisedSums):
-    """The same, with the workers of ATP."""
+    """The same, with the workers of ATP: packets carry the slot that they ask for, which is another one after a
+    collision."""
+
+    def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
+        if len(scenario.all_jobs) > 1:
+            return "jobs that share slots move to other ones when their packets meet"
+        return ""
 
     def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
         from workloads.atp import AtpConfig  # when a worker runs alone

@@ -26,12 +26,7 @@ class ScheduledProtocol(Protocol):
 
     schedule: Schedule
     """(ranks, elements, with options by name) -> its transfers"""
-    traits: Traits = Traits(
-        reliable=True,
-        recoveries=("gbn", *IRN_END_TO_END),
-        told_share=0.5,
-        why_no_clamping="pairs add step by step and would clamp early",
-    )
+    traits: Traits = Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END))
     checks: tuple[SectionCheck, ...] = (check_pairs,)
 
     @abstractmethod
@@ -42,6 +37,9 @@ class ScheduledProtocol(Protocol):
         """What the keys of a job tell the schedule, by name."""
         return {}
 
+    def why_no_clamping(self) -> str:
+        return "pairs add step by step and would clamp early"
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.scheduled import plan_schedule  # when a plan is made
 
@@ -51,6 +49,9 @@ class ScheduledProtocol(Protocol):
         from testbed.plan.scheduled import slowest_host_bps  # when a run is measured
 
         return slowest_host_bps(plan) / self.gradients(len(plan.workers))
+
+    def record_share(self) -> float:
+        return 0.5
 
     def hunt(self) -> Hunt | None:
         from testbed.hunt.kinds import PAIRS_HUNT  # when schedules are drawn

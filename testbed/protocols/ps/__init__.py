@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from testbed.protocols.parts.quantised import AtpWorkers
 from testbed.protocols.ps.checks import check_ps
 from testbed.protocols.ps.keys import PsKeys
-from testbed.scenario.checks_server import check_served
+from testbed.scenario.checks_server import check_served_in_racks
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
@@ -27,8 +27,8 @@ class _Ps(AtpWorkers):
         return plan_ps(scenario)
 
     def bound(self, plan: Plan, link_bps: float) -> float:
-        """The bound of the job with the most workers. Results that the server sends one by one share its link, and so do
-        contributions that no switch adds."""
+        """The bound of the job with the most workers. Results that the server sends one by one share its link, and so
+        do contributions that no switch adds."""
         from testbed.protocols.ps.plan import keys_of_ps  # when a run is measured
 
         keys, topology = keys_of_ps(plan.scenario), plan.scenario.topology
@@ -44,6 +44,9 @@ class _Ps(AtpWorkers):
             bounds.append(rate / (max(up, down) if keys.streaming else up + down))
         return min(bounds)
 
+    def server_completes(self) -> bool:
+        return True
+
     def hunt(self) -> Hunt:
         from testbed.protocols.ps.hunt import HUNT  # when schedules are drawn
 
@@ -57,9 +60,9 @@ PROTOCOL = _Ps(
     programs=("ps",),
     job_keys=PsKeys,
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, has_server=True, names_racks=True,
-        in_place=True, server_completes=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+        several_jobs=True, layered=True, floats_as_integers=True, has_server=True,
+        in_place=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served, check_ps),
+    checks=(check_served_in_racks, check_ps),
     worker=AtpConfig,
 )  # fmt: skip

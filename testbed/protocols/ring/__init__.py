@@ -19,6 +19,9 @@ __all__ = ["PROTOCOL"]
 
 
 class _Ring(Protocol):
+    def why_no_clamping(self) -> str:
+        return "a ring adds step by step and would clamp early"
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.ring import plan_ring  # when a plan is made
 
@@ -28,6 +31,9 @@ class _Ring(Protocol):
         """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1)."""
         size = len(plan.workers)
         return link_bps * (size / (2 * (size - 1)))
+
+    def record_share(self) -> float:
+        return 0.25
 
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         from testbed.checkers.orders import in_ring_order  # when a run is judged
@@ -48,9 +54,7 @@ PROTOCOL = _Ring(
         in_place=True,
         recoveries=("gbn", *IRN_END_TO_END),
         is_stage=True,
-        told_share=0.25,
         as_fallback="each worker then starts the job again as ring all-reduce between the hosts (collective netreduce "
         "only)",
-        why_no_clamping="a ring adds step by step and would clamp early",
     ),
 )

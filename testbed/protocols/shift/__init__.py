@@ -24,6 +24,9 @@ class _Shift(Protocol):
 
         return plan_ring(scenario)
 
+    def record_share(self) -> float:
+        return 0.06
+
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         from testbed.checkers.orders import of_predecessor  # when a run is judged
 
@@ -33,5 +36,5 @@ class _Shift(Protocol):
 PROTOCOL = _Shift(
     name="shift",
     summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
-    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True, told_share=0.06),
+    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True),
 )

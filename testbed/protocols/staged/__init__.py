@@ -21,6 +21,12 @@ __all__ = ["PROTOCOL"]
 
 
 class _Staged(Protocol):
+    def needs(self) -> str:
+        return "job.strategy and job.chain"
+
+    def why_no_clamping(self) -> str:
+        return "partial sums of a ring would clamp early"
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.strategies import plan_strategy  # when a plan is made
 
@@ -34,6 +40,9 @@ class _Staged(Protocol):
         size = len(plan.workers)
         sent = sum(phase.elements * sent_share(phase.collective.kind, size) for phase in worker.phases)
         return link_bps * len(worker.phases) * worker.workload.elements / sent
+
+    def record_share(self) -> float:
+        return 0.25
 
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         from testbed.checkers.orders import in_stages  # when a run is judged
@@ -49,9 +58,6 @@ PROTOCOL = _Staged(
     traits=Traits(
         reliable=True,
         sums=False,  # a reshard gives each rank what the others have
-        told_share=0.25,
-        needs="job.strategy and job.chain",
-        why_no_clamping="partial sums of a ring would clamp early",
     ),
     job_keys=StrategyKeys,
     checks=(check_strategy,),

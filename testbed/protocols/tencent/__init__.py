@@ -20,6 +20,12 @@ __all__ = ["PROTOCOL"]
 
 
 class _Tencent(Protocol):
+    def needs(self) -> str:
+        return "topology.kind: machines"
+
+    def why_no_clamping(self) -> str:
+        return "what machines sum for themselves would clamp early"
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.plan.hierarchical import plan_masters  # when a plan is made
 
@@ -43,10 +49,6 @@ PROTOCOL = _Tencent(
     name="tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
-    traits=Traits(
-        reliable=True,
-        needs="topology.kind: machines",
-        why_no_clamping="what machines sum for themselves would clamp early",
-    ),
+    traits=Traits(reliable=True),
     checks=(check_machines,),
 )

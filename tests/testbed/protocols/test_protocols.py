@@ -40,7 +40,7 @@ def test_a_module_holds_the_value_of_its_name(name: str) -> None:
     assert (type(protocol).blocks is Protocol.blocks) == protocol.traits.reliable
     assert (type(protocol).worker_problems is Protocol.worker_problems) == (protocol.worker is None)
     assert protocol.shortfall() is None
-    assert set(protocol.traits.server_knobs) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
+    assert set(protocol.server_knobs()) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
 
 
 @pytest.mark.parametrize("name", NAMES)

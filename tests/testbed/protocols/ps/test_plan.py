@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.plan.contract import planned_protocol
 from testbed.plan import make_plan
+from testbed.plan.contract import planned_protocol
 from testbed.scenario import parse_scenario
 from workloads.errors import ScenarioError
 
