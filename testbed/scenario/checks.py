@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 
 from switch_nodes.jobs import AggregatorKnobs
@@ -19,23 +18,18 @@ from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
-from topologies import LinkShape, Topology, attachment, machine_groups
-from topologies.racks import racks_of
-from workloads.collectives.ina_header import MAX_MEMBERS
+from topologies import LinkShape, Topology, attachment
 from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS
 
 __all__ = [
     "check_clocks",
     "check_commodity",
-    "check_fabric",
     "check_job",
     "check_job_hosts",
     "check_knobs",
-    "check_machines",
     "check_mtu",
     "check_path_mtu",
-    "check_pieces",
     "check_program",
     "check_switch_memory",
 ]
@@ -148,85 +142,6 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 found=show(found),
                 allowed=", ".join(known) or "no knobs: leave the key out",
             )
-
-
-def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
-    """Sums over several switches need racks under spines; one switch adds so many connections."""
-    if len(topology.switches) == 1:
-        _check_members(problems, job, len(job.hosts) or len(topology.hosts), "a switch")
-        return
-    if attachment(topology) is not None:  # there, the commodity switch sums nothing
-        return
-    hosts = {host.name: host for host in topology.hosts}
-    if not set(job.hosts) <= set(hosts):
-        return  # said elsewhere
-    try:
-        found = racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
-        _check_members(problems, job, max(len(rack.hosts) for rack in found.racks), "a leaf")
-    except ValueError as problem:
-        problems.add(
-            ("job", "collective"),
-            f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
-            found=f"{len(topology.switches)} switches in the {topology.kind} topology",
-            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring "
-            "or shift with "
-            "switch.program: forward",
-        )
-    if job.dtype == "int32sat":
-        problems.add(
-            ("job", "dtype"),
-            "a rack's sum that clamps would lose what other racks take back",
-            found="'int32sat' over several switches",
-            allowed="int32, float32, or a topology with one switch",
-        )
-
-
-def _check_members(problems: Problems, job: Job, hosts: int, where: str) -> None:
-    if hosts > MAX_MEMBERS:
-        problems.add(
-            ("topology",),
-            f"{where} of {job.collective} sums at most {MAX_MEMBERS} hosts",
-            found=f"{hosts}",
-            allowed=f"{MAX_MEMBERS} or fewer on one switch; more hosts with kind spine_leaf",
-        )
-
-
-def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
-    """Of collectives whose phases run inside machines and between them, on endpoints of our own."""
-    for host, device in nics:
-        problems.add(
-            ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
-            found=f"verbs:{device}", allowed="soft",
-        )  # fmt: skip
-    if topology.kind != "machines":
-        problems.add(
-            ("job", "collective"),
-            f"{job.collective} runs over machines of several workers",
-            found=f"the {topology.kind} topology",
-            allowed="topology.kind: machines",
-        )
-        return
-    if job.hosts and job.hosts != tuple(host.name for host in topology.hosts):
-        problems.add(
-            ("job", "hosts"),
-            f"{job.collective} takes every worker of every machine, in the order of the topology",
-            found=", ".join(job.hosts),
-            allowed="leave the key out",
-        )
-
-
-def check_pieces(problems: Problems, topology: Topology, job: Job) -> None:
-    """Each worker of a machine sums a piece of the gradient with its peers in other machines."""
-    if topology.kind != "machines" or (job.hosts and job.hosts != tuple(host.name for host in topology.hosts)):
-        return  # said elsewhere
-    each = len(machine_groups(topology)[0])
-    if job.size_bytes < 4 * each:
-        problems.add(
-            ("job", "size"),
-            "not an element for each worker of a machine",
-            found=f"{job.size_bytes} bytes",
-            allowed=f"at least {4 * each} bytes ({each} workers per machine)",
-        )
 
 
 def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], path: KeyPath = ("job",)) -> None:

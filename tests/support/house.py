@@ -1,4 +1,5 @@
-"""Counts that say how far a protocol is from being a set of folders: `python -m tests.support.house` prints them.
+"""Counts that say how far a protocol is from being a set of folders: `python -m tests.support.house` prints them. With
+words behind it, it lists what the count of these words is of.
 
 `tests/test_house.py` refuses a count that grows.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +17,7 @@ from pathlib import Path
 from testbed.protocols import names
 from tests.support.floors import ROOT, python_files
 
-__all__ = ["counts"]
+__all__ = ["MEASURES", "is_open"]
 
 FOLDERS = ("workloads", "switch_nodes", "topologies", "testbed")
 CONTRACT = (
@@ -59,11 +61,11 @@ def untyped() -> Iterator[str]:
                 parts, name = [node.returns] if node.returns is not None else [], node.name
             else:
                 continue
-            if any(map(_is_open, parts)):
+            if any(map(is_open, parts)):
                 yield f"{place}:{node.lineno}: {name}"
 
 
-def _is_open(annotation: ast.AST) -> bool:
+def is_open(annotation: ast.AST) -> bool:
     """Whether it has an `Any`, or functions of any parameters."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Name) and node.id == "Any":
@@ -158,14 +160,7 @@ MEASURES = {
 }
 
 
-def counts() -> dict[str, int]:
-    """By the words of `MEASURES`."""
-    return {words: len(list(measure())) for words, measure in MEASURES.items()}
-
-
 def main() -> None:
-    import sys  # the one argument
-
     wanted = " ".join(sys.argv[1:])
     for words, measure in MEASURES.items():
         found = list(measure())

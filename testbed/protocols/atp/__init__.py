@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from testbed.protocols.parts.checks_served import check_served_in_racks
 from testbed.protocols.parts.quantised import AtpWorkers
-from testbed.scenario.checks_server import check_served_in_racks
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
@@ -19,7 +19,7 @@ __all__ = ["PROTOCOL"]
 
 class _Atp(AtpWorkers):
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.atp import plan_atp  # when a plan is made
+        from testbed.protocols.parts.plan_atp import plan_atp  # when a plan is made
 
         return plan_atp(scenario)
 

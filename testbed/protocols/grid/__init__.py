@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from testbed.protocols.grid.checks import check_grid
+from testbed.protocols.parts.checks_served import check_served
 from testbed.protocols.parts.quantised import QuantisedSums
-from testbed.scenario.checks_server import check_served
 from testbed.scenario.protocol import Traits
 from workloads.config import HostConfig
 from workloads.grid import GridConfig

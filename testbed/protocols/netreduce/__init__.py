@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
-from testbed.scenario.checks import check_fabric
+from testbed.protocols.parts.checks_fabric import check_fabric
 from testbed.scenario.protocol import Traits
 from workloads.config import IRN_RECOVERIES
 
@@ -22,7 +22,7 @@ __all__ = ["PROTOCOL"]
 
 class _NetReduce(Protocol):
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.ring import plan_ring  # when a plan is made
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
 
         return plan_ring(scenario)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
-from testbed.scenario.checks import check_machines, check_pieces
+from testbed.protocols.parts.checks_machines import check_machines, check_pieces
 from testbed.scenario.protocol import Traits
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class _ParallelNetReduce(Protocol):
         return "what machines sum for themselves would clamp early"
 
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.hierarchical import plan_parallel  # when a plan is made
+        from testbed.protocols.parts.plan_machines import plan_parallel  # when a plan is made
 
         return plan_parallel(scenario)
 
     def bound(self, plan: Plan, link_bps: float) -> float:
         """The closed form without latencies."""
-        from testbed.plan.machines import machine_rates  # when a run is measured
+        from testbed.protocols.parts.plan_machine_rates import machine_rates  # when a run is measured
         from workloads.costs import machine_cost
 
         return 8 / machine_cost("PN").seconds(machine_rates(plan), 1)

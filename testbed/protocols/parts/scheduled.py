@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Hunt, Protocol
-from testbed.scenario.checks_pairs import check_pairs
+from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.scenario.protocol import SectionCheck, Traits
 from workloads.collectives.pairs import Schedule
 from workloads.config import IRN_END_TO_END
@@ -41,12 +41,12 @@ class ScheduledProtocol(Protocol):
         return "pairs add step by step and would clamp early"
 
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.scheduled import plan_schedule  # when a plan is made
+        from testbed.protocols.parts.plan_scheduled import plan_schedule  # when a plan is made
 
         return plan_schedule(self.schedule, scenario, self.options)
 
     def bound(self, plan: Plan, link_bps: float) -> float:
-        from testbed.plan.scheduled import slowest_host_bps  # when a run is measured
+        from testbed.protocols.parts.plan_scheduled import slowest_host_bps  # when a run is measured
 
         return slowest_host_bps(plan) / self.gradients(len(plan.workers))
 

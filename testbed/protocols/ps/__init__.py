@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from testbed.protocols.parts.checks_served import check_served_in_racks
 from testbed.protocols.parts.quantised import AtpWorkers
 from testbed.protocols.ps.checks import check_ps
 from testbed.protocols.ps.keys import PsKeys
-from testbed.scenario.checks_server import check_served_in_racks
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 

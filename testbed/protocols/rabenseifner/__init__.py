@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.protocols.parts.scheduled import ScheduledProtocol
+from testbed.protocols.rabenseifner.checks import check_halves
 from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
-from testbed.scenario.checks_pairs import check_halves, check_pairs
 from testbed.scenario.model import Job
 from workloads.collectives.rabenseifner import rabenseifner
 from workloads.config import HostConfig

@@ -23,7 +23,7 @@ class _Ring(Protocol):
         return "a ring adds step by step and would clamp early"
 
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.ring import plan_ring  # when a plan is made
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
 
         return plan_ring(scenario)
 

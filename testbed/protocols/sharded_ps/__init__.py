@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.reading.problems import Problems
-from testbed.scenario.checks_pairs import check_pairs
 from testbed.scenario.job import Job
 from topologies import Topology
 from workloads.collectives.sharded_ps import sharded_ps

@@ -20,7 +20,7 @@ __all__ = ["PROTOCOL"]
 
 class _Shift(Protocol):
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.ring import plan_ring  # when a plan is made
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
 
         return plan_ring(scenario)
 

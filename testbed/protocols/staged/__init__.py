@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
+from testbed.protocols.staged.keys import StrategyKeys, check_strategy
 from testbed.scenario.protocol import Traits
-from testbed.scenario.strategies import StrategyKeys, check_strategy
 from workloads.collectives.kinds import sent_share
 from workloads.config import HostConfig, WorkerConfig
 
@@ -28,7 +28,7 @@ class _Staged(Protocol):
         return "partial sums of a ring would clamp early"
 
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.plan.strategies import plan_strategy  # when a plan is made
+        from testbed.protocols.staged.plan import plan_strategy  # when a plan is made
 
         return plan_strategy(scenario)
 
