@@ -33,7 +33,8 @@ def test_every_count_has_its_limit() -> None:
 @pytest.mark.parametrize(
     ("annotation", "is_open"),
     [
-        ("Any", True), ("type[Any] | None", True), ("Callable[..., Plan]", True), ("tuple[Callable[..., None], ...]", True),
+        ("Any", True), ("type[Any] | None", True), ("Callable[..., Plan]", True),
+        ("tuple[Callable[..., None], ...]", True),
         ("Callable[[Plan], float]", False), ("tuple[Checker, ...]", False), ("Mapping[str, object]", False),
     ],
 )  # fmt: skip
