@@ -36,12 +36,11 @@ from testbed.scenario.fault_checks import check_conflicts, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.job import Job, JobEntry
-from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import check_nics
 from testbed.scenario.own_code import require
 from testbed.scenario.owned_keys import check_owned_keys
 from testbed.scenario.routing import Routing, check_routing
-from testbed.scenario.sections import call_check
+from testbed.scenario.sections import KnownSections
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.topology_kinds import Network
 from testbed.scenario.transport import Transport
@@ -209,15 +208,14 @@ class _Between:
         if of.topology is not None:
             with as_far_as_known():
                 check_real_nodes(self.problems, of.topology, of.world)
-        sections: dict[str, object] = {
-            "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link,
-            "switch": of.switch,
-            "transport": of.transport, "job": job, "entries": entries, "routing": of.routing, "nics": of.nics,
-        }  # fmt: skip
+        sections = KnownSections(
+            problems=self.problems, job=job, entries=entries, nics=of.nics, routing=of.routing,
+            maybe_topology=of.topology, maybe_link=of.shapes and of.shapes.link, maybe_switch=of.switch,
+            maybe_transport=of.transport,
+        )  # fmt: skip
         with as_far_as_known():
-            for check in protocol_of(job.collective).checks:
-                with as_far_as_known():
-                    call_check(check, sections)
+            check: Callable[..., object] = scenario_protocol(job.collective).check
+            require(check, check(sections), NOTHING)
 
     def _given(self, path: KeyPath) -> dict[str, Any]:
         """What the file holds at a section."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from testbed.reading.problems import Problems
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.job import Job
+    from testbed.scenario.sections import KnownSections
     from testbed.scenario.transport import Transport
     from workloads.config import HostConfig
     from workloads.datagrams.problems import ConfigProblem
@@ -33,6 +34,11 @@ class ScenarioProtocol(KnownProtocol):
     def server_knobs(self) -> tuple[str, ...]:
         """Of `switch.knobs`: those that its parameter server obeys, whatever program the switches run."""
         return ()
+
+    def check(self, sections: KnownSections) -> None:
+        """Add a problem for each rule between sections that the file breaks, of those that this collective alone has. A
+        rule that asks for a section which is not known ends; where others follow, call it in
+        `testbed.reading.known.as_far_as_known`."""
 
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None

@@ -74,5 +74,5 @@ def _watched(found: KnownProtocol, name: str, title: str, *, file: str) -> Known
             allowed=lacks.allowed,
         )  # fmt: skip
     watched = copy(found)
-    vars(watched).update(name=name, checks=tuple(guarded(check, name, _WHAT) for check in found.checks))
+    vars(watched)["name"] = name
     return guarded_methods(watched, name, _WHAT)

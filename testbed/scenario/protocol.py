@@ -8,18 +8,13 @@ hunt. The objects are in `testbed/protocols/`, one folder each; `testbed.scenari
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from testbed.reading.known import Section
 from workloads.config import HostConfig
 
-__all__ = ["KnownProtocol", "SectionCheck", "Shortfall", "Traits"]
-
-SectionCheck: TypeAlias = Callable[..., None]
-"""Checks what must hold between sections of a scenario file. Its parameters name what it needs
-(`testbed.scenario.sections`); it is called when all of that is there and good."""
+__all__ = ["KnownProtocol", "Shortfall", "Traits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +86,6 @@ class KnownProtocol(ABC):
     traits: Traits = Traits()
     job_keys: type[Section] | None = None
     """keys that it adds to `job`; `Job.own` is the section that they make"""
-    checks: tuple[SectionCheck, ...] = ()
-    """what must hold between sections of the scenario file, for this collective alone"""
     worker: type[HostConfig] | None = None
     """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
     like: str = ""

@@ -72,8 +72,8 @@ CALLABLES = {
         "OWN = otherwise(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
         "replace(w, elements=[{value}]) for w in p.workers)))"
     ),
-    "checks": "OWN = otherwise(BF16, checks=(lambda problems: {value},))",
-    "parameter": "OWN = otherwise(BF16, checks=(lambda nope: {value},))",
+    "checks": "OWN = otherwise(BF16, check=lambda sections: {value})",
+    "parameter": "OWN = otherwise(BF16, check=lambda sections, nope: {value})",
     "check_fault": "OWN = otherwise(BF16, check_fault=lambda *given: {value})",
     "order": "OWN = otherwise(BF16, order=lambda plan, workers, gradients: {value})",
     "sum": "OWN = otherwise(BF16, order=lambda plan, workers, gradients: [{value}] * len(workers))",
@@ -156,8 +156,7 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("traits=Traits(framings=())", "OWN.traits.framings: the protocol cannot have this"),
         ("job_keys=7", "OWN.job_keys: the protocol cannot have this; found 7; allowed: a class or None"),
         ("job_keys=dict", "OWN.job_keys: the protocol cannot have this; found <class 'dict'>; allowed: a Section"),
-        ("checks=7", "OWN.checks: the protocol cannot have this; found 7; allowed: a tuple"),
-        ("checks=(7,)", "OWN.checks[0]: the protocol cannot have this; found 7; allowed: a function"),
+        ("check=7", "OWN.check: the protocol cannot have this; found 7; allowed: a function"),
         ("order='text'", "OWN.order: the protocol cannot have this; found 'text'; allowed: "),
         ("blocks=5", "OWN.blocks: the protocol cannot have this; found 5; allowed: "),
         ("worker=5", "OWN.worker: the protocol cannot have this; found 5; allowed: "),

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
 
 class _Atp(AtpWorkers):
+    def check(self, sections: KnownSections) -> None:
+        check_served_in_racks(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.protocols.parts.plan_atp import plan_atp  # when a plan is made
 
@@ -41,6 +45,5 @@ PROTOCOL = _Atp(
         several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
         in_place=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served_in_racks,),
     worker=AtpConfig,
 )  # fmt: skip

@@ -22,12 +22,18 @@ if TYPE_CHECKING:
     from testbed.reading.problems import Problems
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
+    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
 
 
 class _Dlcp(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_dlcp(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
+
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
     ) -> None:
@@ -92,6 +98,5 @@ PROTOCOL = _Dlcp(
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
     traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
-    checks=(check_dlcp,),
     worker=DlcpConfig,
 )

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
 
 class _Esa(AtpWorkers):
+    def check(self, sections: KnownSections) -> None:
+        check_served_in_racks(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
+
     def server_knobs(self) -> tuple[str, ...]:
         return ("reminder",)
 
@@ -48,6 +52,5 @@ PROTOCOL = _Esa(
         several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
         in_place=True, has_priorities=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served_in_racks,),
     worker=AtpConfig,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from testbed.protocols.grid.checks import check_grid
 from testbed.protocols.parts.checks_served import check_served
 from testbed.protocols.parts.quantised import QuantisedSums
+from testbed.reading.known import as_far_as_known
 from testbed.scenario.protocol import Traits
 from workloads.config import HostConfig
 from workloads.grid import GridConfig
@@ -17,12 +18,20 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
 
 
 class _Grid(QuantisedSums):
+    def check(self, sections: KnownSections) -> None:
+        with as_far_as_known():
+            check_served(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
+        check_grid(
+            sections.problems, sections.topology, sections.switch, sections.routing, sections.job, sections.entries
+        )
+
     def needs(self) -> str:
         return "a section routing"
 
@@ -62,6 +71,5 @@ PROTOCOL = _Grid(
         has_server=True,
         largest_mtu=8192,
     ),
-    checks=(check_served, check_grid),
     worker=GridConfig,
 )

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
 class _NetReduce(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_fabric(sections.problems, sections.topology, sections.job)
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
 
@@ -47,5 +51,4 @@ PROTOCOL = _NetReduce(
         is_stage=True,
         may_fall_back=True,
     ),
-    checks=(check_fabric,),
 )

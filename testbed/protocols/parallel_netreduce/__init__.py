@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.checks_machines import check_machines, check_pieces
+from testbed.reading.known import as_far_as_known
 from testbed.scenario.protocol import Traits
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
 class _ParallelNetReduce(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        with as_far_as_known():
+            check_machines(sections.problems, sections.topology, sections.job, sections.nics)
+        check_pieces(sections.problems, sections.topology, sections.job)
+
     def needs(self) -> str:
         return "topology.kind: machines"
 
@@ -50,5 +57,4 @@ PROTOCOL = _ParallelNetReduce(
     "netreduce)",
     programs=("netreduce", "fpga"),
     traits=Traits(reliable=True),
-    checks=(check_machines, check_pieces),
 )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.parts.checks_pairs import check_pairs
-from testbed.scenario.protocol import SectionCheck, Traits
+from testbed.scenario.protocol import Traits
 from workloads.collectives.pairs import Schedule
 from workloads.config import IRN_END_TO_END
 
 if TYPE_CHECKING:
     from testbed.plan.model import Plan
     from testbed.scenario.model import Job, Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["ScheduledProtocol"]
 
@@ -27,7 +28,6 @@ class ScheduledProtocol(Protocol):
     schedule: Schedule
     """(ranks, elements, with options by name) -> its transfers"""
     traits: Traits = Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END))
-    checks: tuple[SectionCheck, ...] = (check_pairs,)
 
     @abstractmethod
     def gradients(self, ranks: int) -> float:
@@ -36,6 +36,9 @@ class ScheduledProtocol(Protocol):
     def options(self, job: Job) -> Mapping[str, object]:
         """What the keys of a job tell the schedule, by name."""
         return {}
+
+    def check(self, sections: KnownSections) -> None:
+        check_pairs(sections.problems, sections.job, sections.nics)
 
     def why_no_clamping(self) -> str:
         return "pairs add step by step and would clamp early"

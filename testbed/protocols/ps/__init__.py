@@ -9,6 +9,7 @@ from testbed.protocols.parts.checks_served import check_served_in_racks
 from testbed.protocols.parts.quantised import AtpWorkers
 from testbed.protocols.ps.checks import check_ps
 from testbed.protocols.ps.keys import PsKeys
+from testbed.reading.known import as_far_as_known
 from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
@@ -16,11 +17,19 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
 
 class _Ps(AtpWorkers):
+    def check(self, sections: KnownSections) -> None:
+        with as_far_as_known():
+            check_served_in_racks(
+                sections.problems, sections.topology, sections.transport, sections.job, sections.entries
+            )
+        check_ps(sections.problems, sections.job, sections.entries)
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.protocols.ps.plan import plan_ps  # when a plan is made
 
@@ -63,6 +72,5 @@ PROTOCOL = _Ps(
         several_jobs=True, layered=True, floats_as_integers=True, has_server=True,
         in_place=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served_in_racks, check_ps),
     worker=AtpConfig,
 )  # fmt: skip

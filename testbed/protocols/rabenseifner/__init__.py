@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.protocols.rabenseifner.checks import check_halves
 from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
@@ -26,6 +26,10 @@ def _keys(job: Job) -> RabenseifnerKeys:
 
 
 class _Rabenseifner(ScheduledProtocol):
+    def check(self, sections: KnownSections) -> None:
+        super().check(sections)
+        check_halves(sections.problems, sections.topology, sections.job)
+
     def gradients(self, ranks: int) -> float:
         """2 (D - 1) / D, D being the largest power of two in the ranks, and one to fold in and one out where they are
         more."""
@@ -51,6 +55,5 @@ PROTOCOL = _Rabenseifner(
     name="rabenseifner",
     summary="Rabenseifner's all-reduce: recursive halving, then doubling (program forward)",
     schedule=rabenseifner,
-    checks=(check_pairs, check_halves),
     job_keys=RabenseifnerKeys,
 )

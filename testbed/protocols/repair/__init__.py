@@ -21,12 +21,18 @@ if TYPE_CHECKING:
     from testbed.reading.problems import Problems
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
+    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
 
 
 class _Repair(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_repair(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
+
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
     ) -> None:
@@ -85,6 +91,5 @@ PROTOCOL = _Repair(
     programs=("repair", "forward"),
     job_keys=RepairKeys,
     traits=Traits(sums=False, several_jobs=True, largest_mtu=1024),
-    checks=(check_repair,),
     worker=RepairConfig,
 )

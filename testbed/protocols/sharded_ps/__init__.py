@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.reading.problems import Problems
 from testbed.scenario.job import Job
@@ -16,6 +15,7 @@ from workloads.config import HostConfig
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
@@ -33,6 +33,10 @@ def check_shares(problems: Problems, topology: Topology, job: Job) -> None:
 
 
 class _ShardedPs(ScheduledProtocol):
+    def check(self, sections: KnownSections) -> None:
+        super().check(sections)
+        check_shares(sections.problems, sections.topology, sections.job)
+
     def gradients(self, ranks: int) -> float:
         return 2 * (ranks - 1) / ranks
 
@@ -46,5 +50,4 @@ PROTOCOL = _ShardedPs(
     name="sharded_ps",
     summary="sharded parameter server: every host sums its share of the gradient and gives it to all (program forward)",
     schedule=sharded_ps,
-    checks=(check_pairs, check_shares),
 )

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
 
 class _Staged(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_strategy(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.nics
+        )
+
     def needs(self) -> str:
         return "job.strategy and job.chain"
 
@@ -60,5 +66,4 @@ PROTOCOL = _Staged(
         sums=False,  # a reshard gives each rank what the others have
     ),
     job_keys=StrategyKeys,
-    checks=(check_strategy,),
 )

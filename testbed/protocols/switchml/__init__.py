@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from testbed.reading.problems import Problems
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
+    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
 
 
 class _SwitchMl(QuantisedSums):
+    def check(self, sections: KnownSections) -> None:
+        check_switchml(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
+
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
     ) -> None:
@@ -56,6 +62,5 @@ PROTOCOL = _SwitchMl(
         framings=("udp", "uc"),
         largest_mtu=1024,
     ),
-    checks=(check_switchml,),
     worker=SwitchMlConfig,
 )

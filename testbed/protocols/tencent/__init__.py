@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
 class _Tencent(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_machines(sections.problems, sections.topology, sections.job, sections.nics)
+
     def needs(self) -> str:
         return "topology.kind: machines"
 
@@ -50,5 +54,4 @@ PROTOCOL = _Tencent(
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
     traits=Traits(reliable=True),
-    checks=(check_machines,),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +13,7 @@ from testbed.hunt.schedule import Survival
 from testbed.plan import make_plan
 from testbed.plan.contract import PlannedProtocol, planned_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.known import collectives, names_where, programs, protocol_as, protocol_of, protocols
+from testbed.scenario.known import collectives, names_where, programs, protocol_as, protocol_of
 from testbed.scenario.named import protocol_names
 from testbed.scenario.names import DTYPES
 from testbed.scenario.protocol import KnownProtocol
@@ -74,14 +73,6 @@ def test_a_class_without_the_methods_of_a_floor_is_refused(monkeypatch: pytest.M
     assert protocol_as("half", KnownProtocol) is half
     with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that derives"):
         protocol_as("half", PlannedProtocol)
-
-
-@pytest.mark.parametrize(
-    "check", [check for protocol in protocols() for check in protocol.checks], ids=lambda check: check.__name__
-)
-def test_checks_name_sections_that_there_are(check: Callable[..., None]) -> None:
-    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing", "nics"}
-    assert set(inspect.signature(check).parameters) <= sections
 
 
 def test_nobody_is_known_by_another_name() -> None:

@@ -12,6 +12,7 @@ from testbed.protocols.switchml.checks import check_switchml, check_switchml_fau
 from testbed.reading.problems import Problems
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.sections import KnownSections
 from workloads.bf16 import Bf16Config
 from workloads.bf16.worker import cut
 from workloads.config import HostConfig
@@ -23,6 +24,11 @@ __all__ = ["PROTOCOL"]
 
 class Bf16(Protocol):
     """SwitchML, with gradients that are cut."""
+
+    def check(self, sections: KnownSections) -> None:
+        check_switchml(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
 
     def check_fault(
         self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
@@ -57,6 +63,5 @@ PROTOCOL = Bf16(
     summary="as switchml, with floats cut to bfloat16 (program bf16)",
     programs=("bf16",),
     traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, framings=("udp", "uc"), largest_mtu=1024),
-    checks=(check_switchml,),
     worker=Bf16Config,
 )
