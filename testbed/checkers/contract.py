@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from testbed.plan.contract import PlannedProtocol
-from testbed.scenario.known import protocol_as
+from testbed.scenario.known import lacks_methods, protocol_of
 from testbed.scenario.own_types import CHECKER
 from testbed.scenario.protocol import Shortfall
 from workloads.errors import InternalError
@@ -81,5 +81,8 @@ class JudgedProtocol(PlannedProtocol):
 
 
 def judged_protocol(collective: str) -> JudgedProtocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`."""
-    return protocol_as(collective, JudgedProtocol)
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, JudgedProtocol):
+        raise lacks_methods(found)
+    return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.checkers.contract import JudgedProtocol
-from testbed.scenario.known import protocol_as
+from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
     from random import Random
@@ -129,5 +129,8 @@ class Protocol(JudgedProtocol):
 
 
 def whole_protocol(collective: str) -> Protocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`."""
-    return protocol_as(collective, Protocol)
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, Protocol):
+        raise lacks_methods(found)
+    return found

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from testbed.scenario.contract import ScenarioProtocol
-from testbed.scenario.known import protocol_as
+from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
     from testbed.plan.model import Plan
@@ -45,5 +45,8 @@ class PlannedProtocol(ScenarioProtocol):
 
 
 def planned_protocol(collective: str) -> PlannedProtocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`."""
-    return protocol_as(collective, PlannedProtocol)
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, PlannedProtocol):
+        raise lacks_methods(found)
+    return found

@@ -210,8 +210,8 @@ class _Between:
                 check_real_nodes(self.problems, of.topology, of.world)
         sections = KnownSections(
             problems=self.problems, job=job, entries=entries, nics=of.nics, routing=of.routing,
-            maybe_topology=of.topology, maybe_link=of.shapes and of.shapes.link, maybe_switch=of.switch,
-            maybe_transport=of.transport,
+            maybe_topology=of.topology, maybe_link=None if of.shapes is None else of.shapes.link,
+            maybe_switch=of.switch, maybe_transport=of.transport,
         )  # fmt: skip
         with as_far_as_known():
             check: Callable[..., object] = scenario_protocol(job.collective).check

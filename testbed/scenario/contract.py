@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from testbed.scenario.known import protocol_as
+from testbed.scenario.known import lacks_methods, protocol_of
 from testbed.scenario.protocol import KnownProtocol
 
 if TYPE_CHECKING:
@@ -57,5 +57,8 @@ class ScenarioProtocol(KnownProtocol):
 
 
 def scenario_protocol(collective: str) -> ScenarioProtocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`."""
-    return protocol_as(collective, ScenarioProtocol)
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, ScenarioProtocol):
+        raise lacks_methods(found)
+    return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from testbed.scenario.named import protocol_names
 from workloads.errors import InternalError, ScenarioError
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Listed",
     "collectives",
+    "lacks_methods",
     "names_where",
     "programs",
-    "protocol_as",
     "protocol_of",
     "protocols",
     "traits_of",
 ]
 
 _PACKAGE = "testbed.protocols"
-P = TypeVar("P", bound="KnownProtocol")
 
 
 def protocol_of(collective: str) -> KnownProtocol:
@@ -43,16 +42,12 @@ def protocol_of(collective: str) -> KnownProtocol:
     return _named(collective)
 
 
-def protocol_as(collective: str, kind: type[P]) -> P:
-    """The same, with the methods that a floor asks for. Raises ScenarioError for one that lacks them, which only code
-    of the user's own can."""
-    found = protocol_of(collective)
-    if not isinstance(found, kind):
-        raise ScenarioError(
-            f"protocol {collective} lacks methods", found=type(found).__name__,
-            allowed="a class that derives from testbed.protocols.Protocol",
-        )  # fmt: skip
-    return found
+def lacks_methods(protocol: KnownProtocol) -> ScenarioError:
+    """For a floor that asks for methods which its class does not have: only code of the user's own can."""
+    return ScenarioError(
+        f"protocol {protocol.name} lacks methods", found=type(protocol).__name__,
+        allowed="a class that derives from testbed.protocols.Protocol",
+    )  # fmt: skip
 
 
 @cache

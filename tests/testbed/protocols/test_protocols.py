@@ -8,12 +8,14 @@ import pytest
 
 from switch_nodes.kinds import program_kinds
 from testbed.checkers import Checker
+from testbed.checkers.contract import judged_protocol
 from testbed.hunt.contract import Hunt, Protocol, whole_protocol
 from testbed.hunt.schedule import Survival
 from testbed.plan import make_plan
 from testbed.plan.contract import PlannedProtocol, planned_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.known import collectives, names_where, programs, protocol_as, protocol_of
+from testbed.scenario.contract import scenario_protocol
+from testbed.scenario.known import collectives, names_where, programs, protocol_of
 from testbed.scenario.named import protocol_names
 from testbed.scenario.names import DTYPES
 from testbed.scenario.protocol import KnownProtocol
@@ -69,10 +71,10 @@ class Half(KnownProtocol):
 
 def test_a_class_without_the_methods_of_a_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     half = Half(name="half", summary="half")
-    monkeypatch.setattr("testbed.scenario.known.protocol_of", lambda collective: half)
-    assert protocol_as("half", KnownProtocol) is half
-    with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that derives"):
-        protocol_as("half", PlannedProtocol)
+    for ask in (scenario_protocol, planned_protocol, judged_protocol, whole_protocol):
+        monkeypatch.setattr(f"{ask.__module__}.protocol_of", lambda collective: half)
+        with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that der"):
+            ask("half")
 
 
 def test_nobody_is_known_by_another_name() -> None:
