@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import pytest
 
@@ -86,6 +87,25 @@ def test_nobody_is_known_by_another_name() -> None:
     assert list(collectives) == list(NAMES)
     assert len(programs) == len(list(programs))
     assert "steer" not in programs
+
+
+@pytest.mark.parametrize(
+    ("holds", "names"),
+    [
+        (lambda protocol: protocol.server_completes(), "atp grid ps"),
+        (lambda protocol: protocol.server_knobs(), "esa"),
+        (lambda protocol: protocol.answers_at_once() or protocol.one_size(), "dlcp"),
+        (lambda protocol: protocol.needs(), "grid parallel_netreduce staged tencent"),
+        (lambda protocol: protocol.why_no_clamping(), ("binomial_tree parallel_netreduce rabenseifner "
+            "recursive_doubling ring sharded_ps staged tencent")),
+        (lambda protocol: protocol.checkers(), "dlcp repair"),
+        (lambda protocol: protocol.piece_judge(), "dlcp"),
+        (lambda protocol: protocol.record_share() < 0.5, "netreduce ring shift staged"),
+        (lambda protocol: protocol.hunt() is None, "netreduce parallel_netreduce shift staged tencent"),
+    ],
+)  # fmt: skip
+def test_only_these_answer_otherwise_than_most(holds: Callable[[Protocol], object], names: str) -> None:
+    assert [name for name in NAMES if holds(whole_protocol(name))] == [name for name in names.split() if name in NAMES]
 
 
 def test_names_by_trait_are_in_the_order_of_the_list() -> None:

@@ -31,6 +31,7 @@ def test_a_section_that_is_not_known_ends_a_check(name: str) -> None:
         getattr(sections("rack", **{f"maybe_{name}": None}), name)
 
 
+@pytest.mark.protocols("grid")
 def test_the_rules_behind_one_that_ends_are_tried_too() -> None:
     """Of GRID, the first asks for the transport, the second does not: it misses the section `routing`."""
     found = sections("grid", maybe_transport=None)
@@ -38,6 +39,7 @@ def test_the_rules_behind_one_that_ends_are_tried_too() -> None:
     assert found.problems
 
 
+@pytest.mark.protocols("rabenseifner")
 def test_a_protocol_s_own_rule_comes_in_addition_to_those_of_its_kind() -> None:
     with pytest.raises(ScenarioError, match="leaves each rank a part of the gradient to sum"):
         parse_scenario(
