@@ -75,7 +75,7 @@ testbed/scenario/between.py check_between
 testbed/scenario/checks.py check_mtu
 testbed/scenario/owned_keys.py check_owned_keys
 testbed/plan/plan.py make_plan
-testbed/plan/ring.py plan_ring
+testbed/protocols/parts/plan_ring.py plan_ring
 testbed/estimate/memory.py require_memory
 testbed/runs/run.py run_scenario
 testbed/worlds/simulated/world.py run

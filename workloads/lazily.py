@@ -1,4 +1,4 @@
-"""What is imported at its first use: names of a package (PEP 562), and functions."""
+"""What is imported at its first use: names of a package (PEP 562)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["later", "lazily"]
+__all__ = ["lazily"]
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
@@ -19,14 +19,3 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(importlib.import_module(modules[name], package), name)
 
     return find
-
-
-def later(place: str) -> Callable[..., Any]:
-    """The function at `module:name`, whose module the first call imports."""
-    module, _, name = place.partition(":")
-
-    def call(*args: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(module), name)(*args, **options)
-
-    call.__module__, call.__name__, call.__qualname__ = module, name, name
-    return call

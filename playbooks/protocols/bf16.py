@@ -47,26 +47,32 @@ def create(config: Bf16Config, start_ns: int) -> SwitchMlWorker:
     return SwitchMlWorker(config, Cutting(source_of(config)), start_ns=start_ns)
 
 
-def plan(scenario: Scenario) -> Plan:
-    """That of SwitchML, for workers that cut."""
-    found = plan_as("switchml", scenario)
-    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
-    return replace(found, workers=tuple(Bf16Config(**values) for values in workers))
+class Bf16(Protocol):
+    """SwitchML, with gradients that are cut."""
+
+    def plan(self, scenario: Scenario) -> Plan:
+        """That of SwitchML, for workers that cut."""
+        found = plan_as("switchml", scenario)
+        workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+        return replace(found, workers=tuple(Bf16Config(**values) for values in workers))
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """SwitchML's, of gradients that are cut."""
+        return quantised(plan, workers, [cut(gradient) for gradient in gradients])
+
+    def blocks(self, worker: HostConfig, elements: int) -> int:
+        return blocks_with_exponents(worker, elements)
+
+    def hunt(self) -> Hunt:
+        from testbed.protocols import DatagramHunt  # when schedules are drawn
+
+        return DatagramHunt({"float32": 1, "int32": 1}, values_per_index=2)
 
 
-def order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-    """SwitchML's, of gradients that are cut."""
-    return quantised(plan, workers, [cut(gradient) for gradient in gradients])
-
-
-BF16 = Protocol(
+BF16 = Bf16(
     name="bf16",
     summary="SwitchML with floats cut to bfloat16",
     like="switchml",
-    plan=plan,
     programs=("switchml",),
     traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, largest_mtu=1024),
-    order=order,
-    blocks=blocks_with_exponents,
-    hunt=Hunt({"float32": 1, "int32": 1}, values_per_index=2),
 )

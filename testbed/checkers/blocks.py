@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext, is_training
-from testbed.scenario.known import protocol_of
+from testbed.checkers.contract import JudgedProtocol, Part, judged_protocol
 from testbed.scenario.own_code import require
-from testbed.scenario.protocol import Part
-from testbed.scenario.protocol import Protocol as Traffic
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
 from workloads.ownvalues import Allowed, misfit
@@ -32,7 +30,7 @@ __all__ = [
 ]
 
 
-_BLOCKS = Allowed("a whole number from 1", lambda found: type(found) is int and found >= 1)
+_BLOCKS = Allowed("a whole number from 1, or None", lambda found: found is None or (type(found) is int and found >= 1))
 _PART = Allowed("a Part", lambda found: misfit(found, Part) is None)
 
 
@@ -82,9 +80,7 @@ class UnevenBlocks(BlockLayout):
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """The layout of one job in `context`. The gradient's size is what its first worker reported, else what the scenario
     asks for. Raises ValueError for workers whose blocks follow no rule that is known here."""
-    worker, protocol = context.plan.groups[job][0], protocol_of(context.plan.scenario.job.collective)
-    if protocol.blocks is None:
-        raise ValueError(f"nothing is known of the blocks of {protocol.name}")
+    worker, protocol = context.plan.groups[job][0], judged_protocol(context.plan.scenario.job.collective)
     lengths = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
     if is_training(context):
         return UnevenBlocks(len(lengths), 0, tuple(blocks_of(protocol, worker, elements) for elements in lengths))
@@ -92,14 +88,18 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     return BlockLayout(worker.workload.iterations, blocks)
 
 
-def blocks_of(protocol: Traffic, worker: HostConfig, elements: int) -> int:
-    """Of one iteration, as the protocol says, which says it."""
-    assert protocol.blocks is not None
-    return int(require(protocol.blocks, protocol.blocks(worker, elements), _BLOCKS))
+def blocks_of(protocol: JudgedProtocol, worker: HostConfig, elements: int) -> int:
+    """Of one iteration, as the protocol says. Raises ValueError where it says nothing."""
+    found: int | None = require(protocol.blocks, protocol.blocks(worker, elements), _BLOCKS)
+    if found is None:
+        raise ValueError(f"nothing is known of the blocks of {protocol.name}")
+    return int(found)
 
 
-def blocks_with_exponents(worker: BlockConfig, elements: int) -> int:
-    """Of one iteration, as `Protocol.blocks`. Packets that carry exponents go a window ahead of the integers."""
+def blocks_with_exponents(host: HostConfig, elements: int) -> int:
+    """Of one iteration, as `Protocol.blocks`. Packets that carry exponents go a window ahead of the integers. `host`: a
+    BlockConfig."""
+    worker = cast(BlockConfig, host)
     blocks = -(-elements // worker.elements)
     if worker.collective.arithmetic.dtype == "float32" and not getattr(worker, "fixed_scale", None):
         blocks = max(blocks, worker.window) + worker.window
@@ -120,5 +120,6 @@ def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
 
 def part_of(context: CheckContext, worker: HostConfig) -> Part:
     """What a worker does for the sums of its job."""
-    part = protocol_of(context.plan.scenario.job.collective).part
-    return Part() if part is None else require(part, part(worker), _PART)
+    protocol = judged_protocol(context.plan.scenario.job.collective)
+    found: Part = require(protocol.part, protocol.part(worker), _PART)
+    return found

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from testbed.scenario.known import protocol_of
-
 if TYPE_CHECKING:
     from testbed.checkers.context import CheckContext
     from testbed.history.verdict import CheckResult
 
-__all__ = ["Check", "Checker", "never", "skip_approximate"]
+__all__ = ["Check", "Checker", "never"]
 
 Check: TypeAlias = "Callable[[CheckContext], CheckResult]"
 
@@ -34,12 +32,3 @@ class Checker:
     """it asks what holds for a run as a whole; False: it judges the jobs of one collective, each for itself"""
     own: bool = False
     """code of the user's own, named on a command line"""
-
-
-def skip_approximate(context: CheckContext) -> str | None:
-    """Of checkers that know one right sum: where the protocol's are approximate, its own checkers judge them."""
-    protocol = protocol_of(context.plan.scenario.job.collective)
-    if not protocol.traits.approximate:
-        return None
-    names = ", ".join(checker.name for checker in protocol.checkers)
-    return f"the sums of {protocol.name} are approximate: {names} judges them"

@@ -6,11 +6,11 @@ from collections import Counter
 
 from testbed.checkers.blocks import block_layout, served_jobs
 from testbed.checkers.context import CheckContext
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.liveness import failures
 from testbed.checkers.refused import Refused, refused_results, refused_text
 from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
-from testbed.scenario.known import traits_of
 from testbed.terminal.words import amount
 from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, ServerStatistics
 from workloads.events import CollectiveStarted, DatagramResent, WorkerFailed, WorkerFinished
@@ -48,7 +48,7 @@ def job_liveness(context: CheckContext) -> CheckResult:
 def _open_at_servers(context: CheckContext) -> list[str]:
     """Open blocks of each server, where a server completes every block. With ESA a switch does, and what comes late may
     wait at the server for a copy that no worker needs."""
-    if not traits_of(context.plan.scenario.job.collective).server_completes:
+    if not judged_protocol(context.plan.scenario.job.collective).server_completes():
         return []
     return [
         f"{record.node}, job {record.event.job}: {record.event.open} blocks"

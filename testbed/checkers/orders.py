@@ -12,11 +12,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.folds import Array, fold, masters_fold, pairs_fold, pieces_fold, ring_fold
 from testbed.checkers.operations import held_by_ranks
 from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from topologies import machine_groups
 from workloads.config import HostConfig, WorkerConfig
 
@@ -63,9 +63,7 @@ def in_stages(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[
             chunks = [np.array_split(vector, len(vectors)) for vector in vectors]
             parts.append(np.concatenate([chunks[number - 1][number] for number in range(len(vectors))]))
         else:
-            order = protocol_of(phase.collective.kind).order
-            assert order is not None
-            parts += order(plan, workers, vectors)[:1]
+            parts += judged_protocol(phase.collective.kind).order(plan, workers, vectors)[:1]
     return [np.concatenate(parts)] * len(workers)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from testbed.checkers.checker import Checker
+from testbed.checkers.of_protocol import checkers_of
 from testbed.checkers.registry import checkers
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import guarded, is_own_code, load_own
 from workloads.errors import ScenarioError
 
@@ -29,7 +29,7 @@ def load_checkers(names: Sequence[str], collectives: Iterable[str]) -> dict[str,
     those of the testbed, those of protocols of the user's own, and these."""
     taken = {checker.name: "the testbed" for checker in checkers()}
     for collective in filter(is_own_code, dict.fromkeys(collectives)):
-        for checker in protocol_of(collective).checkers:
+        for checker in checkers_of(collective):
             _take(taken, checker.name, collective, file=collective.rpartition(":")[0] or collective)
     found = {name: load_checker(name) for name in names}
     for name, checker in found.items():

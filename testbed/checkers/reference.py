@@ -13,12 +13,11 @@ from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.folds import Array
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import require
 from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
-from workloads.errors import InternalError
 from workloads.ownvalues import Allowed
 
 __all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "workers_in"]
@@ -34,8 +33,6 @@ class GradientSource(Protocol):
 
 SourceFactory: TypeAlias = Callable[[WorkloadConfig, int, int, str], GradientSource]
 """(config, rank, group size, ArithmeticSpec.dtype)"""
-Order: TypeAlias = Callable[[Plan, Sequence[HostConfig], Sequence[Array]], list[Array]]
-"""`Protocol.order`"""
 
 
 def default_sources() -> SourceFactory:
@@ -70,10 +67,7 @@ def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
 def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
     """The same for one ring or job, in rank order."""
     size, first = len(workers), workers[0]
-    protocol = protocol_of(plan.scenario.job.collective)
-    order: Order | None = protocol.order
-    if order is None:
-        raise InternalError(f"collective {protocol.name} has no order to add in, and is not approximate")
+    order = judged_protocol(plan.scenario.job.collective).order
     sources = [
         make(worker.workload, rank, size, first.collective.arithmetic.dtype) for rank, worker in enumerate(workers)
     ]

@@ -20,11 +20,11 @@ from typing import Any
 
 from testbed.checkers.checker import Check, Checker, never
 from testbed.checkers.context import CheckContext
+from testbed.checkers.of_protocol import checkers_of
 from testbed.checkers.parts import merged, parts_of
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_own_code, place_of
 from testbed.scenario.own_types import CHECKER
 from testbed.terminal.activity import doing
@@ -104,7 +104,7 @@ def judges_of(context: CheckContext) -> tuple[Checker, ...]:
 
 
 def _own_checkers(plan: Plan) -> tuple[Checker, ...]:
-    return protocol_of(plan.scenario.job.collective).checkers
+    return checkers_of(plan.scenario.job.collective)
 
 
 def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) -> Checked:

@@ -6,9 +6,10 @@ from switch_nodes.kinds import sums
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.blocks import summing_nodes
 from testbed.checkers.card import counted_once, counted_slots
-from testbed.checkers.checker import Check, Checker, skip_approximate
+from testbed.checkers.checker import Check, Checker
 from testbed.checkers.congestion import congestion, skip_congestion
 from testbed.checkers.context import CheckContext
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.credit import credit_bound
 from testbed.checkers.early_drops import early_drops, skip_early_drops
 from testbed.checkers.exactly_once import exactly_once
@@ -16,6 +17,7 @@ from testbed.checkers.exercised import faults_exercised
 from testbed.checkers.job_liveness import job_liveness
 from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
+from testbed.checkers.of_protocol import skip_approximate
 from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
@@ -25,7 +27,6 @@ from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
 from testbed.history.events import CardCounted
 from testbed.history.verdict import CheckResult
-from testbed.scenario.known import traits_of
 
 __all__ = ["STOCK"]
 
@@ -55,7 +56,7 @@ def _without_aggregation(context: CheckContext) -> str | None:
 
 def _without_credit(context: CheckContext) -> str | None:
     collective = context.plan.scenario.job.collective
-    if context.plan.servers and not traits_of(collective).server_completes:
+    if context.plan.servers and not judged_protocol(collective).server_completes():
         return (
             f"switches of {collective} send results that its server never sees: no node knows which workers are ahead"
         )

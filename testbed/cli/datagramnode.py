@@ -14,7 +14,7 @@ from testbed.plan.nodeconfig import making_a_node, place_errors, read_node_confi
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
-from testbed.scenario.known import protocol_of
+from testbed.scenario.contract import scenario_protocol
 from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.problems import problems_in_workload
 from workloads.errors import ScenarioError
@@ -35,8 +35,8 @@ def read_worker_config(path: Path) -> HostConfig:
             hint=closest(kind, names.COLLECTIVES),
         )  # fmt: skip
         raise place_errors(path, unknown)
-    protocol = protocol_of(kind) if isinstance(kind, str) else None
-    if protocol is None or protocol.worker is None or protocol.worker_problems is None:
+    protocol = scenario_protocol(kind) if isinstance(kind, str) else None
+    if protocol is None or protocol.worker is None:
         worker = read_node_config(path, WorkerConfig)
         refuse_problems(path, problems_in_workload(worker.workload))
         return worker

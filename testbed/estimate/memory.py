@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from testbed.kernel.free_memory import available_bytes, spare_bytes
 from testbed.kernel.pages import does_matter
 from testbed.plan import Plan
+from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import ELEMENT_BYTES
-from testbed.scenario.known import traits_of
+from testbed.scenario.own_code import require
 from testbed.terminal.numbers import byte_size
 from workloads.config import HostConfig
 from workloads.errors import HostCapabilityError
+from workloads.ownvalues import Allowed
 
 __all__ = ["MemoryNeed", "memory_need", "require_memory"]
 
@@ -29,12 +31,13 @@ _NODE = 20 * _MIB
 """what a node process has for itself: rows of frames, its part of the interpreter"""
 _SHARED = 65 * _MIB
 """what a node process has in common with the orchestrator until it takes copies (`testbed.kernel.pages`)"""
+_SHARE = Allowed("a number from 0 to 1000", lambda share: not isinstance(share, bool) and 0 <= share <= 1000)
 _WORKER_COPIES = 2
 _REFERENCE_COPIES = 2
 _REFERENCE_MORE = 3
 _TOLD_OF_STEPS = 3.4
 """bytes of records, in memory, for each byte of gradient that a worker reduces, where steps are traced; added to
-`Traits.told_share`"""
+`PlannedProtocol.record_share`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +98,6 @@ def _gradient_bytes(worker: HostConfig) -> int:
 
 
 def _told(plan: Plan) -> float:
-    return traits_of(plan.scenario.job.collective).told_share + (_TOLD_OF_STEPS if plan.scenario.trace else 0.0)
+    protocol = planned_protocol(plan.scenario.job.collective)
+    share: float = require(protocol.record_share, protocol.record_share(), _SHARE)
+    return share + (_TOLD_OF_STEPS if plan.scenario.trace else 0.0)

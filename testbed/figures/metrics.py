@@ -30,8 +30,8 @@ from testbed.figures.timers import timer_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import data_flows
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import require
 from topologies import format_ip
 from workloads.collectives.operations import OPERATIONS
@@ -71,8 +71,8 @@ def bound_bps(context: CheckContext) -> float:
     topology = context.plan.scenario.topology
     shared = data_flows(context.plan)
     link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = protocol_of(context.plan.scenario.job.collective).bound
-    return link_bps if bound is None else float(require(bound, bound(context.plan, link_bps), _BOUND))
+    bound = planned_protocol(context.plan.scenario.job.collective).bound
+    return float(require(bound, bound(context.plan, link_bps), _BOUND))
 
 
 def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import Any
 from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.faults.healing import kind_of
 from testbed.history import Record
+from testbed.hunt.contract import Hunted
 from testbed.hunt.expected import may_fail
-from testbed.hunt.protocols import Hunted, by_name, hunted_in
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.survival_datagrams import blocks_of, window_of
 from testbed.hunt.transitions import step_of
 from testbed.scenario.model import Scenario
@@ -104,7 +105,7 @@ def _workers(scenario: Scenario) -> int:
 
 def _values(scenario: Scenario) -> dict[str, object]:
     hunted = hunted_in(scenario)
-    own = values_of_connections(scenario) if hunted is None else by_name(hunted.hunt.values)(scenario, hunted)
+    own = values_of_connections(scenario) if hunted is None else hunted.hunt.values(scenario, hunted)
     transport, link = scenario.transport, scenario.link
     return {
         "gradients": scenario.all_jobs[0].workload,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 
 from testbed.faults.model import Drop, Duplicate, Fault, Kill, Match, Window
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.contract import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
 from testbed.scenario.model import Scenario
 from topologies import Direction

@@ -14,7 +14,7 @@ from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.plans import with_timers
-from testbed.hunt.protocols import by_name, hunted_in, hunted_of
+from testbed.hunt.protocols import hunted_in, hunted_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
@@ -72,7 +72,7 @@ def draw_schedule(
     base = None if base is None else with_timers(base)
     hunted = hunted_of(kind) if base is None else hunted_in(base)
     if hunted is not None:
-        scenario = by_name(hunted.hunt.draw)(draw, hunted, base, program, traced=traced, seed=run_seed)
+        scenario = hunted.hunt.draw(draw, hunted, base, program, traced=traced, seed=run_seed)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
     scenario = _calm(draw, program, kind, recovery) if base is None else replace(base, faults=())
     scenario = replace(

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from switch_nodes.aggregators.checks import AGES
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.contract import Hunted
 from testbed.scenario.model import Job
 from workloads.atp.priority import PRIORITIES
 

@@ -14,13 +14,13 @@ from typing import TypeVar
 
 from testbed.faults.healing import heals_at
 from testbed.faults.model import Kill
+from testbed.hunt.contract import Hunted
 from testbed.hunt.datagram_recipes import datagram_recipes
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_fabric import draw_levels
 from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import cast
 
 from testbed.faults.model import Forge
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw import draw_transport, link_shape, with_timeout
 from testbed.hunt.draw_fabric import draw_fabric
 from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
 from testbed.hunt.draw_link import other_shape
-from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.reading.sections import Section
 from testbed.scenario.job import Straggler
@@ -99,7 +98,8 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
 
 def _own_keys(protocol: Hunted, draw: Random) -> Section | None:
     ask = protocol.hunt.draw_keys
-    return None if ask is None else cast(Section, require(ask, ask(draw), instances("a Section", Section)))
+    found: Section | None = require(ask, ask(draw), instances("a Section, or None", Section, type(None)))
+    return found
 
 
 def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:

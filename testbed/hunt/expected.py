@@ -3,7 +3,7 @@ one for protocols whose workers send again for ever, and `survival_grid` the one
 
 from __future__ import annotations
 
-from testbed.hunt.protocols import by_name, hunted_in
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Survival
 from testbed.hunt.survival import SURVIVAL
 from testbed.plan import Plan
@@ -14,10 +14,7 @@ __all__ = ["excused", "may_fail", "unsurvivable"]
 
 def _survival(scenario: Scenario) -> Survival:
     hunted = hunted_in(scenario)
-    if hunted is None:
-        return SURVIVAL
-    argument: Survival = by_name(hunted.hunt.survival)
-    return argument
+    return SURVIVAL if hunted is None else hunted.hunt.survival()
 
 
 def may_fail(scenario: Scenario) -> str | None:

@@ -12,6 +12,7 @@ from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
 from testbed.checkers import CheckContext, judges_of, run_checks
+from testbed.checkers.of_protocol import checkers_of
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
@@ -27,7 +28,6 @@ from testbed.hunt.watch import Tell, Watched
 from testbed.kernel.apart import Ended, run_apart
 from testbed.kernel.overdue import LIMIT_S
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated import make_worker, simulate
@@ -167,7 +167,7 @@ def _is_good(result: CheckResult, context: CheckContext) -> bool:
     if result.verdict is Verdict.PASS:
         return True
     scenario = context.plan.scenario
-    own = {checker.name for checker in protocol_of(scenario.job.collective).checkers}
+    own = {checker.name for checker in checkers_of(scenario.job.collective)}
     if may_fail(scenario) is None or result.name not in _ENDS_EARLY | own:
         return False
     if result.name == "liveness":

@@ -3,75 +3,55 @@ them (`Protocol.hunt`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import cache
 
+from testbed.hunt.contract import Hunted, whole_protocol
 from testbed.hunt.draw_fabric import FABRIC, RACK
-from testbed.scenario.known import protocol_of, protocols
+from testbed.hunt.own import own_hunt
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.named import protocol_names
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_definition import require_definition
-from testbed.scenario.protocol import Hunt, Protocol
 from workloads.server.tables import BLOCK_TABLE
 
-__all__ = ["BLOCK_STEPS", "PROTOCOLS", "Hunted", "by_name", "hunted_in", "hunted_of", "kind_of_scenario"]
+__all__ = ["BLOCK_STEPS", "PROTOCOLS", "hunted_in", "hunted_of", "kind_of_scenario"]
 
 BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, event in BLOCK_TABLE)
 """(state, event) of the steps of parameter servers; no slot of a switch takes any of these"""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunted:
-    """A protocol as hunts see it. Its name is that of the collective, and of the kind of hunt."""
-
-    name: str
-    program: str
-    """of its switches, usually"""
-    hunt: Hunt
-    server: bool
-    """jobs have parameter servers, share all slots, and may span racks"""
-    knobs: bool
-    """those of AggregatorKnobs, and rules of priority"""
-    operations: tuple[str, ...]
-    """as those of `Protocol`"""
-
-    @property
-    def backs_off(self) -> bool:
-        """Senders wait longer and longer."""
-        return self.server or self.hunt.backs_off
-
-    @property
-    def dtypes(self) -> Mapping[str, int]:
-        return self.hunt.dtypes
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        return self.hunt.steps
-
-    @property
-    def impossible(self) -> Mapping[str, str]:
-        return self.hunt.impossible
-
-    @property
-    def values_per_index(self) -> int:
-        return self.hunt.values_per_index
-
-
-def _seen(protocol: Protocol) -> Hunted | None:
-    if protocol.hunt is None:
+def _seen(collective: str) -> Hunted | None:
+    """Raises ScenarioError for what a protocol of the user's own may not define."""
+    protocol, traits = whole_protocol(collective), traits_of(collective)
+    hunt = own_hunt(protocol) if is_own_code(collective) else protocol.hunt()
+    if hunt is None:
         return None
-    traits = protocol.traits
     return Hunted(
-        protocol.name, protocol.programs[0], protocol.hunt, traits.has_server, traits.has_priorities,
-        protocol.operations,
-    )  # fmt: skip
+        protocol.name, protocol.programs[0], hunt, traits.has_server, traits.has_priorities, protocol.operations()
+    )
 
 
-PROTOCOLS: Mapping[str, Hunted] = {
-    hunted.name: hunted for protocol in protocols() if (hunted := _seen(protocol)) is not None
-}
+@cache
+def _all_hunted() -> Mapping[str, Hunted]:
+    return {name: hunted for name in protocol_names() if (hunted := _seen(name)) is not None}
+
+
+class _Later(Mapping[str, Hunted]):
+    """Found out when it is first asked: hunts of protocols import this module."""
+
+    def __getitem__(self, name: str) -> Hunted:
+        return _all_hunted()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_all_hunted())
+
+    def __len__(self) -> int:
+        return len(_all_hunted())
+
+
+PROTOCOLS: Mapping[str, Hunted] = _Later()
 """those of ours"""
 
 
@@ -86,13 +66,7 @@ def hunted_of(kind: str) -> Hunted | None:
         return None
     if is_own_code(kind):
         require_definition(kind)
-    return _seen(protocol_of(kind))
-
-
-def by_name(reference: str) -> Any:
-    """What a Hunt names as `module:function`."""
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    return _seen(kind)
 
 
 def kind_of_scenario(scenario: Scenario) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from testbed.faults.model import Fault, LinkDown, Match, PacketFault, RateChange, Window
 from testbed.hunt.draw_fabric import plain_fabric
 from testbed.hunt.expected import may_fail, unsurvivable
-from testbed.hunt.protocols import by_name, hunted_in
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.shrink_hosts import fewer_hosts
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.scenario.geometry import INA_HEADER_BYTES, geometry_of
@@ -73,7 +73,7 @@ def simpler(scenario: Scenario) -> Iterator[Scenario]:
     for index in range(len(faults)):
         yield replace(scenario, faults=(*faults[:index], *faults[index + 1 :]))
     if hunted is not None:
-        yield from by_name(hunted.hunt.smaller)(scenario, hunted)
+        yield from hunted.hunt.smaller(scenario, hunted)
     else:
         yield from fewer_hosts(scenario)
         yield from _smaller_job(scenario)

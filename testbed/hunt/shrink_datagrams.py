@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.contract import Hunted
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.job import Straggler

@@ -17,14 +17,14 @@ from collections.abc import Iterator
 
 from testbed.checkers import CheckContext
 from testbed.history.events import NodeExited
-from testbed.hunt.protocols import BLOCK_STEPS, by_name, hunted_in
+from testbed.hunt.protocols import BLOCK_STEPS, hunted_in
 from testbed.hunt.survival_datagrams import window_of
 from testbed.plan.jobs import FIRST_JOB
 from testbed.scenario.known import traits_of
 from workloads.datagrams.blocks import Collided, PartialSent, SlotChanged
 from workloads.events import FrameRejected
 
-__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules", "no_rules_of_slots"]
+__all__ = ["SLOT_RULES", "broken_rules_of_slots", "broken_slot_rules"]
 
 SLOT_RULES = ("slots_follow_table", "equals_stay", "ghosts_go", "right_server")
 _FREED = ("result_own", "result_overflow")
@@ -36,12 +36,7 @@ def broken_slot_rules(context: CheckContext) -> Iterator[tuple[str, str]]:
     """(rule, what broke it)."""
     hunted = hunted_in(context.plan.scenario)
     if hunted is not None:
-        yield from by_name(hunted.hunt.rules)(context)
-
-
-def no_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:
-    """No switch has any."""
-    yield from ()
+        yield from hunted.hunt.broken_rules(context)
 
 
 def broken_rules_of_slots(context: CheckContext) -> Iterator[tuple[str, str]]:

@@ -70,11 +70,11 @@ from testbed.faults.model import (
     Pause,
     RateChange,
 )
+from testbed.hunt.contract import Hunted, whole_protocol
 from testbed.hunt.fault_reach import hold_ns, tiers
-from testbed.hunt.protocols import Hunted, hunted_in
+from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario
 from topologies.routing import tiers as heights
 from workloads.config import HostConfig
@@ -157,8 +157,8 @@ def _may_overflow(worker: HostConfig) -> bool:
 
 
 def _tells_overflow(collective: str) -> bool:
-    protocol = protocol_of(collective)
-    return protocol.hunt is None or protocol.hunt.tells_overflow
+    hunt = whole_protocol(collective).hunt()
+    return hunt is None or hunt.tells_overflow
 
 
 def _protocol(scenario: Scenario) -> Hunted:

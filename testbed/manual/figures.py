@@ -9,9 +9,9 @@ from typing import Any
 
 import testbed.report
 from testbed.checkers import checkers
+from testbed.checkers.of_protocol import checkers_of
 from testbed.manual.tables import code, table
 from testbed.protocols import names
-from testbed.scenario.known import protocol_of
 
 __all__ = ["all_checks", "all_figures"]
 
@@ -29,7 +29,7 @@ def all_checks() -> str:
     rows = [(code(check.name), "every run that it applies to", check.proves) for check in checkers()]
     own: dict[tuple[str, str], list[str]] = {}
     for name in names():
-        for check in protocol_of(name).checkers:
+        for check in checkers_of(name):
             own.setdefault((check.name, check.proves), []).append(code(name))
     rows += [(code(name), ", ".join(users), proves) for (name, proves), users in own.items()]
     return table(("check", "runs of", "proves"), rows)

@@ -9,7 +9,7 @@ from testbed.reading.problems import closest, show
 from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.known import protocols, traits_of
 from testbed.scenario.own_program import PROGRAM_KEY
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.protocol import KnownProtocol
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import ScenarioSweep, Variant
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, Operation
@@ -145,9 +145,9 @@ def _name_of_nccl(name: str) -> str:
     return next((nccl for nccl, operation in _ALL_TO_ALL.items() if operation == name), name)
 
 
-def _runs(protocol: Protocol, request: Request) -> bool:
+def _runs(protocol: KnownProtocol, request: Request) -> bool:
     summing = protocol.traits.sums or not request.operation.sums
-    return summing and COLLECTIVES[request.collective] in protocol.operations
+    return summing and COLLECTIVES[request.collective] in protocol.operations()
 
 
 def takes_in_place(request: Request, protocol: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from testbed.plan.contract import planned_protocol
 from testbed.plan.model import Plan
 from testbed.plan.paths import (
     LinkUse,
@@ -22,7 +23,6 @@ from testbed.plan.paths import (
     tenant_paths,
 )
 from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
-from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
 from testbed.terminal.numbers import seconds
@@ -135,7 +135,7 @@ def _waits(draft: Plan) -> bool:
     """An answer comes when all workers sent, as that of a sum does."""
     if draft.ring_workers:
         return any(switch.rings for switch in draft.switches)
-    return not traits_of(draft.scenario.job.collective).answers_at_once
+    return not planned_protocol(draft.scenario.job.collective).answers_at_once()
 
 
 def _full_queues(whole: Plan) -> Mapping[LinkUse, int]:

@@ -12,7 +12,7 @@ from testbed.plan.pairs import BASE_VA, queue_pair
 from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.collectives.held import kept
-from workloads.collectives.pairs import Side
+from workloads.collectives.pairs import PairSide
 from workloads.config import ArithmeticSpec, CollectiveConfig, IrnConfig, PhaseConfig, WorkerConfig, WorkloadConfig
 from workloads.wire import PSN_MODULUS
 
@@ -33,7 +33,7 @@ class PhaseRing:
     """rank order"""
     first_element: int
     elements: int
-    sides: tuple[Side, Side] | None = None
+    sides: tuple[PairSide, PairSide] | None = None
     """as in PairPhase"""
 
 

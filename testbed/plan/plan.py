@@ -8,10 +8,10 @@ from dataclasses import replace
 from testbed.plan.auto_timers import drafted, timers_of
 from testbed.plan.background import plan_background
 from testbed.plan.connections import plan_connections
+from testbed.plan.contract import planned_protocol
 from testbed.plan.model import Plan
 from testbed.plan.own import planned
 from testbed.plan.side_by_side import side_by_side
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.own_code import require
 from workloads.config import WorkerConfig
@@ -44,7 +44,7 @@ def make_plan(scenario: Scenario) -> Plan:
 
 def _plan_part(part: Scenario) -> Plan:
     """Raises ScenarioError where a protocol of the user's own plans what no world can run."""
-    protocol = protocol_of(part.job.collective)
+    protocol = planned_protocol(part.job.collective)
     plan: Plan = require(protocol.plan, protocol.plan(part), instances("a Plan", Plan))
     for name, allowed in planned(part).items():
         require(protocol.plan, getattr(plan, name), replace(allowed, words=f"a Plan whose {name} are {allowed.words}"))
@@ -59,8 +59,7 @@ def plan_as(collective: str, scenario: Scenario) -> Plan:
         job=replace(scenario.job, collective=collective),
         jobs=tuple(replace(job, collective=collective) for job in scenario.jobs),
     )
-    plan: Plan = protocol_of(collective).plan(borrowed)
-    return replace(plan, scenario=scenario)
+    return replace(planned_protocol(collective).plan(borrowed), scenario=scenario)
 
 
 def with_workers(plan: Plan, workers: Sequence[WorkerConfig]) -> Plan:

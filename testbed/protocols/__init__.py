@@ -1,5 +1,5 @@
-"""One folder for each collective: `PROTOCOL`, its keys, checks, plan and hunt. The folder's name is the collective's;
-no list of them exists."""
+"""One folder for each collective: its class, `PROTOCOL`, its keys, checks, plan and hunt. The folder's name is the
+collective's; no list of them exists."""
 
 from functools import cache
 from pathlib import Path
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from workloads.lazily import lazily
 
 if TYPE_CHECKING:
-    from testbed.scenario.protocol import Hunt, Protocol, Traits
+    from testbed.checkers.contract import Part
+    from testbed.hunt.contract import Hunt, Protocol
+    from testbed.hunt.kinds import DatagramHunt, PairsHunt
+    from testbed.scenario.protocol import Traits
 
 _SHARED = "parts"
 """The folder of what several protocols bind alike"""
-__all__ = ["Hunt", "Protocol", "Traits", "names"]
+__all__ = ["DatagramHunt", "Hunt", "PairsHunt", "Part", "Protocol", "Traits", "names"]
 
 
 @cache
@@ -23,4 +26,14 @@ def names() -> tuple[str, ...]:
     )
 
 
-__getattr__ = lazily(__name__, dict.fromkeys(("Hunt", "Protocol", "Traits"), "testbed.scenario.protocol"))
+__getattr__ = lazily(
+    __name__,
+    {
+        "DatagramHunt": "testbed.hunt.kinds",
+        "Hunt": "testbed.hunt.contract",
+        "PairsHunt": "testbed.hunt.kinds",
+        "Part": "testbed.checkers.contract",
+        "Protocol": "testbed.hunt.contract",
+        "Traits": "testbed.scenario.protocol",
+    },
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_from_own_file, is_own_code
 from workloads.native.account import NATIVE
 
@@ -28,8 +28,8 @@ def reference_of(plan: Plan) -> dict[str, str]:
         name = part.scenario.job.collective
         if not is_own_code(name):
             continue
-        protocol = protocol_of(name)
-        if protocol.order is None or not _is_ours(protocol.order):
+        protocol = judged_protocol(name)
+        if protocol.traits.approximate or not _is_ours(protocol.order):
             sums.append(name)
         if any(is_from_own_file(getattr(host, "runs", "").partition(":")[0]) for host in part.hosts):
             digests.append(name)

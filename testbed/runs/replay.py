@@ -10,11 +10,12 @@ from pathlib import Path
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Kill, LinkDown
 from testbed.history import Record, read_history
+from testbed.plan.contract import planned_protocol
 from testbed.reading.sections import names_of
 from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import protocol_of, traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
@@ -22,7 +23,6 @@ from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
-from workloads.atp.priority import TIMELESS
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 from workloads.wire import OPCODES
@@ -153,12 +153,9 @@ def why_bytes_depend_on_time(scenario: Scenario) -> str:
 
 
 def _why_of_part(scenario: Scenario) -> str:
-    jobs, routing = scenario.all_jobs, scenario.routing
-    traits = traits_of(scenario.job.collective)
-    if traits.slots_move and len(jobs) > 1:
-        return "jobs that share slots move to other ones when their packets meet"
-    if traits.has_priorities and any(job.priority not in TIMELESS for job in jobs):
-        return f"packets carry a priority ({jobs[0].priority}) that depends on time"
+    routing = scenario.routing
+    if why := planned_protocol(scenario.job.collective).why_bytes_depend_on_time(scenario):
+        return why
     if routing is not None and any(isinstance(fault, LinkDown | Kill) for fault in scenario.faults):
         return "packets carry what their route asks for, and routes are planned again meanwhile"
     return ""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from testbed.faults.base import PacketFault
 from testbed.reading.keytypes import At
 from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.sections import NotKnown, as_far_as_known
@@ -27,23 +26,22 @@ from testbed.scenario.checks import (
 )
 from testbed.scenario.checks_card import check_card
 from testbed.scenario.checks_classes import check_classes
-from testbed.scenario.checks_datagrams import check_datagram_fault, check_no_devices
+from testbed.scenario.checks_datagrams import check_no_devices
 from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_real_nodes, check_stages
 from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
-from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.contract import scenario_protocol
+from testbed.scenario.fault_checks import check_conflicts, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.fault_loader import Placed
-from testbed.scenario.geometry import geometry_of
 from testbed.scenario.job import Job, JobEntry
-from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import check_nics
 from testbed.scenario.own_code import require
 from testbed.scenario.owned_keys import check_owned_keys
 from testbed.scenario.routing import Routing, check_routing
-from testbed.scenario.sections import call_check
+from testbed.scenario.sections import KnownSections
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.topology_kinds import Network
 from testbed.scenario.transport import Transport
@@ -212,15 +210,14 @@ class _Between:
         if of.topology is not None:
             with as_far_as_known():
                 check_real_nodes(self.problems, of.topology, of.world)
-        sections: dict[str, object] = {
-            "problems": self.problems, "topology": of.topology, "link": of.shapes and of.shapes.link,
-            "switch": of.switch,
-            "transport": of.transport, "job": job, "entries": entries, "routing": of.routing, "nics": of.nics,
-        }  # fmt: skip
+        sections = KnownSections(
+            problems=self.problems, job=job, entries=entries, nics=of.nics, routing=of.routing,
+            maybe_topology=of.topology, maybe_link=None if of.shapes is None else of.shapes.link,
+            maybe_switch=of.switch, maybe_transport=of.transport,
+        )  # fmt: skip
         with as_far_as_known():
-            for check in protocol_of(job.collective).checks:
-                with as_far_as_known():
-                    call_check(check, sections)
+            check: Callable[..., object] = scenario_protocol(job.collective).check
+            require(check, check(sections), NOTHING)
 
     def _given(self, path: KeyPath) -> dict[str, Any]:
         """What the file holds at a section."""
@@ -265,18 +262,10 @@ class _Between:
     def _check_match(self, placed: Placed, ranks: int | None) -> None:
         """Check that the fault can apply to what the job sends."""
         job, transport = self.of.job, self.of.transport
-        path, _, fault = placed
-        if job is None:
+        if job is None or transport is None:
             return
-        protocol = protocol_of(job.collective)
-        if not protocol.traits.reliable and protocol.check_fault is None:
-            check_datagram_fault(self.problems, placed, job.collective)
-        elif transport is not None and protocol.check_fault is not None:
-            check: Callable[..., Any] = protocol.check_fault
-            require(check, check(self.problems, placed, job, transport, ranks), NOTHING)
-        elif transport is not None and isinstance(fault, PacketFault):
-            sizes = _known(lambda: geometry_of(job, transport))
-            check_match(self.problems, (*path, "match"), fault.match, ranks, job, transport, sizes)
+        check: Callable[..., object] = scenario_protocol(job.collective).check_fault
+        require(check, check(self.problems, placed, job, transport, ranks), NOTHING)
 
 
 def _known(ask: Callable[[], Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 
 from switch_nodes.jobs import AggregatorKnobs
@@ -11,17 +10,15 @@ from switch_nodes.program_files import look_for_program
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_size
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.contract import scenario_protocol
 from testbed.scenario.geometry import largest_packet
 from testbed.scenario.job import Job
 from testbed.scenario.known import names_where, protocol_of, protocols, traits_of
 from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.protocol import Traits
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
-from topologies import LinkShape, Topology, attachment, machine_groups
-from topologies.racks import racks_of
-from workloads.collectives.ina_header import MAX_MEMBERS
+from topologies import LinkShape, Topology, attachment
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.errors import ScenarioError
 from workloads.wire import PSN_MODULUS
@@ -29,15 +26,12 @@ from workloads.wire import PSN_MODULUS
 __all__ = [
     "check_clocks",
     "check_commodity",
-    "check_fabric",
     "check_job",
     "check_job_hosts",
     "check_knobs",
-    "check_machines",
     "check_mtu",
     "check_operation",
     "check_path_mtu",
-    "check_pieces",
     "check_program",
     "check_switch_memory",
 ]
@@ -140,7 +134,7 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
     kind = program_kinds().get(switch.program)
     known = kind.knobs if kind is not None else ()
     if kind is not None and not kind.sums:
-        known = traits_of(job.collective).server_knobs
+        known = scenario_protocol(job.collective).server_knobs()
     for knob in fields(AggregatorKnobs):
         found = getattr(switch.knobs, knob.name)
         if found != knob.default and knob.name not in known:
@@ -150,85 +144,6 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
                 found=show(found),
                 allowed=", ".join(known) or "no knobs: leave the key out",
             )
-
-
-def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
-    """Sums over several switches need racks under spines; one switch adds so many connections."""
-    if len(topology.switches) == 1:
-        _check_members(problems, job, len(job.hosts) or len(topology.hosts), "a switch")
-        return
-    if attachment(topology) is not None:  # there, the commodity switch sums nothing
-        return
-    hosts = {host.name: host for host in topology.hosts}
-    if not set(job.hosts) <= set(hosts):
-        return  # said elsewhere
-    try:
-        found = racks_of(topology, tuple(hosts[name] for name in job.hosts) or topology.hosts)
-        _check_members(problems, job, max(len(rack.hosts) for rack in found.racks), "a leaf")
-    except ValueError as problem:
-        problems.add(
-            ("job", "collective"),
-            f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
-            found=f"{len(topology.switches)} switches in the {topology.kind} topology",
-            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring "
-            "or shift with "
-            "switch.program: forward",
-        )
-    if job.dtype == "int32sat":
-        problems.add(
-            ("job", "dtype"),
-            "a rack's sum that clamps would lose what other racks take back",
-            found="'int32sat' over several switches",
-            allowed="int32, float32, or a topology with one switch",
-        )
-
-
-def _check_members(problems: Problems, job: Job, hosts: int, where: str) -> None:
-    if hosts > MAX_MEMBERS:
-        problems.add(
-            ("topology",),
-            f"{where} of {job.collective} sums at most {MAX_MEMBERS} hosts",
-            found=f"{hosts}",
-            allowed=f"{MAX_MEMBERS} or fewer on one switch; more hosts with kind spine_leaf",
-        )
-
-
-def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
-    """Of collectives whose phases run inside machines and between them, on endpoints of our own."""
-    for host, device in nics:
-        problems.add(
-            ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
-            found=f"verbs:{device}", allowed="soft",
-        )  # fmt: skip
-    if topology.kind != "machines":
-        problems.add(
-            ("job", "collective"),
-            f"{job.collective} runs over machines of several workers",
-            found=f"the {topology.kind} topology",
-            allowed="topology.kind: machines",
-        )
-        return
-    if job.hosts and job.hosts != tuple(host.name for host in topology.hosts):
-        problems.add(
-            ("job", "hosts"),
-            f"{job.collective} takes every worker of every machine, in the order of the topology",
-            found=", ".join(job.hosts),
-            allowed="leave the key out",
-        )
-
-
-def check_pieces(problems: Problems, topology: Topology, job: Job) -> None:
-    """Each worker of a machine sums a piece of the gradient with its peers in other machines."""
-    if topology.kind != "machines" or (job.hosts and job.hosts != tuple(host.name for host in topology.hosts)):
-        return  # said elsewhere
-    each = len(machine_groups(topology)[0])
-    if job.size_bytes < 4 * each:
-        problems.add(
-            ("job", "size"),
-            "not an element for each worker of a machine",
-            found=f"{job.size_bytes} bytes",
-            allowed=f"at least {4 * each} bytes ({each} workers per machine)",
-        )
 
 
 def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], path: KeyPath = ("job",)) -> None:
@@ -257,8 +172,8 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
                 (*path, "collective"), f"{job.collective} sums nothing to train with", found=f"'{job.collective}'",
                 allowed=", ".join(names_where(lambda each: each.sums)),
             )  # fmt: skip
-    fallback = Traits() if job.fallback == "none" else traits_of(job.fallback)
-    why_not = traits.why_no_clamping or fallback.why_no_clamping
+    summing = [job.collective] if job.fallback == "none" else [job.collective, job.fallback]
+    why_not = next(filter(None, (scenario_protocol(each).why_no_clamping() for each in summing)), "")
     if why_not and (job.op, job.dtype) == ("sum", "int32sat"):
         problems.add(
             (*path, "dtype"),
@@ -277,9 +192,9 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
 
 def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[str]) -> None:
     """`given`: keys that the file holds in `job`."""
-    operation, allowed = OPERATIONS[job.operation], protocol_of(job.collective).operations
+    operation, allowed = OPERATIONS[job.operation], protocol_of(job.collective).operations()
     if job.operation not in allowed:
-        able = [each.name for each in protocols() if job.operation in each.operations]
+        able = [each.name for each in protocols() if job.operation in each.operations()]
         problems.add(
             ("job", "operation"), f"{job.collective} does not run it", found=f"'{job.operation}'",
             allowed=f"{', '.join(allowed)} (job.collective: {', '.join(able)} runs {job.operation})",

@@ -3,19 +3,16 @@ have."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.sections import changed
-from testbed.scenario.checks_datagrams import check_racks, check_rto, check_sizes
 from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
-from testbed.scenario.names import PATH_MTUS, PRIORITIES
-from testbed.scenario.transport import Transport
-from topologies import Topology, attachment
+from testbed.scenario.names import PRIORITIES
+from topologies import Topology
 
-__all__ = ["check_served", "check_server_keys", "with_server"]
+__all__ = ["check_server_keys", "with_server"]
 
 
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
@@ -66,53 +63,3 @@ def check_server_keys(
                 (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
                 hint=closest(each.priority, list(PRIORITIES)),
             )  # fmt: skip
-
-
-def _check_racks(
-    problems: Problems, topology: Topology, job: Job, workers: int, entries: Sequence[tuple[KeyPath, Job]]
-) -> None:
-    names = list(job.hosts) or [host.name for host in topology.hosts if host.name != job.server]
-    groups = [names[first : first + workers] for first in range(0, len(names), workers)]
-    jobs: list[tuple[KeyPath, Sequence[str]]] = [((*path, "hosts"), each.hosts) for path, each in entries] or [
-        (("job", "collective"), each) for each in groups
-    ]
-    homes = {link.a: link.b for link in topology.links} | {link.b: link.a for link in topology.links}
-    for path, hosts in jobs:
-        check_racks(problems, path, Counter(homes[host] for host in hosts if host in homes).values())
-
-
-def check_served(
-    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
-) -> None:
-    """Bitmaps have 32 bits, a packet so many elements at most, and integers are summed. `entries`: of `jobs`, each
-    with its place."""
-    name, traits = job.collective, traits_of(job.collective)
-    if attachment(topology) is not None:
-        problems.add(
-            ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
-            allowed="any other topology.kind",
-        )  # fmt: skip
-    hosts = len(job.hosts) or len(topology.hosts) - 1
-    if hosts % job.copies or hosts < job.copies:
-        problems.add(
-            ("job", "copies"),
-            "every job has as many hosts",
-            found=f"{job.copies} jobs on {hosts} hosts besides the server",
-            allowed=f"a divisor of {hosts}",
-        )
-        return
-    if traits.names_racks:
-        _check_racks(problems, topology, job, hosts // job.copies, entries)
-    else:
-        check_sizes(problems, entries, hosts // job.copies)
-    if job.op != "sum":
-        problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
-    if transport.path_mtu > traits.largest_mtu:
-        problems.add(
-            ("transport", "path_mtu"),
-            f"a packet of {name} has at most {traits.largest_mtu // 4} elements",
-            found=str(transport.path_mtu),
-            allowed=", ".join(str(mtu) for mtu in PATH_MTUS if mtu <= traits.largest_mtu),
-        )
-        return
-    check_rto(problems, transport)

@@ -9,16 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from testbed.scenario.named import protocol_names
-from workloads.errors import InternalError
+from workloads.errors import InternalError, ScenarioError
 from workloads.plugins import PROGRAMS, PROTOCOLS, plugins
 
 if TYPE_CHECKING:
     from switch_nodes.kinds import ProgramKind
-    from testbed.scenario.protocol import Protocol, Traits
+    from testbed.scenario.protocol import KnownProtocol, Traits
 
 __all__ = [
     "Listed",
     "collectives",
+    "lacks_methods",
     "names_where",
     "programs",
     "protocol_of",
@@ -29,7 +30,7 @@ __all__ = [
 _PACKAGE = "testbed.protocols"
 
 
-def protocol_of(collective: str) -> Protocol:
+def protocol_of(collective: str) -> KnownProtocol:
     """Of a value of `job.collective`: a name, or `path.py:NAME`. Raises InternalError when there is none, ScenarioError
     for a file that does not have it."""
     if ":" in collective:  # as own_code.is_own_code; which these names do not need
@@ -41,21 +42,29 @@ def protocol_of(collective: str) -> Protocol:
     return _named(collective)
 
 
+def lacks_methods(protocol: KnownProtocol) -> ScenarioError:
+    """For a floor that asks for methods which its class does not have: only code of the user's own can."""
+    return ScenarioError(
+        f"protocol {protocol.name} lacks methods", found=type(protocol).__name__,
+        allowed="a class that derives from testbed.protocols.Protocol",
+    )  # fmt: skip
+
+
 @cache
-def _named(name: str) -> Protocol:
+def _named(name: str) -> KnownProtocol:
     plugin = plugins(PROTOCOLS).get(name)
     if plugin is not None:
         from testbed.scenario.own_protocol import load_plugin
 
         return load_plugin(plugin)
-    return cast("Protocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
+    return cast("KnownProtocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
 
 
 def traits_of(collective: str) -> Traits:
     return protocol_of(collective).traits
 
 
-def protocols() -> Iterator[Protocol]:
+def protocols() -> Iterator[KnownProtocol]:
     """All that have a name, in the order of the alphabet."""
     return map(protocol_of, protocol_names())
 

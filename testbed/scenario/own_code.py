@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,10 +30,12 @@ __all__ = [
     "OWN_CODE",
     "blame",
     "guarded",
+    "guarded_methods",
     "is_from_own_file",
     "is_in_file",
     "is_own_code",
     "load_own",
+    "methods_of",
     "place_of",
     "require",
 ]
@@ -41,6 +44,7 @@ OWN_CODE = re.compile(r"[^:\s]+\.py:[A-Za-z_][A-Za-z0-9_]*\Z")
 _GUARDED = "__guarded__"
 """attribute of a guarded function: (`path.py:NAME`, what it is)"""
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def is_in_file(name: str) -> bool:
@@ -171,6 +175,25 @@ def guarded(function: F, name: str, what: str) -> F:
 
     vars(call)[_GUARDED] = name, what
     return call  # type: ignore[return-value]
+
+
+def methods_of(value: object) -> tuple[str, ...]:
+    """Names of the public methods that its class has from classes of ours, whatever it has in their place."""
+    found = {
+        name
+        for kind in type(value).__mro__
+        for name, part in vars(kind).items()
+        if inspect.isfunction(part) and not name.startswith("_") and not is_from_own_file(kind.__module__)
+    }
+    return tuple(sorted(found))
+
+
+def guarded_methods(value: T, name: str, what: str) -> T:
+    """A copy of an object of the user's own whose methods (`methods_of`) are `guarded`."""
+    found = copy(value)
+    for method in methods_of(value):
+        vars(found)[method] = guarded(getattr(value, method), name, what)
+    return found
 
 
 def require(

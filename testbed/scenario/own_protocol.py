@@ -1,19 +1,18 @@
-"""A protocol of the user's own: a value `Protocol` in a file, as `--set job.collective=path.py:NAME`, or one that an
-installed package adds. No scenario file may name a file of code: only a person does, on a command line."""
+"""A protocol of the user's own: an object of class `Protocol` in a file, as `--set job.collective=path.py:NAME`, or one
+that an installed package adds. No scenario file may name a file of code: only a person does, on a command line."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import fields, replace
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from testbed.scenario.named import protocol_names
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.own_code import guarded, load_own
+from testbed.scenario.own_code import guarded, guarded_methods, load_own
 from testbed.scenario.own_types import require_types
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.protocol import KnownProtocol
 from workloads.errors import ScenarioError
 from workloads.ownvalues import shown
 from workloads.plugins import Plugin
@@ -24,7 +23,7 @@ COLLECTIVE_KEY = "job.collective"
 _WHAT = "protocol"
 
 
-def load_protocol(name: str) -> Protocol:
+def load_protocol(name: str) -> KnownProtocol:
     """The protocol that a file defines.
 
     Raises ScenarioError when the file is not there, cannot be loaded, or has no such protocol. Also raises it for a
@@ -36,11 +35,9 @@ def load_protocol(name: str) -> Protocol:
 
 
 @lru_cache(maxsize=64)
-def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
+def _loaded(name: str, resolved: str, stamp: int) -> KnownProtocol:
     """`resolved`, `stamp`: which file it is."""
-    found: Protocol = load_own(
-        name, _WHAT, lambda value: isinstance(value, Protocol), file=SET_FILE, key=COLLECTIVE_KEY
-    )
+    found: KnownProtocol = load_own(name, _WHAT, _is_protocol, file=SET_FILE, key=COLLECTIVE_KEY)
     title = name.rpartition(":")[2]
     require_types(found, name)
     if found.like not in protocol_names():
@@ -51,11 +48,16 @@ def _loaded(name: str, resolved: str, stamp: int) -> Protocol:
     return _watched(found, name, title, file=SET_FILE)
 
 
-def load_plugin(plugin: Plugin) -> Protocol:
+def _is_protocol(value: object) -> bool:
+    """With the methods of all floors."""
+    return isinstance(value, KnownProtocol) and value.whole
+
+
+def load_plugin(plugin: Plugin) -> KnownProtocol:
     """The protocol that an installed package adds, known by the name of its entry point. Raises ScenarioError as
     `load_protocol`."""
     found = plugin.load()
-    if not isinstance(found, Protocol):
+    if not isinstance(found, KnownProtocol) or not found.whole:
         raise plugin.wrong("is no protocol", found=shown(found), allowed="a testbed.protocols.Protocol")
     require_types(found, plugin.target)
     if found.name != plugin.name:
@@ -63,31 +65,14 @@ def load_plugin(plugin: Plugin) -> Protocol:
     return _watched(found, plugin.name, plugin.name, file=f"{plugin.target} of {plugin.package}")
 
 
-def _watched(found: Protocol, name: str, title: str, *, file: str) -> Protocol:
+def _watched(found: KnownProtocol, name: str, title: str, *, file: str) -> KnownProtocol:
     """Under this name, with functions that are blamed for what they do wrong. `title`, `file`: for messages."""
-    if found.traits.approximate and not found.checkers:
+    lacks = guarded(found.shortfall, name, _WHAT)()
+    if lacks is not None:
         raise ScenarioError(
-            f"the sums of protocol {title} are approximate, and no checker of its own judges them (checkers)",
-            file=file, key=COLLECTIVE_KEY, found="approximate=True", allowed="checkers=(Checker(...),)",
+            f"protocol {title} {lacks.problem}", file=file, key=COLLECTIVE_KEY, found=lacks.found,
+            allowed=lacks.allowed,
         )  # fmt: skip
-    if found.order is None and not found.traits.approximate:
-        raise ScenarioError(
-            f"protocol {title} does not say in which order it adds (order), and its sums are not approximate",
-            file=file, key=COLLECTIVE_KEY, found="order=None", allowed="a function as in "
-                                                                           "testbed/checkers/orders.py",
-        )  # fmt: skip
-    changes: dict[str, Any] = {
-        field.name: guarded(value, name, _WHAT)
-        for field in fields(found)
-        if callable(value := getattr(found, field.name)) and not isinstance(value, type)
-    }
-    changes["checks"] = tuple(guarded(check, name, _WHAT) for check in found.checks)
-    changes["checkers"] = tuple(
-        replace(
-            checker, check=guarded(checker.check, name, _WHAT), skip=guarded(checker.skip, name, _WHAT), own=True
-        )
-        for checker in found.checkers
-    )  # fmt: skip
-    if found.hunt is not None and found.hunt.draw_keys is not None:
-        changes["hunt"] = replace(found.hunt, draw_keys=guarded(found.hunt.draw_keys, name, _WHAT))
-    return replace(found, name=name, **changes)
+    watched = copy(found)
+    vars(watched)["name"] = name
+    return guarded_methods(watched, name, _WHAT)

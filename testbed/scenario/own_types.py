@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.own_code import methods_of
+from testbed.scenario.protocol import KnownProtocol
 from workloads.errors import ScenarioError
 from workloads.ownvalues import Allowed, misfit, shown
 
@@ -26,14 +27,14 @@ CHECKER = Allowed(
 )
 
 
-def require_types(found: Protocol, name: str) -> None:
-    """`name`: `path.py:NAME`. Raises ScenarioError for a field of another type."""
-    wrong = misfit(found, Protocol)
+def require_types(found: KnownProtocol, name: str) -> None:
+    """`name`: `path.py:NAME`. Raises ScenarioError for a field of another type, and for a method that is none."""
+    wrong = misfit(found, KnownProtocol)
     if wrong is None and not found.name.strip():
         wrong = "name", found.name, "text that is not empty"
     if wrong is None:
-        each = ((f"checkers[{at}]", checker) for at, checker in enumerate(found.checkers))
-        wrong = next(((field, value, CHECKER.words) for field, value in each if not CHECKER.holds(value)), None)
+        each = ((method, getattr(found, method)) for method in methods_of(found))
+        wrong = next(((method, value, "a function") for method, value in each if not callable(value)), None)
     if wrong is not None:
         raise wrong_field(name, *wrong)
 

@@ -1,40 +1,63 @@
-"""Checks that name the sections which they need as their parameters, and are called when those are there and good."""
+"""The sections of a scenario file as checks of protocols see them."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from testbed.scenario.own_code import require
-from testbed.scenario.protocol import SectionCheck
-from workloads.ownvalues import NOTHING, Allowed
+from testbed.reading.known import NotKnown
+from testbed.reading.problems import KeyPath, Problems
+from testbed.scenario.job import Job
+from testbed.scenario.routing import Routing
+from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.transport import Transport
+from topologies import LinkShape, Topology
 
-__all__ = ["call_check"]
+__all__ = ["KnownSections"]
 
-_PARAMETERS = "has a parameter that names no section"
-_MAY_MISS = ("routing",)
-"""sections that a check must expect to be absent, as None"""
+T = TypeVar("T")
 
 
-def call_check(check: SectionCheck, sections: Mapping[str, object]) -> None:
-    """With what its parameters name of `sections`; not at all where one of those is None. A parameter with a default
-    may be missing in `sections`. Raises ScenarioError for a check of the user's own that asks for other things."""
-    given, known = {}, Allowed(", ".join(sections), lambda found: False)
-    try:
-        parameters = inspect.signature(check).parameters
-    except (TypeError, ValueError):  # a function without one, of C
-        require(check, check, known, _PARAMETERS)
-        raise
-    for name, parameter in parameters.items():
-        if name in sections:
-            if sections[name] is None and name not in _MAY_MISS:
-                return
-            given[name] = sections[name]
-        elif parameter.default is inspect.Parameter.empty:
-            require(check, name, known, _PARAMETERS)
-            raise TypeError(
-                f"{check.__module__}.{check.__qualname__}: no section is called {name}; there are {', '.join(sections)}"
-            )
-    call: Callable[..., Any] = check
-    require(check, call(**given), NOTHING)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSections:
+    """A check that asks for a section which is not known ends there, without a word (NotKnown).
+
+    The mistakes of that section are already reported. A section that is there may lack keys that are wrong, in the same
+    way.
+    """
+
+    problems: Problems
+    job: Job
+    entries: Sequence[tuple[KeyPath, Job]]
+    """of `jobs`, each with its place"""
+    nics: tuple[tuple[str, str], ...]
+    routing: Routing | None
+    """None also where the file has none"""
+    maybe_topology: Topology | None
+    maybe_link: LinkShape | None
+    maybe_switch: SwitchOptions | None
+    maybe_transport: Transport | None
+
+    @property
+    def topology(self) -> Topology:
+        return _known(self.maybe_topology, "topology")
+
+    @property
+    def link(self) -> LinkShape:
+        """Known where the shapes of all links are."""
+        return _known(self.maybe_link, "link")
+
+    @property
+    def switch(self) -> SwitchOptions:
+        return _known(self.maybe_switch, "switch")
+
+    @property
+    def transport(self) -> Transport:
+        return _known(self.maybe_transport, "transport")
+
+
+def _known(section: T | None, name: str) -> T:
+    if section is None:
+        raise NotKnown(name)
+    return section

@@ -9,11 +9,12 @@ from typing import Any
 from switch_nodes.kinds import program_kinds, uses
 from testbed.reading.problems import closest, show
 from testbed.reading.sections import names_of
+from testbed.scenario.contract import scenario_protocol
 from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.model import Job
 from testbed.scenario.named import protocol_names
 from testbed.scenario.owned_keys import foreign_keys
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.protocol import KnownProtocol
 from testbed.scenario.transport import Transport
 from workloads.errors import ScenarioError
 
@@ -22,10 +23,10 @@ __all__ = ["require_protocol", "under_protocol"]
 
 def _known() -> tuple[str, ...]:
     """Those that sum, and can run the scenario files of any other one of them."""
-    return names_where(lambda traits: traits.sums and not traits.needs)
+    return tuple(name for name in names_where(lambda traits: traits.sums) if not scenario_protocol(name).needs())
 
 
-def _foreign(new: Protocol) -> Mapping[str, Collection[str]]:
+def _foreign(new: KnownProtocol) -> Mapping[str, Collection[str]]:
     """Section -> keys that the protocol, or the switch program that serves it, does not know."""
     of_programs = {name for kind in program_kinds().values() for name in kind.uses}
     return {

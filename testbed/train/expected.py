@@ -12,12 +12,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.pieces import PieceJudge
 from testbed.checkers.reference import expected_results
 from testbed.history import Record
 from testbed.history.training_events import PieceExpected
 from testbed.plan import Plan
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import guarded, is_own_code, require
 from testbed.train.planning import has_one_size
 from workloads.gradients.external import ENDLESS
@@ -43,11 +43,14 @@ class _Fed:
 
 
 def piece_judge(plan: Plan) -> PieceJudge:
-    follow = protocol_of(plan.scenario.job.collective).follow
-    if follow is None:
-        return RunningReference(plan)
-    judge = require(follow, follow(plan), Allowed("a PieceJudge: posted, hear and conclude are methods", _judges))
     name = plan.scenario.job.collective
+    protocol = judged_protocol(name)
+    make = protocol.piece_judge()
+    if make is None:
+        return RunningReference(plan)
+    if is_own_code(name):
+        make = guarded(require(protocol.piece_judge, make, Allowed("a function, or None", callable)), name, "protocol")
+    judge = require(make, make(plan), Allowed("a PieceJudge: posted, hear and conclude are methods", _judges))
     return _OwnJudge(judge, name) if is_own_code(name) else cast(PieceJudge, judge)
 
 

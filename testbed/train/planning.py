@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
-from testbed.scenario.known import protocol_of, protocols, traits_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import Protocol
+from testbed.scenario.named import protocol_names
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
@@ -43,19 +43,20 @@ class TrainingSource:
         return self.load(_changes(piece_bytes, 1))
 
 
-def _trains(protocol: Protocol) -> bool:
-    return protocol.traits.sums and (protocol.follow is not None or not protocol.traits.approximate)
+def _trains(collective: str) -> bool:
+    protocol = judged_protocol(collective)
+    return protocol.traits.sums and (not protocol.traits.approximate or protocol.piece_judge() is not None)
 
 
 def _require_summing(scenario: Scenario) -> None:
-    job, able = scenario.job, [protocol.name for protocol in protocols() if _trains(protocol)]
+    job, able = scenario.job, list(filter(_trains, protocol_names()))
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
         ("beside", "jobs of other collectives", "a training has the fabric for itself", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(able), not _trains(protocol_of(job.collective))),
+        ("job.collective", job.collective, ", ".join(able), not _trains(job.collective)),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
@@ -91,7 +92,8 @@ def _external(worker: Any) -> Any:
 def has_one_size(plan: Plan) -> bool:
     """Whether all gradients of a job must be equally long. Its hosts know the length, or phases work on parts of them
     that the plan has cut."""
-    return traits_of(plan.scenario.job.collective).one_size or any(worker.phases for worker in plan.ring_workers)
+    by_hosts = judged_protocol(plan.scenario.job.collective).one_size()
+    return by_hosts or any(worker.phases for worker in plan.ring_workers)
 
 
 def round_piece(size_bytes: int) -> int:

@@ -45,3 +45,21 @@ def own_protocol() -> str:
         r"\(\.\./(playbooks/[\w/]+\.py)\)", section("A protocol of your own, without touching the project")
     )
     return (ROOT / path).read_text(encoding="utf-8")
+
+
+OTHERWISE = """
+
+import dataclasses
+from testbed.protocols import DatagramHunt
+
+
+def otherwise(protocol, **changes):
+    known = {each.name for each in dataclasses.fields(protocol)}
+    methods = {name: staticmethod(to) if callable(to) else to for name, to in changes.items() if name not in known}
+    made = type("Other", (type(protocol),), {"__module__": __name__, **methods})
+    return made(**{name: changes.get(name, getattr(protocol, name)) for name in known})
+
+
+plan = BF16.plan
+"""
+"""What files of tests append to that file: a protocol with other fields, and with functions in place of its methods."""

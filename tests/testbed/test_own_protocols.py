@@ -14,7 +14,7 @@ from testbed.scenario import dump_scenario, load_scenario
 from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
 from tests.support.emulated import needs_root
-from tests.support.guide import own_protocol
+from tests.support.guide import OTHERWISE, own_protocol
 from workloads.errors import ScenarioError
 
 SMALL = ("--set", "job.size=20kB", "--set", "job.iterations=1", "--set", "dilation=1")
@@ -29,21 +29,21 @@ def near(context: CheckContext) -> CheckResult:
     return CheckResult("near", Verdict.PASS, f"{len(context.events(CollectiveCompleted))} results looked at")
 
 
-NEAR = replace(
-    BF16, order=None, checkers=(Checker("near", near, proves="sums are near"),), traits=replace(BF16.traits, approximate=True)
+NEAR = otherwise(
+    BF16, order=Protocol.order, checkers=lambda: (Checker("near", near, proves="sums are near"),), traits=replace(BF16.traits, approximate=True)
 )
-UNJUDGED = replace(NEAR, checkers=())
-UNLIKE = replace(BF16, like="")
-UNORDERED = replace(BF16, order=None)
+UNJUDGED = otherwise(NEAR, checkers=lambda: ())
+UNLIKE = otherwise(BF16, like="")
+UNORDERED = otherwise(BF16, order=Protocol.order)
 
 
 def broken_plan(scenario):
     return {}["nothing"]
 
 
-BROKEN = replace(BF16, plan=broken_plan)
-ABSENT = replace(
-    NEAR, checkers=(Checker("near", near, proves="sums are near", skip=lambda context: "not today"),)
+BROKEN = otherwise(BF16, plan=broken_plan)
+ABSENT = otherwise(
+    NEAR, checkers=lambda: (Checker("near", near, proves="sums are near", skip=lambda context: "not today"),)
 )
 
 
@@ -52,7 +52,7 @@ def ending(plan, workers, gradients):
     os._exit(0)
 
 
-ENDING = replace(BF16, order=ending)
+ENDING = otherwise(BF16, order=ending)
 
 
 def ending_plan(scenario):
@@ -70,7 +70,7 @@ def ending_host(config, start_ns):
     os._exit(0)
 
 
-GONE = replace(BF16, plan=ending_plan)
+GONE = otherwise(BF16, plan=ending_plan)
 
 
 class Lying(SwitchMlWorker):
@@ -96,7 +96,7 @@ def lying_plan(scenario):
     return replace(found, workers=tuple(LyingConfig(**values) for values in workers))
 
 
-LYING = replace(BF16, plan=lying_plan)
+LYING = otherwise(BF16, plan=lying_plan)
 
 
 class Failing(SwitchMlWorker):
@@ -118,7 +118,7 @@ def failing_plan(scenario):
     return replace(found, workers=tuple(FailingConfig(**values) for values in workers))
 
 
-FAILING = replace(BF16, plan=failing_plan)
+FAILING = otherwise(BF16, plan=failing_plan)
 
 from typing import Annotated
 
@@ -138,14 +138,14 @@ def told_plan(scenario):
     return plan(scenario)
 
 
-KEYED = replace(BF16, plan=told_plan, job_keys=Keys)
+KEYED = otherwise(BF16, plan=told_plan, job_keys=Keys)
 """  # noqa: E501
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bf16.py").write_text(own_protocol() + APPROXIMATE, encoding="utf-8")
+    (tmp_path / "bf16.py").write_text(own_protocol() + OTHERWISE + APPROXIMATE, encoding="utf-8")
     return tmp_path
 
 
@@ -272,7 +272,7 @@ def test_code_that_ends_its_process_ends_no_run(here: Path, capsys: pytest.Captu
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
         ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names instead of it "
                    "(like); found ''; allowed: atp, binomial_tree,")),
-        ("UNJUDGED", "the sums of protocol UNJUDGED are approximate, and no checker of its own judges them (checkers)"),
+        ("UNJUDGED", "protocol UNJUDGED sums approximately, and no checker of its own judges that (checkers)"),
         ("UNORDERED", ("protocol UNORDERED does not say in which order it adds (order), and its sums are not "
                       "approximate")),
     ],

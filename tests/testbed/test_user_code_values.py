@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.hunt.protocols import hunted_of
 from testbed.scenario import load_scenario
-from tests.support.guide import own_protocol
+from tests.support.guide import OTHERWISE, own_protocol
 from workloads.errors import ScenarioError
 
 VALUES = {
@@ -31,8 +32,8 @@ def near(context):
     return CheckResult("near", Verdict.PASS, "near")
 
 
-NEAR = replace(
-    BF16, order=None, checkers=(Checker("near", near, proves="sums are near"),),
+NEAR = otherwise(
+    BF16, order=Protocol.order, checkers=lambda: (Checker("near", near, proves="sums are near"),),
     traits=replace(BF16.traits, approximate=True),
 )
 
@@ -55,32 +56,33 @@ def made(config, start_ns):
     return Machine(config, Cutting(source_of(config)), start_ns=start_ns)
 
 
-MADE = replace(BF16, plan=own_plan)
+MADE = otherwise(BF16, plan=own_plan)
 """
 RUN = ["run", "switchml-lossy", "--set", "job.size=20kB", "--set", "job.iterations=1", "--world", "simulated"]
 CALLABLES = {
-    "plan": "OWN = replace(BF16, plan=lambda scenario: {value})",
-    "workers": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), workers={value}))",
-    "switches": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), switches=({value},)))",
-    "servers": "OWN = replace(BF16, plan=lambda scenario: replace(plan(scenario), servers={value}))",
+    "plan": "OWN = otherwise(BF16, plan=lambda scenario: {value})",
+    "workers": "OWN = otherwise(BF16, plan=lambda scenario: replace(plan(scenario), workers={value}))",
+    "switches": "OWN = otherwise(BF16, plan=lambda scenario: replace(plan(scenario), switches=({value},)))",
+    "servers": "OWN = otherwise(BF16, plan=lambda scenario: replace(plan(scenario), servers={value}))",
     "workload": (
-        "OWN = replace(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
+        "OWN = otherwise(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
         "replace(w, workload={value}) for w in p.workers)))"
     ),
     "elements": (
-        "OWN = replace(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
+        "OWN = otherwise(BF16, plan=lambda scenario: replace((p := plan(scenario)), workers=tuple("
         "replace(w, elements=[{value}]) for w in p.workers)))"
     ),
-    "checks": "OWN = replace(BF16, checks=(lambda problems: {value},))",
-    "parameter": "OWN = replace(BF16, checks=(lambda nope: {value},))",
-    "check_fault": "OWN = replace(BF16, check_fault=lambda *given: {value})",
-    "order": "OWN = replace(BF16, order=lambda plan, workers, gradients: {value})",
-    "sum": "OWN = replace(BF16, order=lambda plan, workers, gradients: [{value}] * len(workers))",
-    "blocks": "OWN = replace(BF16, blocks=lambda worker, elements: [{value}][0] if {value} != 5 else -5)",
-    "part": "OWN = replace(BF16, part=lambda worker: {value})",
-    "bound": "OWN = replace(BF16, bound=lambda plan, link_bps: [{value}][0] if {value} != 5 else float('nan'))",
-    "check": "OWN = replace(NEAR, checkers=(Checker('near', lambda context: {value}, 'near'),))",
-    "skip": "OWN = replace(NEAR, checkers=(Checker('near', near, 'near', lambda context: {value}),))",
+    "checks": "OWN = otherwise(BF16, check=lambda sections: {value})",
+    "parameter": "OWN = otherwise(BF16, check=lambda sections, nope: {value})",
+    "check_fault": "OWN = otherwise(BF16, check_fault=lambda *given: {value})",
+    "order": "OWN = otherwise(BF16, order=lambda plan, workers, gradients: {value})",
+    "sum": "OWN = otherwise(BF16, order=lambda plan, workers, gradients: [{value}] * len(workers))",
+    "blocks": "OWN = otherwise(BF16, blocks=lambda worker, elements: [{value}][0] if {value} != 5 else -5)",
+    "part": "OWN = otherwise(BF16, part=lambda worker: {value})",
+    "record_share": "OWN = otherwise(BF16, record_share=lambda: [{value}][0] if {value} != 5 else float('nan'))",
+    "bound": "OWN = otherwise(BF16, bound=lambda plan, link_bps: [{value}][0] if {value} != 5 else float('nan'))",
+    "check": "OWN = otherwise(NEAR, checkers=lambda: (Checker('near', lambda context: {value}, 'near'),))",
+    "skip": "OWN = otherwise(NEAR, checkers=lambda: (Checker('near', near, 'near', lambda context: {value}),))",
     "create": "def made(config, start_ns):\n    return {value}\nOWN = MADE",
     "runs": "OwnConfig.runs = {value}\nOWN = MADE",
     "get_timer": "Machine.get_timer = lambda self: [{value}][0] if repr({value}) != 'None' else 1.5\nOWN = MADE",
@@ -100,7 +102,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def bf16() -> str:
-    return own_protocol() + PREFACE
+    return own_protocol() + OTHERWISE + PREFACE
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -152,26 +154,17 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
             "True or False")),
         ("traits=Traits(recoveries=('nope',))", "OWN.traits.recoveries: the protocol cannot have this"),
         ("traits=Traits(framings=())", "OWN.traits.framings: the protocol cannot have this"),
-        ("traits=Traits(told_share=float('nan'))", "OWN.traits.told_share: the protocol cannot have this; found nan"),
         ("job_keys=7", "OWN.job_keys: the protocol cannot have this; found 7; allowed: a class or None"),
         ("job_keys=dict", "OWN.job_keys: the protocol cannot have this; found <class 'dict'>; allowed: a Section"),
-        ("checks=7", "OWN.checks: the protocol cannot have this; found 7; allowed: a tuple"),
-        ("checks=(7,)", "OWN.checks[0]: the protocol cannot have this; found 7; allowed: a function"),
+        ("check=7", "OWN.check: the protocol cannot have this; found 7; allowed: a function"),
         ("order='text'", "OWN.order: the protocol cannot have this; found 'text'; allowed: "),
         ("blocks=5", "OWN.blocks: the protocol cannot have this; found 5; allowed: "),
         ("worker=5", "OWN.worker: the protocol cannot have this; found 5; allowed: "),
-        ("checkers=5", "OWN.checkers: the protocol cannot have this; found 5; allowed: a tuple"),
-        ("checkers=(5,)", "OWN.checkers[0]: the protocol cannot have this; found 5; allowed: a Checker: name and"),
-        ("checkers=(Checker(7, near, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
-        ("checkers=(Checker('near', 7, 'near'),)", "OWN.checkers[0]: the protocol cannot have this"),
+        ("checkers=5", "OWN.checkers: the protocol cannot have this; found 5; allowed: a function"),
+        ("checkers=lambda: (5,)", "protocol OWN has a checker that is none (checkers); found (5,); allowed: a tuple"),
+        ("checkers=lambda: (Checker(7, near, 'near'),)", "protocol OWN has a checker that is none (checkers)"),
+        ("checkers=lambda: (Checker('near', 7, 'near'),)", "protocol OWN has a checker that is none (checkers)"),
         ("hunt=7", "OWN.hunt: the protocol cannot have this; found 7; allowed: "),
-        ("hunt=Hunt({'float32': 'x'})", "OWN.hunt.dtypes: the protocol cannot have this; found 'x'; allowed: a"),
-        ("hunt=Hunt({'nope': 1})", "OWN.hunt.dtypes: the protocol cannot have this; found ('nope',); allowed: some of"),
-        ("hunt=Hunt({})", "OWN.hunt.dtypes: the protocol cannot have this; found {}; allowed: one weight"),
-        ("hunt=Hunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; allowed: a"),
-        ("hunt=Hunt({'int32': 1}, draw='nope:nope')", ("OWN.hunt.draw: the protocol cannot have this; found 'nope:"
-            "nope'; allowed: module:function")),
-        ("hunt=Hunt({'int32': 1}, survival='testbed.hunt.protocols:PROTOCOLS')", "OWN.hunt.survival: the "),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
         ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names instead of it"),
     ],
@@ -180,11 +173,35 @@ def test_a_protocol_that_defines_a_wrong_value_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str, fields: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(f"{bf16}\nOWN = replace(BF16, {fields})\n", encoding="utf-8")
+    Path("mine.py").write_text(f"{bf16}\nOWN = otherwise(BF16, {fields})\n", encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
         load_scenario("switchml", ["job.collective=mine.py:OWN"])
     assert told in str(caught.value)
     assert "mine.py" in str(caught.value) or "job.collective" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hunt", "told"),
+    [
+        ("lambda: 7", "returned a wrong value; found 7; allowed: a Hunt, or None"),
+        ("lambda: _raise(KeyError('mine'))", "the protocol's own code failed in _raise: KeyError: 'mine'"),
+        ("lambda: DatagramHunt({'float32': 'x'})", "OWN.hunt.dtypes: the protocol cannot have this; found 'x'; allo"),
+        ("lambda: DatagramHunt({'nope': 1})", "OWN.hunt.dtypes: the protocol cannot have this; found ('nope',)"),
+        ("lambda: DatagramHunt({})", "OWN.hunt.dtypes: the protocol cannot have this; found {}; allowed: one weight"),
+        ("lambda: DatagramHunt({'int32': 1}, waits=0)", "OWN.hunt.waits: the protocol cannot have this; found 0; a"),
+        ("lambda: type('Odd', (DatagramHunt,), {'draw': 7})({'int32': 1})", ("OWN.hunt.draw: the protocol cannot have "
+            "this; found 7; allowed: a function")),
+    ],
+)  # fmt: skip
+def test_a_hunt_that_is_wrong_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str, hunt: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(f"{bf16}\nOWN = otherwise(BF16, hunt={hunt})\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        hunted_of("mine.py:OWN")
+    assert told in str(caught.value)
+    assert "mine.py" in str(caught.value)
 
 
 CHECK = """
@@ -274,7 +291,8 @@ def test_a_list_of_evidence_will_do_and_the_result_goes_by_the_name_of_the_funct
             "--check: there is a checker of this name already, of mine.py:f; found 'f' of ./mine.py:f"),
         ("def near(context): pass\nOWN = NEAR", ("--set", "job.collective=mine.py:OWN", "--check", "mine.py:near"),
             "--check: there is a checker of this name already, of mine.py:OWN; found 'near' of mine.py:near"),
-        ("OWN = replace(BF16, checkers=(Checker('bit_exact', near, 'near'),))", ("--set", "job.collective=mine.py:OWN"),
+        ("OWN = otherwise(BF16, checkers=lambda: (Checker('bit_exact', near, 'near'),))",
+            ("--set", "job.collective=mine.py:OWN"),
             "mine.py: there is a checker of this name already, of the testbed; found 'bit_exact' of mine.py:OWN"),
         ("from testbed.checkers import register_checker\nregister_checker('bit_exact', near, proves='near')\nf = near",
             ("--check", "mine.py:f"), "a checker named 'bit_exact' is registered already, by the testbed"),

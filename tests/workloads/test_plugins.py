@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from switch_nodes import kinds
+from testbed.plan.contract import planned_protocol
 from testbed.scenario import known, named
 from testbed.scenario.own_code import is_in_file, is_own_code
 from tests.support.packages import install, metadata
@@ -47,7 +49,7 @@ def test_a_package_adds_a_protocol_and_a_program(site: Path) -> None:
         each.cache_clear()
     assert "thirds" in named.protocol_names()
     assert "thirds" in known.programs
-    assert known.protocol_of("thirds").plan.__wrapped__.__module__ == "thirds"  # type: ignore[attr-defined]
+    assert inspect.unwrap(planned_protocol("thirds").plan).__module__ == "thirds"
     assert known.collectives["thirds"].endswith("(package ina-testbed-thirds 0.1)")
     assert is_own_code("thirds")
     assert not is_in_file("thirds")

@@ -6,21 +6,33 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from workloads.lazily import later
-
 if TYPE_CHECKING:
     from workloads.codes.linear import LinearCode
 
 __all__ = ["CODES", "create_code", "problem_of"]
 
 MOST_NODES = 255
-_reed_solomon = later("workloads.codes.reed_solomon:reed_solomon")
-_msr_points = later("workloads.codes.product_matrix:msr_points")
-CODES: Mapping[str, Callable[[int, int, int], LinearCode]] = {
-    "rs": lambda n, k, d: _reed_solomon(n, k),
-    "msr": later("workloads.codes.product_matrix:msr"),
-    "mbr": later("workloads.codes.product_matrix:mbr"),
-}
+
+
+def _reed_solomon(n: int, k: int, d: int) -> LinearCode:
+    from workloads.codes.reed_solomon import reed_solomon  # with arrays, when a code is used
+
+    return reed_solomon(n, k)
+
+
+def _msr(n: int, k: int, d: int) -> LinearCode:
+    from workloads.codes.product_matrix import msr
+
+    return msr(n, k, d)
+
+
+def _mbr(n: int, k: int, d: int) -> LinearCode:
+    from workloads.codes.product_matrix import mbr
+
+    return mbr(n, k, d)
+
+
+CODES: Mapping[str, Callable[[int, int, int], LinearCode]] = {"rs": _reed_solomon, "msr": _msr, "mbr": _mbr}
 
 
 def problem_of(name: str, n: int, k: int, d: int) -> tuple[str, str, str] | None:
@@ -39,7 +51,9 @@ def problem_of(name: str, n: int, k: int, d: int) -> tuple[str, str, str] | None
             allowed = f"{least} to {n - 1}" if least < n else f"with a smaller k, or more nodes than {least}"
             return "d", "the product-matrix construction of MSR needs d >= 2k - 2", allowed
         alpha, nodes = d - k + 1, n + d - 2 * k + 2
-        most = len(_msr_points(MOST_NODES, alpha))
+        from workloads.codes.product_matrix import msr_points
+
+        most = len(msr_points(MOST_NODES, alpha))
         if most < nodes:
             return "n", f"GF(2^8) has only {most} points for this code", f"at most {n - (nodes - most)}"
     return None

@@ -23,11 +23,11 @@ from typing import TypeAlias
 
 from workloads.errors import ScenarioError
 
-__all__ = ["PairPhase", "Schedule", "Side", "check_ranks", "folded_in", "folded_out", "meetings", "standing_ranks"]
+__all__ = ["PairPhase", "PairSide", "Schedule", "check_ranks", "folded_in", "folded_out", "meetings", "standing_ranks"]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PairSide:
     """What one of two ranks sends and takes in."""
 
     first_element: int
@@ -52,7 +52,7 @@ class PairPhase:
     """the two ranks, in the order of the ring"""
     first_element: int
     elements: int
-    sides: tuple[Side, Side] | None = None
+    sides: tuple[PairSide, PairSide] | None = None
     """by rank, where both send and take in different parts, instead of `first_element` and `elements`"""
 
 

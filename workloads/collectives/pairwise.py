@@ -9,7 +9,7 @@ of it has the length of chunk j.
 
 from __future__ import annotations
 
-from workloads.collectives.pairs import PairPhase, Side, check_ranks
+from workloads.collectives.pairs import PairPhase, PairSide, check_ranks
 from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ELEMENT_BYTES
 
@@ -29,10 +29,10 @@ def pairwise(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     return tuple(phases)
 
 
-def _side(chunks: list[tuple[int, int]], own: int, peer: int) -> Side:
+def _side(chunks: list[tuple[int, int]], own: int, peer: int) -> PairSide:
     start, stop = chunks[peer]
     length = chunks[own][1] - chunks[own][0]
-    return Side(start, stop - start, peer * length, length)
+    return PairSide(start, stop - start, peer * length, length)
 
 
 def _rounds(ranks: int) -> list[list[tuple[int, int]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.scheduled import scheduled
+from testbed.protocols.parts.scheduled import ScheduledProtocol
 from workloads.collectives.binomial_tree import binomial_tree, tree_broadcast, tree_reduce
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-    """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
-    from testbed.checkers.folds import fold  # when a run is judged
-    from testbed.checkers.operations import held_by_ranks
+class _BinomialTree(ScheduledProtocol):
+    def gradients(self, ranks: int) -> float:
+        return 2 * (ranks - 1).bit_length()
 
-    job = plan.scenario.job
-    level = [*gradients[job.root :], *gradients[: job.root]]
-    while len(level) > 1:
-        level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
-    return held_by_ranks(job.operation, job.root, gradients, level[0])
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
+        from testbed.checkers.folds import fold  # when a run is judged
+        from testbed.checkers.operations import held_by_ranks
+
+        job = plan.scenario.job
+        level = [*gradients[job.root :], *gradients[: job.root]]
+        while len(level) > 1:
+            level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
+        return held_by_ranks(job.operation, job.root, gradients, level[0])
 
 
-PROTOCOL = scheduled(
-    "binomial_tree",
-    "binomial tree: whole gradients up to rank 0, the sum down",
-    {ALL_REDUCE: binomial_tree, "broadcast": tree_broadcast, "reduce": tree_reduce},
-    _order,
-    gradients=lambda ranks: 2 * (ranks - 1).bit_length(),
+PROTOCOL = _BinomialTree(
+    name="binomial_tree",
+    summary="binomial tree: whole gradients up to rank 0, the sum down (program forward)",
+    schedules={ALL_REDUCE: binomial_tree, "broadcast": tree_broadcast, "reduce": tree_reduce},
 )

@@ -7,6 +7,7 @@ element is further from the full sum than the magnitudes that were left out, add
 
 from __future__ import annotations
 
+from testbed.checkers.checker import Checker
 from testbed.checkers.context import CheckContext, is_training
 from testbed.checkers.reference import SourceFactory, default_sources
 from testbed.history.verdict import CheckResult, Verdict
@@ -16,7 +17,7 @@ from testbed.protocols.dlcp.bounded_training import bounded_training
 from testbed.terminal.words import violations
 from workloads.dlcp import DlcpConfig
 
-__all__ = ["bounded_loss"]
+__all__ = ["BOUNDED_LOSS", "bounded_loss"]
 
 _NAME = "bounded_loss"
 _SHOWN = 8
@@ -39,3 +40,9 @@ def bounded_loss(context: CheckContext, create: SourceFactory | None = None) -> 
         detail = f"the {findings.compared} reported results are right, others are missing; first: {missing[0]}"
         return CheckResult(_NAME, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
     return CheckResult(_NAME, Verdict.PASS, what_came(findings.compared, findings.left_out))
+
+
+BOUNDED_LOSS = Checker(
+    _NAME, bounded_loss,
+    proves="every rank holds, bit for bit, the sum of what was reported as received, and that is enough",
+)  # fmt: skip

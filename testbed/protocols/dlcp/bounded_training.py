@@ -13,6 +13,7 @@ import numpy as np
 
 from testbed.checkers.blocks import blocks_of
 from testbed.checkers.context import CheckContext
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.folds import Array
 from testbed.history import Record
 from testbed.history.training_events import AllReducePosted, PieceBounded
@@ -20,7 +21,6 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan
 from testbed.protocols.dlcp.bounded_jobs import job_judge
 from testbed.protocols.dlcp.bounded_told import Findings, NotTold, Told, killed_in, what_came
-from testbed.scenario.known import protocol_of
 from testbed.terminal.words import amount, violations
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
@@ -60,7 +60,7 @@ class BoundedPieces:
     def __init__(self, plan: Plan) -> None:
         self._hosts = [worker for worker in plan.workers if isinstance(worker, DlcpConfig)]
         self._elements = self._hosts[0].workload.elements
-        self._blocks = blocks_of(protocol_of(plan.scenario.job.collective), self._hosts[0], self._elements)
+        self._blocks = blocks_of(judged_protocol(plan.scenario.job.collective), self._hosts[0], self._elements)
         killed = killed_in(plan)
         self._told: defaultdict[int, Told] = defaultdict(lambda: Told(killed=killed))
         """by iteration"""

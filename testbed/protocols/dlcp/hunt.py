@@ -9,11 +9,12 @@ from random import Random
 from typing import TypeVar
 
 from testbed.faults.model import NodeFault
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagrams import with_limit, with_times
 from testbed.hunt.draw_fabric import draw_levels
 from testbed.hunt.draw_link import draw_shape
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.kinds import DatagramHunt
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.protocols.dlcp.keys import DlcpKeys
 from testbed.scenario.job import Straggler
@@ -22,7 +23,7 @@ from topologies import LinkShape, Topology
 from workloads.dlcp.config import OVER
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["draw_dlcp_schedule", "smaller_dlcp"]
+__all__ = ["HUNT", "draw_dlcp_schedule", "smaller_dlcp"]
 
 _T = TypeVar("_T")
 _ETHERNET = 14
@@ -151,3 +152,23 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
     for memory in sorted({len(jobs), scenario.switch.memory // 2}) if jobs and scenario.jobs[0].own.adds else ():
         if len(jobs) <= memory < scenario.switch.memory:
             yield replace(scenario, switch=replace(scenario.switch, memory=memory))
+
+
+class _DlcpHunt(DatagramHunt):
+    def draw(
+        self, dice: Random, hunted: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+    ) -> Scenario:
+        return draw_dlcp_schedule(dice, hunted, base, program, traced=traced, seed=seed)
+
+    def smaller(self, scenario: Scenario, hunted: Hunted) -> Iterator[Scenario]:
+        return smaller_dlcp(scenario, hunted)
+
+
+HUNT = _DlcpHunt(
+    {"float32": 40, "int32": 40, "int32sat": 20},
+    frames_each_way=2,  # of a vector: its packets; acknowledgements without and with LAST
+    vectors=6,  # of a ring of four; over a server 2
+    waits=3,  # and one more where the server leaves out a sum of several
+    backs_off=True,
+    tells_overflow=False,
+)

@@ -2,56 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import Enum
-from itertools import product
+from typing import TYPE_CHECKING
 
-from switch_nodes.aggregators.checks import AGES, FREES
-from switch_nodes.aggregators.tables import aggregator_table
-from switch_nodes.jobs import AggregatorKnobs
-from testbed.protocols.parts.server_steps import ONE_SIZE, SERVER_STEPS
-from testbed.scenario.checks_server import check_served
-from testbed.scenario.protocol import Hunt, Protocol, Traits
+from testbed.protocols.parts.checks_served import check_served_in_racks
+from testbed.protocols.parts.quantised import AtpWorkers
+from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
-from workloads.atp.checks import problems_in_worker
-from workloads.automaton import step_names
-from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.hunt.contract import Hunt
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
-_NOT_STRICT = (
-    "an ESA server knows that a switch may have sent the result of the block a window before, and refuses nothing"
-)
+
+class _Esa(AtpWorkers):
+    def check(self, sections: KnownSections) -> None:
+        check_served_in_racks(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
+
+    def server_knobs(self) -> tuple[str, ...]:
+        return ("reminder",)
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_atp import plan_atp  # when a plan is made
+
+        return plan_atp(scenario)
+
+    def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
+        from workloads.atp.priority import TIMELESS  # when a run is replayed
+
+        jobs = scenario.all_jobs
+        if len(jobs) == 1 and jobs[0].priority not in TIMELESS:
+            return f"packets carry a priority ({jobs[0].priority}) that depends on time"
+        return super().why_bytes_depend_on_time(scenario)
+
+    def hunt(self) -> Hunt:
+        from testbed.protocols.esa.hunt import HUNT  # when schedules are drawn
+
+        return HUNT
 
 
-def _pairs() -> Iterable[tuple[Enum, Enum]]:
-    """Of the slots' table under any setting of the knobs."""
-    for preempt, free, reclaim in product((True, False), FREES, (True, False)):
-        knobs = AggregatorKnobs(preempt, AGES[0], free, ps_copy=True, reminder=True, reclaim=reclaim)
-        yield from aggregator_table(knobs)
-
-
-PROTOCOL = Protocol(
+PROTOCOL = _Esa(
     name="esa",
     summary="as atp, with priorities, in slots that can be taken away (program esa, or forward)",
-    plan=later("testbed.plan.atp:plan_atp"),
     programs=("esa", "forward"),
     traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True, names_racks=True,
-        server_knobs=("reminder",),
-        in_place=True, has_priorities=True, heeds_marks=True, slots_move=True, largest_mtu=1024,
+        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
+        in_place=True, has_priorities=True, heeds_marks=True, largest_mtu=1024,
     ),
-    checks=(check_served,),
-    order=later("testbed.checkers.orders:quantised"),
-    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     worker=AtpConfig,
-    worker_problems=problems_in_worker,
-    hunt=Hunt(
-        {"float32": 41, "int32": 49, "int32sat": 10},
-        (*step_names("slot", _pairs()), *SERVER_STEPS),
-        {
-            **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
-            "block unknown/overrun": _NOT_STRICT,
-        },
-    ),
 )  # fmt: skip

@@ -8,9 +8,9 @@ from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw_link import draw_shape, other_shape
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import Hunted
 from testbed.hunt.survival_datagrams import travel_ns
 from testbed.protocols.grid.hunt_faults import draw_grid_faults, with_limit
 from testbed.protocols.grid.hunt_recipes import GRID_RECIPES

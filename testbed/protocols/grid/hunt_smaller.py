@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from testbed.hunt.contract import Hunted
 from testbed.hunt.plans import plan_of
-from testbed.hunt.protocols import Hunted
 from testbed.hunt.shrink_hosts import renamed
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.scenario.job import Straggler

@@ -3,17 +3,45 @@
 
 from __future__ import annotations
 
-from testbed.scenario.checks import check_fabric
-from testbed.scenario.protocol import Protocol, Traits
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.checks_fabric import check_fabric
+from testbed.scenario.protocol import Traits
 from workloads.config import IRN_RECOVERIES
-from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
-PROTOCOL = Protocol(
+
+class _NetReduce(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_fabric(sections.problems, sections.topology, sections.job)
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
+
+        return plan_ring(scenario)
+
+    def record_share(self) -> float:
+        return 0.06
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_rank_order  # when a run is judged
+
+        return in_rank_order(plan, workers, gradients)
+
+
+PROTOCOL = _NetReduce(
     name="netreduce",
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
-    plan=later("testbed.plan.ring:plan_ring"),
     programs=("netreduce", "fpga"),
     traits=Traits(
         reliable=True,
@@ -22,8 +50,5 @@ PROTOCOL = Protocol(
         in_messages=True,
         is_stage=True,
         may_fall_back=True,
-        told_share=0.06,
     ),
-    checks=(check_fabric,),
-    order=later("testbed.checkers.orders:in_rank_order"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.scheduled import scheduled
+from testbed.protocols.parts.scheduled import ScheduledProtocol
+from testbed.scenario.protocol import Traits
 from workloads.collectives.pairwise import pairwise
-from workloads.config import HostConfig
+from workloads.config import IRN_END_TO_END, HostConfig
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-def _order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-    """Nothing is added."""
-    from testbed.checkers.operations import held_by_ranks  # when a run is judged
+class _Pairwise(ScheduledProtocol):
+    def gradients(self, ranks: int) -> float:
+        return 2 * (ranks - 1) / ranks
 
-    return held_by_ranks(plan.scenario.job.operation, 0, gradients, gradients[0])
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """Nothing is added."""
+        from testbed.checkers.operations import held_by_ranks  # when a run is judged
+
+        return held_by_ranks(plan.scenario.job.operation, 0, gradients, gradients[0])
 
 
-PROTOCOL = scheduled(
-    "pairwise",
-    "pairwise exchange: each rank swaps chunks with one partner after the other, for all-to-all",
-    {"all_to_all": pairwise},
-    _order,
-    gradients=lambda ranks: 2 * (ranks - 1) / ranks,
-    sums=False,
+PROTOCOL = _Pairwise(
+    name="pairwise",
+    summary="all-to-all: each rank swaps chunks with one partner after the other (program forward)",
+    schedules={"all_to_all": pairwise},
+    traits=Traits(reliable=True, sums=False, recoveries=("gbn", *IRN_END_TO_END)),
 )

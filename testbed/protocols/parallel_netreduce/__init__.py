@@ -3,38 +3,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.scenario.checks import check_machines, check_pieces
-from testbed.scenario.protocol import Protocol, Traits
-from workloads.lazily import later
+from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.checks_machines import check_machines, check_pieces
+from testbed.reading.known import as_far_as_known
+from testbed.scenario.protocol import Traits
 
 if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
-def _bound(plan: Plan, link_bps: float) -> float:
-    """The closed form without latencies."""
-    from testbed.plan.machines import machine_rates  # when a run is measured
-    from workloads.costs import machine_cost
+class _ParallelNetReduce(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        with as_far_as_known():
+            check_machines(sections.problems, sections.topology, sections.job, sections.nics)
+        check_pieces(sections.problems, sections.topology, sections.job)
 
-    return 8 / machine_cost("PN").seconds(machine_rates(plan), 1)
+    def needs(self) -> str:
+        return "topology.kind: machines"
+
+    def why_no_clamping(self) -> str:
+        return "what machines sum for themselves would clamp early"
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_machines import plan_parallel  # when a plan is made
+
+        return plan_parallel(scenario)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        """The closed form without latencies."""
+        from testbed.protocols.parts.plan_machine_rates import machine_rates  # when a run is measured
+        from workloads.costs import machine_cost
+
+        return 8 / machine_cost("PN").seconds(machine_rates(plan), 1)
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import pieces_of_machines  # when a run is judged
+
+        return pieces_of_machines(plan, workers, gradients)
 
 
-PROTOCOL = Protocol(
+PROTOCOL = _ParallelNetReduce(
     name="parallel_netreduce",
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
-    plan=later("testbed.plan.hierarchical:plan_parallel"),
     programs=("netreduce", "fpga"),
-    traits=Traits(
-        reliable=True,
-        needs="topology.kind: machines",
-        why_no_clamping="what machines sum for themselves would clamp early",
-    ),
-    checks=(check_machines, check_pieces),
-    order=later("testbed.checkers.orders:pieces_of_machines"),
-    bound=_bound,
+    traits=Traits(reliable=True),
 )

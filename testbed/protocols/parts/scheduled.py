@@ -2,71 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from testbed.plan.model import Plan
-from testbed.plan.scheduled import no_options, plan_schedule, slowest_host_bps
-from testbed.reading.known import Section
-from testbed.scenario.checks_pairs import check_pairs
-from testbed.scenario.protocol import Hunt, Protocol, SectionCheck, Traits
+from testbed.hunt.contract import Hunt, Protocol
+from testbed.protocols.parts.checks_pairs import check_pairs
+from testbed.scenario.protocol import Traits
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.collectives.pairs import Schedule
 from workloads.config import IRN_END_TO_END
 
-__all__ = ["PAIRS_HUNT", "scheduled"]
+if TYPE_CHECKING:
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Job, Scenario
+    from testbed.scenario.sections import KnownSections
 
-PAIRS_HUNT = Hunt(
-    {"float32": 60, "int32": 40},
-    draw="testbed.hunt.draw_pairs:draw_pairs_schedule",
-    survival="testbed.hunt.survival:SURVIVAL",
-    rules="testbed.hunt.slot_rules:no_rules_of_slots",
-    values="testbed.hunt.coverage:values_of_connections",
-    smaller="testbed.hunt.draw_pairs:smaller_pairs",
-    watches_slots=False,
-)
+__all__ = ["ScheduledProtocol"]
 
 
-def scheduled(
-    name: str,
-    summary: str,
-    schedule: Schedule | Mapping[str, Schedule],
-    order: Callable[..., Any],
-    *,
-    gradients: Callable[[int], float],
-    checks: tuple[SectionCheck, ...] = (),
-    job_keys: type[Section] | None = None,
-    options: Callable[..., Mapping[str, Any]] = no_options,
-    draw_keys: Callable[..., Any] | None = None,
-    sums: bool = True,
-) -> Protocol:
-    """`order`, `job_keys`: as those of `Protocol`; `draw_keys`: as that of `Hunt`. `gradients`: ranks -> how many times
-    a gradient's own time on a link the schedule takes, without latencies. `options`: job -> what its own keys tell the
-    schedule, by name. `schedule`: of an all-reduce, or several by `job.operation`. `sums`: as that
-    of `Traits`."""
-    schedules = schedule if isinstance(schedule, Mapping) else {ALL_REDUCE: schedule}
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScheduledProtocol(Protocol):
+    """A protocol needs `order` and `gradients` in addition to these fields."""
 
-    def bound(plan: Plan, link_bps: float) -> float:
-        times = gradients(len(plan.workers))
+    schedules: Mapping[str, Schedule]
+    """by `job.operation`: (ranks, elements, with options by name) -> its transfers"""
+    traits: Traits = Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END))
+
+    @abstractmethod
+    def gradients(self, ranks: int) -> float:
+        """How many times a gradient's own time on a link an all-reduce takes, without latencies; any other operation
+        takes half of it."""
+
+    def operations(self) -> tuple[str, ...]:
+        return tuple(self.schedules)
+
+    def options(self, job: Job) -> Mapping[str, object]:
+        """What the keys of a job tell the schedule, by name."""
+        return {}
+
+    def check(self, sections: KnownSections) -> None:
+        check_pairs(sections.problems, sections.job, sections.nics)
+
+    def why_no_clamping(self) -> str:
+        return "pairs add step by step and would clamp early"
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_scheduled import plan_schedule  # when a plan is made
+
+        return plan_schedule(self.schedules, scenario, self.options)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        from testbed.protocols.parts.plan_scheduled import slowest_host_bps  # when a run is measured
+
+        times = self.gradients(len(plan.workers))
         return slowest_host_bps(plan) / (times if plan.scenario.job.operation == ALL_REDUCE else times / 2)
 
-    return Protocol(
-        name=name,
-        summary=f"{summary} (program forward)",
-        plan=partial(plan_schedule, schedules, options=options),
-        operations=tuple(schedules),
-        traits=Traits(
-            reliable=True,
-            sums=sums,
-            recoveries=("gbn", *IRN_END_TO_END),
-            told_share=0.5,
-            why_no_clamping="pairs add step by step and would clamp early",
-        ),
-        checks=(check_pairs, *checks),
-        order=order,
-        bound=bound,
-        hunt=replace(PAIRS_HUNT, draw_keys=draw_keys),
-        job_keys=job_keys,
-    )
+    def record_share(self) -> float:
+        return 0.5
+
+    def hunt(self) -> Hunt | None:
+        from testbed.hunt.kinds import PAIRS_HUNT  # when schedules are drawn
+
+        return PAIRS_HUNT

@@ -8,15 +8,18 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw_datagrams import draw_datagram_schedule
 from testbed.hunt.draw_link import other_shape
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.kinds import DatagramHunt
 from testbed.hunt.survival_datagrams import blocks_of
+from testbed.protocols.parts.hunt_server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 from testbed.protocols.ps.keys import PsKeys
 from testbed.scenario.model import Job, Scenario
 from topologies import Topology, fat_tree
 
-__all__ = ["draw_ps_schedule"]
+__all__ = ["HUNT"]
 
 _HOLDS = 0.25
 """share of those without floats in which the server waits for the whole gradient"""
@@ -24,13 +27,31 @@ _THREE_TIERS = 0.1
 _SPRAYS = 0.6
 """share of the fabrics in which block after block takes another tree"""
 _PODS = 4
+_NO_PRIORITY = "packets have priority 0, all of them"
+_NO_EARLY_RESULT = "no switch makes a result"
 
 
-def draw_ps_schedule(
-    draw: Random, protocol: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
-) -> Scenario:
-    """As `draw_datagram_schedule`. Both optimisations are drawn in half of all, each alone in a fifth."""
-    return draw_datagram_schedule(draw, protocol, base, program, traced=traced, seed=seed, change=_changed)
+class _PsHunt(DatagramHunt):
+    def draw(
+        self, dice: Random, hunted: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+    ) -> Scenario:
+        """Both optimisations are drawn in half of all, each alone in a fifth."""
+        return draw_datagram_schedule(dice, hunted, base, program, traced=traced, seed=seed, change=_changed)
+
+
+HUNT = _PsHunt(
+    {"float32": 41, "int32": 49, "int32sat": 10},
+    (*aggregator_table(atp_knobs()).steps, *SERVER_STEPS),
+    {
+        **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
+        **dict.fromkeys(("slot filling/other_lower", "slot done/other_lower"), _NO_PRIORITY),
+        "slot empty/completing": "who is alone behind a switch only passes it",
+        "block unknown/overrun": OVERRUN,
+        **never_in_blocks("copy", _NO_EARLY_RESULT),
+        **never_in_blocks("nothing_there", NO_REMINDER),
+    },
+    every_tier=True,
+)
 
 
 def _changed(draw: Random, scenario: Scenario) -> Scenario:

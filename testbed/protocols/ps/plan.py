@@ -11,9 +11,9 @@ from typing import cast
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
-from testbed.plan.atp import job_config, plan_atp, server_of
 from testbed.plan.jobs import PlannedJob, plan_jobs, ranks_by_switch, tree_links
 from testbed.plan.model import Plan
+from testbed.protocols.parts.plan_atp import job_config, plan_atp, server_of
 from testbed.protocols.ps.keys import PsKeys
 from testbed.scenario.model import Scenario
 from topologies.routing import Junction, combining_trees

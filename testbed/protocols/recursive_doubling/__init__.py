@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from testbed.protocols.parts.scheduled import scheduled
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from testbed.protocols.parts.scheduled import ScheduledProtocol
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.collectives.recursive_doubling import recursive_doubling
-from workloads.lazily import later
+from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
 
 __all__ = ["PROTOCOL"]
 
 
-def _gradients(ranks: int) -> float:
-    """Each step takes a gradient's time; where the ranks are no power of two, one folds in and one out."""
-    steps = ranks.bit_length() - 1
-    return steps + 2 * (ranks != 1 << steps)
+class _RecursiveDoubling(ScheduledProtocol):
+    def gradients(self, ranks: int) -> float:
+        """Each step takes a gradient's time; where the ranks are no power of two, one folds in and one out."""
+        steps = ranks.bit_length() - 1
+        return steps + 2 * (ranks != 1 << steps)
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_pairs  # when a run is judged
+
+        return in_pairs(plan, workers, gradients)
 
 
-PROTOCOL = scheduled(
-    "recursive_doubling",
-    "recursive doubling (butterfly): pairs exchange whole gradients",
-    recursive_doubling,
-    later("testbed.checkers.orders:in_pairs"),
-    gradients=_gradients,
+PROTOCOL = _RecursiveDoubling(
+    name="recursive_doubling",
+    summary="recursive doubling (butterfly): pairs exchange whole gradients (program forward)",
+    schedules={ALL_REDUCE: recursive_doubling},
 )

@@ -9,18 +9,21 @@ from random import Random
 from typing import TypeVar
 
 from switch_nodes.kinds import sums
+from switch_nodes.repair.tables import SLOT_TABLE
+from testbed.hunt.contract import Hunted
 from testbed.hunt.draw_datagram_faults import draw_datagram_faults
 from testbed.hunt.draw_datagrams import with_limit, with_times
 from testbed.hunt.draw_fabric import draw_levels
 from testbed.hunt.draw_link import draw_shape
-from testbed.hunt.protocols import Hunted
+from testbed.hunt.kinds import DatagramHunt
 from testbed.hunt.shrink_jobs import with_less_to_send
+from testbed.protocols.parts.hunt_server_steps import ONE_SIZE
 from testbed.protocols.repair.keys import RepairKeys
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from workloads.repair.config import OPS
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["draw_repair_schedule", "smaller_repair"]
+__all__ = ["HUNT", "draw_repair_schedule", "smaller_repair"]
 
 _T = TypeVar("_T")
 _ETHERNET = 14
@@ -126,3 +129,21 @@ def _smaller(scenario: Scenario) -> Iterator[Scenario]:
     for memory in sorted({len(jobs), switch.memory // 2}) if jobs and sums(switch.program) else ():
         if len(jobs) <= memory < switch.memory:
             yield replace(scenario, switch=replace(switch, memory=memory))
+
+
+class _RepairHunt(DatagramHunt):
+    def draw(
+        self, dice: Random, hunted: Hunted, base: Scenario | None, program: str, *, traced: bool, seed: int
+    ) -> Scenario:
+        return draw_repair_schedule(dice, hunted, base, program, traced=traced, seed=seed)
+
+    def smaller(self, scenario: Scenario, hunted: Hunted) -> Iterator[Scenario]:
+        return smaller_repair(scenario, hunted)
+
+
+HUNT = _RepairHunt(
+    {"int32": 80, "float32": 20},
+    SLOT_TABLE.steps,
+    dict.fromkeys(("slot filling/mismatch", "slot sent/mismatch", "slot done/mismatch"), ONE_SIZE),
+    frames_each_way=2,  # data or their sum, and acknowledgements
+)

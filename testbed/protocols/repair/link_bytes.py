@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from testbed.captures.capture import FileCapture
+from testbed.checkers.checker import Checker
 from testbed.checkers.context import CheckContext
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import times
@@ -18,7 +19,7 @@ from workloads.codes.bounds import RepairCost, mbr_cost, msr_cost, rs_cost
 from workloads.repair import RepairConfig
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, Datagram, DatagramError, Policy, decode_datagram
 
-__all__ = ["LinkLoad", "cost_of", "link_bytes", "link_loads", "skip_link_bytes"]
+__all__ = ["LINK_BYTES", "LinkLoad", "cost_of", "link_bytes", "link_loads", "skip_link_bytes"]
 
 _NAME = "link_bytes"
 
@@ -129,3 +130,9 @@ def _symbols(frame: bytes) -> Datagram | None:
     except DatagramError:
         return None
     return found if found is not None and found.header.policy == Policy.REPAIR and found.payload else None
+
+
+LINK_BYTES = Checker(
+    _NAME, link_bytes, proves="the newcomer got, and the donors sent, as many bytes as the code says",
+    skip=skip_link_bytes,
+)  # fmt: skip

@@ -2,42 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.protocols.parts.scheduled import PAIRS_HUNT
-from testbed.scenario.protocol import Protocol, Traits
+from testbed.hunt.contract import Hunt, Protocol
+from testbed.scenario.protocol import Traits
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import IRN_END_TO_END
-from workloads.lazily import later
 
 if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
-def _bound(plan: Plan, link_bps: float) -> float:
-    """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1); in a half alone, half as often."""
-    size = len(plan.workers)
-    return link_bps * (size / ((2 if plan.scenario.job.operation == ALL_REDUCE else 1) * (size - 1)))
+class _Ring(Protocol):
+    def operations(self) -> tuple[str, ...]:
+        return ALL_REDUCE, "reduce_scatter", "all_gather"
+
+    def why_no_clamping(self) -> str:
+        return "a ring adds step by step and would clamp early"
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
+
+        return plan_ring(scenario)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        """Each gradient crosses a link 2 (P - 1) / P times (protocol text, section 1); in a half alone, half as
+        often."""
+        size, halves = len(plan.workers), 2 if plan.scenario.job.operation == ALL_REDUCE else 1
+        return link_bps * (size / (halves * (size - 1)))
+
+    def record_share(self) -> float:
+        return 0.25
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_ring_order  # when a run is judged
+
+        return in_ring_order(plan, workers, gradients)
+
+    def hunt(self) -> Hunt:
+        from testbed.hunt.kinds import PAIRS_HUNT  # when schedules are drawn
+
+        return PAIRS_HUNT
 
 
-PROTOCOL = Protocol(
+PROTOCOL = _Ring(
     name="ring",
     summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
-    plan=later("testbed.plan.ring:plan_ring"),
     traits=Traits(
         reliable=True,
         in_place=True,
         recoveries=("gbn", *IRN_END_TO_END),
         is_stage=True,
-        told_share=0.25,
         as_fallback="each worker then starts the job again as ring all-reduce between the hosts (collective netreduce "
         "only)",
-        why_no_clamping="a ring adds step by step and would clamp early",
     ),
-    operations=(ALL_REDUCE, "reduce_scatter", "all_gather"),
-    order=later("testbed.checkers.orders:in_ring_order"),
-    bound=_bound,
-    hunt=PAIRS_HUNT,
 )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from testbed.protocols.parts.scheduled import scheduled
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.reading.problems import Problems
 from testbed.scenario.job import Job
 from topologies import Topology
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.collectives.sharded_ps import sharded_ps
-from workloads.lazily import later
+from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
@@ -24,11 +33,22 @@ def check_shares(problems: Problems, topology: Topology, job: Job) -> None:
         )
 
 
-PROTOCOL = scheduled(
-    "sharded_ps",
-    "sharded parameter server: every host sums its share of the gradient and gives it to all",
-    sharded_ps,
-    later("testbed.checkers.orders:in_ring_order"),
-    gradients=lambda ranks: 2 * (ranks - 1) / ranks,
-    checks=(check_shares,),
+class _ShardedPs(ScheduledProtocol):
+    def check(self, sections: KnownSections) -> None:
+        super().check(sections)
+        check_shares(sections.problems, sections.topology, sections.job)
+
+    def gradients(self, ranks: int) -> float:
+        return 2 * (ranks - 1) / ranks
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_ring_order  # when a run is judged
+
+        return in_ring_order(plan, workers, gradients)
+
+
+PROTOCOL = _ShardedPs(
+    name="sharded_ps",
+    summary="sharded parameter server: every host sums its share of the gradient and gives it to all (program forward)",
+    schedules={ALL_REDUCE: sharded_ps},
 )

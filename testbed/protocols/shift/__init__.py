@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from testbed.scenario.protocol import Protocol, Traits
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from testbed.hunt.contract import Protocol
+from testbed.scenario.protocol import Traits
 from workloads.config import IRN_END_TO_END
-from workloads.lazily import later
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
-PROTOCOL = Protocol(
+
+class _Shift(Protocol):
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
+
+        return plan_ring(scenario)
+
+    def record_share(self) -> float:
+        return 0.06
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import of_predecessor  # when a run is judged
+
+        return of_predecessor(plan, workers, gradients)
+
+
+PROTOCOL = _Shift(
     name="shift",
     summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
-    plan=later("testbed.plan.ring:plan_ring"),
-    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True, told_share=0.06),
-    order=later("testbed.checkers.orders:of_predecessor"),
+    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True),
 )

@@ -3,45 +3,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.scenario.protocol import Protocol, Traits
-from testbed.scenario.strategies import StrategyKeys, check_strategy
+from testbed.hunt.contract import Protocol
+from testbed.protocols.staged.keys import StrategyKeys, check_strategy
+from testbed.scenario.protocol import Traits
 from workloads.collectives.kinds import sent_share
-from workloads.config import WorkerConfig
-from workloads.lazily import later
+from workloads.config import HostConfig, WorkerConfig
 
 if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
 
-def _bound(plan: Plan, link_bps: float) -> float:
-    """`link_bps` is the share of one of the rings; they follow one another, and each has all of the link. A stage sends
-    its vector once, (P-1)/P of it or twice that."""
-    worker = plan.workers[0]
-    assert isinstance(worker, WorkerConfig)
-    size = len(plan.workers)
-    sent = sum(phase.elements * sent_share(phase.collective.kind, size) for phase in worker.phases)
-    return link_bps * len(worker.phases) * worker.workload.elements / sent
+class _Staged(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_strategy(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.nics
+        )
+
+    def needs(self) -> str:
+        return "job.strategy and job.chain"
+
+    def why_no_clamping(self) -> str:
+        return "partial sums of a ring would clamp early"
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.staged.plan import plan_strategy  # when a plan is made
+
+        return plan_strategy(scenario)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        """`link_bps` is the share of one of the rings; they follow one another, and each has all of the link. A stage
+        sends its vector once, (P-1)/P of it or twice that."""
+        worker = plan.workers[0]
+        assert isinstance(worker, WorkerConfig)
+        size = len(plan.workers)
+        sent = sum(phase.elements * sent_share(phase.collective.kind, size) for phase in worker.phases)
+        return link_bps * len(worker.phases) * worker.workload.elements / sent
+
+    def record_share(self) -> float:
+        return 0.25
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import in_stages  # when a run is judged
+
+        return in_stages(plan, workers, gradients)
 
 
-PROTOCOL = Protocol(
+PROTOCOL = _Staged(
     name="staged",
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
-    plan=later("testbed.plan.strategies:plan_strategy"),
     programs=("netreduce", "fpga", "forward"),
     traits=Traits(
         reliable=True,
         sums=False,  # a reshard gives each rank what the others have
-        told_share=0.25,
-        needs="job.strategy and job.chain",
-        why_no_clamping="partial sums of a ring would clamp early",
     ),
     job_keys=StrategyKeys,
-    checks=(check_strategy,),
-    order=later("testbed.checkers.orders:in_stages"),
-    bound=_bound,
 )

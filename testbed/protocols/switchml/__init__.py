@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from switch_nodes.switchml.tables import SLOT_TABLE
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from testbed.protocols.parts.quantised import QuantisedSums
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
-from testbed.scenario.protocol import Hunt, Protocol, Traits
-from workloads.lazily import later
+from testbed.scenario.protocol import Traits
+from workloads.config import HostConfig
 from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
 
+if TYPE_CHECKING:
+    from testbed.hunt.contract import Hunt
+    from testbed.plan.model import Plan
+    from testbed.reading.problems import Problems
+    from testbed.scenario.fault_loader import Placed
+    from testbed.scenario.model import Job, Scenario, Transport
+    from testbed.scenario.sections import KnownSections
+    from workloads.datagrams.problems import ConfigProblem
+
 __all__ = ["PROTOCOL"]
 
-PROTOCOL = Protocol(
+
+class _SwitchMl(QuantisedSums):
+    def check(self, sections: KnownSections) -> None:
+        check_switchml(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
+
+    def check_fault(
+        self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
+    ) -> None:
+        check_switchml_fault(problems, placed, job, transport, ranks)
+
+    def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
+        assert isinstance(worker, SwitchMlConfig)
+        return problems_in_worker(worker)
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.switchml.plan import plan_switchml  # when a plan is made
+
+        return plan_switchml(scenario)
+
+    def hunt(self) -> Hunt:
+        from testbed.protocols.switchml.hunt import HUNT  # when schedules are drawn
+
+        return HUNT
+
+
+PROTOCOL = _SwitchMl(
     name="switchml",
     summary="each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
-    plan=later("testbed.protocols.switchml.plan:plan_switchml"),
     programs=("switchml",),
     traits=Traits(
         in_place=True,
@@ -24,11 +62,5 @@ PROTOCOL = Protocol(
         framings=("udp", "uc"),
         largest_mtu=1024,
     ),
-    checks=(check_switchml,),
-    check_fault=check_switchml_fault,
-    order=later("testbed.checkers.orders:quantised"),
-    blocks=later("testbed.checkers.blocks:blocks_with_exponents"),
     worker=SwitchMlConfig,
-    worker_problems=problems_in_worker,
-    hunt=Hunt({"float32": 45, "int32": 55}, SLOT_TABLE.steps, values_per_index=2),
 )

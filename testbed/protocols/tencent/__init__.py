@@ -3,38 +3,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.scenario.checks import check_machines
-from testbed.scenario.protocol import Protocol, Traits
-from workloads.lazily import later
+from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.checks_machines import check_machines
+from testbed.scenario.protocol import Traits
 
 if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
+    from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
 
 
-def _bound(plan: Plan, link_bps: float) -> float:
-    """The closed form without latencies. It reduces inside a machine even where the machine has one worker only."""
-    from testbed.plan.machines import machine_rates  # when a run is measured
-    from workloads.costs import machine_cost
+class _Tencent(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_machines(sections.problems, sections.topology, sections.job, sections.nics)
 
-    place = machine_rates(plan)
-    return 8 / machine_cost("FR" if place.per_machine == 1 else "TA").seconds(place, 1)
+    def needs(self) -> str:
+        return "topology.kind: machines"
+
+    def why_no_clamping(self) -> str:
+        return "what machines sum for themselves would clamp early"
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.parts.plan_machines import plan_masters  # when a plan is made
+
+        return plan_masters(scenario)
+
+    def bound(self, plan: Plan, link_bps: float) -> float:
+        """The closed form without latencies. It reduces inside a machine even where the machine has one worker only."""
+        from testbed.protocols.parts.plan_machine_rates import machine_rates  # when a run is measured
+        from workloads.costs import machine_cost
+
+        place = machine_rates(plan)
+        return 8 / machine_cost("FR" if place.per_machine == 1 else "TA").seconds(place, 1)
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import masters_of_machines  # when a run is judged
+
+        return masters_of_machines(plan, workers, gradients)
 
 
-PROTOCOL = Protocol(
+PROTOCOL = _Tencent(
     name="tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
-    plan=later("testbed.plan.hierarchical:plan_masters"),
-    traits=Traits(
-        reliable=True,
-        needs="topology.kind: machines",
-        why_no_clamping="what machines sum for themselves would clamp early",
-    ),
-    checks=(check_machines,),
-    order=later("testbed.checkers.orders:masters_of_machines"),
-    bound=_bound,
+    traits=Traits(reliable=True),
 )

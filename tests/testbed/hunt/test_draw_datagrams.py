@@ -10,6 +10,7 @@ from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.model import Drop, Kill, NodeFault, PacketFault
 from testbed.hunt.draw import TRACE_EVERY, draw_schedule
 from testbed.hunt.expected import excused, may_fail, unsurvivable
+from testbed.hunt.kinds import DatagramHunt
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.survival_datagrams import LOSES, copies_of, must_end_ns, window_of
 from testbed.plan import make_plan
@@ -17,7 +18,7 @@ from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from tests.support.drawn import Drawn
 from topologies import DIRECTIONS
 
-KINDS = [kind for kind, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_datagrams:")]
+KINDS = [kind for kind, hunted in PROTOCOLS.items() if type(hunted.hunt) is DatagramHunt]
 """the others have tests of their own: `test_draw_pairs`, and `test_hunt` in the folder of a protocol"""
 MANY = {
     kind: Drawn(400, lambda number, kind=kind: draw_schedule(5, number, None, kind, kind).scenario) for kind in KINDS

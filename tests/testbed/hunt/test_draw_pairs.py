@@ -14,6 +14,7 @@ from testbed.hunt.draw_faults import FORGED_ANSWERS
 from testbed.hunt.draw_pairs import smaller_pairs
 from testbed.hunt.expected import may_fail, unsurvivable
 from testbed.hunt.judge import judge_schedule
+from testbed.hunt.kinds import PairsHunt
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import travel_ns
@@ -23,7 +24,7 @@ from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from tests.support.drawn import Drawn
 from workloads.collectives.operations import OPERATIONS
 
-KINDS = [name for name, hunted in PROTOCOLS.items() if hunted.hunt.draw.startswith("testbed.hunt.draw_pairs:")]
+KINDS = [name for name, hunted in PROTOCOLS.items() if isinstance(hunted.hunt, PairsHunt)]
 MANY = {
     kind: Drawn(200, lambda number, kind=kind: draw_schedule(3, number, None, "forward", kind).scenario)
     for kind in KINDS

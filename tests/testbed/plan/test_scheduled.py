@@ -6,7 +6,7 @@ import pytest
 
 from testbed.plan import Plan, make_plan
 from testbed.plan.rings import planned_rings
-from testbed.plan.scheduled import slowest_host_bps
+from testbed.protocols.parts.plan_scheduled import slowest_host_bps
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from tests.support.schedules import SCHEDULES
 from topologies import LinkShape, rack

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
-from importlib import import_module
 
 import pytest
 
 from switch_nodes.kinds import program_kinds
+from testbed.checkers import Checker
+from testbed.checkers.contract import judged_protocol
+from testbed.hunt.contract import Hunt, Protocol, whole_protocol
+from testbed.hunt.schedule import Survival
 from testbed.plan import make_plan
+from testbed.plan.contract import PlannedProtocol, planned_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.known import collectives, names_where, programs, protocol_of, protocols
+from testbed.scenario.contract import scenario_protocol
+from testbed.scenario.known import collectives, names_where, programs, protocol_of
 from testbed.scenario.named import protocol_names
-from testbed.scenario.protocol import Hunt, Protocol
+from testbed.scenario.names import DTYPES
+from testbed.scenario.protocol import KnownProtocol
 from tests.support.floors import ROOT
-from workloads.errors import InternalError
-from workloads.lazily import later
+from workloads.errors import InternalError, ScenarioError
 
 NAMES = protocol_names()
 
@@ -29,43 +33,49 @@ def test_every_folder_is_a_collective() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_function_that_is_imported_later_is_there(name: str) -> None:
-    protocol = protocol_of(name)
-    of_checkers = [function for checker in protocol.checkers for function in (checker.check, checker.skip)]
-    functions = [protocol.plan, protocol.order, protocol.blocks, protocol.follow, *of_checkers]
-    found = [function for function in functions if getattr(function, "__code__", None) is later("os:getpid").__code__]
-    for function in found:
-        assert callable(getattr(import_module(function.__module__), function.__name__)), function
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_module_holds_the_value_of_its_name(name: str) -> None:
-    protocol = protocol_of(name)
-    assert isinstance(protocol, Protocol)
+    protocol = whole_protocol(name)
     assert protocol.name == name
     assert collectives[name] == protocol.summary
     assert set(protocol.programs) <= set(programs)
-    assert (protocol.order is None) == protocol.traits.approximate
-    assert (protocol.blocks is None) == protocol.traits.reliable
-    assert set(protocol.traits.server_knobs) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
+    assert (type(protocol).order is Protocol.order) == protocol.traits.approximate
+    assert (type(protocol).blocks is Protocol.blocks) == protocol.traits.reliable
+    assert (type(protocol).worker_problems is Protocol.worker_problems) == (protocol.worker is None)
+    assert protocol.shortfall() is None
+    assert set(protocol.server_knobs()) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_hunt_names_is_there(name: str) -> None:
-    hunt = protocol_of(name).hunt
-    for field in fields(Hunt) if hunt is not None else ():
-        value = getattr(hunt, field.name)
-        if isinstance(value, str):
-            module, _, found = value.partition(":")
-            assert hasattr(import_module(module), found), value
+def test_its_checkers_and_its_hunt_are_there(name: str) -> None:
+    protocol = whole_protocol(name)
+    assert all(isinstance(checker, Checker) for checker in protocol.checkers())
+    hunt = protocol.hunt()
+    if hunt is not None:
+        assert isinstance(hunt, Hunt)
+        assert isinstance(hunt.survival(), Survival)
+        assert set(hunt.dtypes) <= set(DTYPES)
 
 
-@pytest.mark.parametrize(
-    "check", [check for protocol in protocols() for check in protocol.checks], ids=lambda check: check.__name__
-)
-def test_checks_name_sections_that_there_are(check: Callable[..., None]) -> None:
-    sections = {"problems", "topology", "link", "switch", "transport", "job", "entries", "routing", "nics"}
-    assert set(inspect.signature(check).parameters) <= sections
+def test_every_method_of_the_contract_has_types() -> None:
+    """Whoever derives a class is told by mypy."""
+    for kind in (Protocol, Hunt):
+        for method, function in inspect.getmembers(kind, inspect.isfunction):
+            if not method.startswith("__"):
+                missing = set(inspect.signature(function).parameters) - {"self"} - set(function.__annotations__)
+                assert not missing, f"{kind.__name__}.{method}"
+                assert "return" in function.__annotations__, f"{kind.__name__}.{method}"
+
+
+class Half(KnownProtocol):
+    """Of a user who derived from the wrong class."""
+
+
+def test_a_class_without_the_methods_of_a_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = Half(name="half", summary="half")
+    for ask in (scenario_protocol, planned_protocol, judged_protocol, whole_protocol):
+        monkeypatch.setattr(f"{ask.__module__}.protocol_of", lambda collective: half)
+        with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that der"):
+            ask("half")
 
 
 def test_nobody_is_known_by_another_name() -> None:
@@ -77,6 +87,25 @@ def test_nobody_is_known_by_another_name() -> None:
     assert list(collectives) == list(NAMES)
     assert len(programs) == len(list(programs))
     assert "steer" not in programs
+
+
+@pytest.mark.parametrize(
+    ("holds", "names"),
+    [
+        (lambda protocol: protocol.server_completes(), "atp grid ps"),
+        (lambda protocol: protocol.server_knobs(), "esa"),
+        (lambda protocol: protocol.answers_at_once() or protocol.one_size(), "dlcp"),
+        (lambda protocol: protocol.needs(), "grid parallel_netreduce staged tencent"),
+        (lambda protocol: protocol.why_no_clamping(), ("binomial_tree pairwise parallel_netreduce rabenseifner "
+            "recursive_doubling ring sharded_ps staged tencent")),
+        (lambda protocol: protocol.checkers(), "dlcp repair"),
+        (lambda protocol: protocol.piece_judge(), "dlcp"),
+        (lambda protocol: protocol.record_share() < 0.5, "netreduce ring shift staged"),
+        (lambda protocol: protocol.hunt() is None, "netreduce parallel_netreduce shift staged tencent"),
+    ],
+)  # fmt: skip
+def test_only_these_answer_otherwise_than_most(holds: Callable[[Protocol], object], names: str) -> None:
+    assert [name for name in NAMES if holds(whole_protocol(name))] == [name for name in names.split() if name in NAMES]
 
 
 def test_names_by_trait_are_in_the_order_of_the_list() -> None:
@@ -92,12 +121,12 @@ def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monke
     loaded = load_scenario(scenario)
     assert loaded.job.collective == name
     asked = []
-    own = protocol_of(name)
+    own = planned_protocol(name)
 
-    def found(collective: str) -> Protocol:
+    def found(collective: str) -> PlannedProtocol:
         asked.append(collective)
         return own
 
-    monkeypatch.setattr("testbed.plan.plan.protocol_of", found)
+    monkeypatch.setattr("testbed.plan.plan.planned_protocol", found)
     assert make_plan(loaded).workers
     assert set(asked) == {name}  # a plan with automatic timers is made twice

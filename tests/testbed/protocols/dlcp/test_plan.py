@@ -51,7 +51,6 @@ def test_several_jobs_have_a_server_each() -> None:
 
 def test_the_bound_of_the_goodput() -> None:
     """A link has one vector at a time, of which a share need not come."""
-    assert PROTOCOL.bound is not None
     assert PROTOCOL.bound(plan_of("loss_bound: 20%"), 8e6) == pytest.approx(5e6)
     ring = PROTOCOL.bound(plan_of("over: ring, loss_bound: 20%"), 8e6)
     assert ring == pytest.approx(8e6 * 6 / 10 / 0.8), "6 hosts: 10 steps of a sixth"

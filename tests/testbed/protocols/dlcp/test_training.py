@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from testbed.checkers.contract import judged_protocol
 from testbed.history.verdict import Verdict
 from testbed.protocols.dlcp.bounded_training import BoundedPieces
-from testbed.scenario.known import protocol_of
 from testbed.train.expected import piece_judge
 from testbed.train.planning import TrainingSource, has_one_size, judged_plan, training_plan
 from tests.support.dlcp_mutants import EndsEarly, KeepsItsOwn, KeepsOldResults
@@ -16,9 +16,9 @@ from workloads.dlcp.worker import DlcpWorker
 
 def test_its_own_judge_follows_a_training():
     assert type(piece_judge(training_plan(TrainingSource("dlcp").sized(8192)))) is BoundedPieces
-    protocol = protocol_of("dlcp")
+    protocol = judged_protocol("dlcp")
     assert protocol.traits.approximate
-    assert protocol.follow is not None
+    assert protocol.piece_judge() is BoundedPieces
 
 
 @pytest.mark.parametrize("scenario", ["dlcp", "dlcp-ring", "dlcp-ina"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from testbed.plan import make_plan
+from testbed.plan.contract import planned_protocol
 from testbed.scenario import parse_scenario
-from testbed.scenario.known import protocol_of
 from workloads.errors import ScenarioError
 
 TEXT = """
@@ -73,11 +73,11 @@ def test_the_bound_counts_what_the_link_of_the_server_carries(keys, streams):
     plan = planned(keys)
     framing = plan.workers[0].framing
     rate = 100e6 * framing.payload_bytes / framing.frame_bytes
-    assert protocol_of("ps").bound(plan, 1e12) == pytest.approx(rate / streams)
+    assert planned_protocol("ps").bound(plan, 1e12) == pytest.approx(rate / streams)
 
 
 def test_with_both_the_bound_is_that_of_the_links():
-    assert protocol_of("ps").bound(planned(", aggregation: true, multicast: true"), 123.0) == 123.0
+    assert planned_protocol("ps").bound(planned(", aggregation: true, multicast: true"), 123.0) == 123.0
 
 
 @pytest.mark.parametrize("keys", ["", ", aggregation: true", ", multicast: true"])

@@ -16,8 +16,8 @@ from testbed.figures.metrics import bound_bps
 from testbed.history import Record
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
+from testbed.protocols.staged.keys import StrategyKeys
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.strategies import StrategyKeys
 from testbed.worlds.simulated import Simulation, simulate
 from topologies import LinkShape, Topology, rack, spine_leaf
 from workloads.events import CollectiveCompleted, CollectiveStarted, PhaseCompleted, PhaseStarted

@@ -1,46 +1,67 @@
 """SwitchML with gradients in bfloat16 (docs/bf16.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 
 from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.folds import Array
 from testbed.checkers.orders import quantised
 from testbed.plan import Plan, plan_as
+from testbed.protocols import Hunt, Protocol, Traits
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
-from testbed.scenario.model import Scenario
-from testbed.scenario.protocol import Hunt, Protocol, Traits
+from testbed.reading.problems import Problems
+from testbed.scenario.fault_loader import Placed
+from testbed.scenario.model import Job, Scenario, Transport
+from testbed.scenario.sections import KnownSections
 from workloads.bf16 import Bf16Config
 from workloads.bf16.worker import cut
 from workloads.config import HostConfig
+from workloads.datagrams.problems import ConfigProblem
 from workloads.switchml.checks import problems_in_worker
 
 __all__ = ["PROTOCOL"]
 
 
-def plan(scenario: Scenario) -> Plan:
-    """That of SwitchML, for workers that cut."""
-    found = plan_as("switchml", scenario)
-    workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
-    return replace(found, workers=tuple(Bf16Config(**values) for values in workers))
+class Bf16(Protocol):
+    """SwitchML, with gradients that are cut."""
+
+    def check(self, sections: KnownSections) -> None:
+        check_switchml(
+            sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
+        )
+
+    def check_fault(
+        self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
+    ) -> None:
+        check_switchml_fault(problems, placed, job, transport, ranks)
+
+    def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
+        assert isinstance(worker, Bf16Config)
+        return problems_in_worker(worker)
+
+    def plan(self, scenario: Scenario) -> Plan:
+        """That of SwitchML, for workers that cut."""
+        found = plan_as("switchml", scenario)
+        workers = [{field.name: getattr(each, field.name) for field in fields(each)} for each in found.workers]
+        return replace(found, workers=tuple(Bf16Config(**values) for values in workers))
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """SwitchML's, of gradients that are cut."""
+        return quantised(plan, workers, [cut(gradient) for gradient in gradients])
+
+    def blocks(self, worker: HostConfig, elements: int) -> int:
+        return blocks_with_exponents(worker, elements)
+
+    def hunt(self) -> Hunt:
+        from testbed.protocols import DatagramHunt  # when schedules are drawn
+
+        return DatagramHunt({"float32": 1, "int32": 1}, values_per_index=2)
 
 
-def order(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-    """SwitchML's, of gradients that are cut."""
-    return quantised(plan, workers, [cut(gradient) for gradient in gradients])
-
-
-PROTOCOL = Protocol(
+PROTOCOL = Bf16(
     name="bf16",
     summary="as switchml, with floats cut to bfloat16 (program bf16)",
-    plan=plan,
     programs=("bf16",),
     traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, framings=("udp", "uc"), largest_mtu=1024),
-    checks=(check_switchml,),
-    check_fault=check_switchml_fault,
-    order=order,
-    blocks=blocks_with_exponents,
     worker=Bf16Config,
-    worker_problems=problems_in_worker,
-    hunt=Hunt({"float32": 1, "int32": 1}, values_per_index=2),
 )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from switch_nodes.kinds import sums
+from testbed.protocols.parts.checks_fabric import check_fabric
 from testbed.reading.fields import choice
 from testbed.reading.problems import Problems, show
 from testbed.scenario import names
-from testbed.scenario.checks import check_fabric
 from testbed.scenario.job import Job
 from testbed.scenario.known import protocol_of
 from testbed.scenario.stages import StagesKeys

@@ -4,7 +4,6 @@ ring of two for each of its phases, over plain switches."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from testbed.plan.connections import plan_connections
 from testbed.plan.irn import irn_config
@@ -16,16 +15,11 @@ from testbed.scenario.model import Job, Scenario
 from workloads.collectives.operations import OPERATIONS
 from workloads.collectives.pairs import Schedule
 
-__all__ = ["no_options", "plan_schedule", "slowest_host_bps"]
-
-
-def no_options(job: Job) -> Mapping[str, Any]:
-    """Of a schedule that has none."""
-    return {}
+__all__ = ["plan_schedule", "slowest_host_bps"]
 
 
 def plan_schedule(
-    schedules: Mapping[str, Schedule], scenario: Scenario, options: Callable[[Job], Mapping[str, Any]] = no_options
+    schedules: Mapping[str, Schedule], scenario: Scenario, options: Callable[[Job], Mapping[str, object]]
 ) -> Plan:
     """Queue pairs, PSNs and keys of all pairs are drawn from the seed. `schedules`: by `job.operation`. `options`: what
     a job's own keys tell the schedule."""

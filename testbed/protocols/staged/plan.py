@@ -10,8 +10,8 @@ from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
+from testbed.protocols.staged.keys import StrategyKeys
 from testbed.scenario.model import Scenario
-from testbed.scenario.strategies import StrategyKeys
 from workloads.collectives.kinds import ring_kind
 from workloads.strategies.stages import RESHARD
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig, RackLevels
 from switch_nodes.kinds import sums
+from testbed.plan.contract import planned_protocol
 from testbed.plan.jobs import (
     SERVICE_IP,
     SERVICE_MAC,
@@ -20,7 +21,6 @@ from testbed.plan.jobs import (
 )
 from testbed.plan.model import Plan
 from testbed.plan.switches import plan_switches
-from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.atp import AtpConfig
@@ -130,7 +130,7 @@ def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, 
         elements=_elements(scenario),
         arithmetic=_sums(job),
         rto_ns=scenario.transport.chosen_rto_ns,
-        remind="reminder" in traits_of(job.job.collective).server_knobs and scenario.switch.knobs.reminder,
+        remind="reminder" in planned_protocol(job.job.collective).server_knobs() and scenario.switch.knobs.reminder,
         multicast=sums(scenario.switch.program),
         racks=tuple(racks.values()) if len(job.hosts) > WIDTH else (),
     )

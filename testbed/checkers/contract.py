@@ -1,0 +1,88 @@
+"""What checkers, reports and trainings ask of a protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from testbed.plan.contract import PlannedProtocol
+from testbed.scenario.known import lacks_methods, protocol_of
+from testbed.scenario.own_types import CHECKER
+from testbed.scenario.protocol import Shortfall
+from workloads.errors import InternalError
+from workloads.ownvalues import shown
+
+if TYPE_CHECKING:
+    from testbed.checkers.checker import Checker
+    from testbed.checkers.folds import Array
+    from testbed.checkers.pieces import PieceJudge
+    from testbed.plan.model import Plan
+    from workloads.config import HostConfig
+
+__all__ = ["JudgedProtocol", "Part", "judged_protocol"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a worker does for the sums of its job."""
+
+    contributes: bool = True
+    """its packets enter them"""
+    sums: bool = False
+    """whether it completes some blocks itself, and reports them (`BlockSummed`)"""
+
+
+class JudgedProtocol(PlannedProtocol):
+    """The methods that say what is right."""
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        """What each worker of one job must hold, by rank: the reference of `bit_exact`. `gradients`: those of the
+        workers, by rank. Every protocol has one whose sums are not approximate."""
+        raise InternalError(f"collective {self.name} has no order to add in, and is not approximate")
+
+    def blocks(self, worker: HostConfig, elements: int) -> int | None:
+        """Blocks of an iteration for a gradient of so many elements. None: its nodes report no blocks."""
+        return None
+
+    def part(self, worker: HostConfig) -> Part:
+        """A worker's part in the sums. As it is: all contribute, and none completes any."""
+        return Part()
+
+    def server_completes(self) -> bool:
+        """Whether the parameter server sees every block complete."""
+        return False
+
+    def checkers(self) -> tuple[Checker, ...]:
+        """Those that judge runs of this collective, in addition to the stock checkers."""
+        return ()
+
+    def piece_judge(self) -> Callable[[Plan], PieceJudge] | None:
+        """What makes the judge of a training's pieces, of protocols whose sums are approximate. None: such a one cannot
+        train; others are held to `order`."""
+        return None
+
+    def shortfall(self) -> Shortfall | None:
+        found = self.checkers()
+        if not isinstance(found, tuple) or not all(map(CHECKER.holds, found)):
+            allowed = f"a tuple of them, each {CHECKER.words}"
+            return Shortfall("has a checker that is none (checkers)", shown(found), allowed)
+        if self.traits.approximate and not found:
+            return Shortfall(
+                "sums approximately, and no checker of its own judges that (checkers)", "approximate=True",
+                "a method checkers that returns (Checker(...),)",
+            )  # fmt: skip
+        if type(self).order is JudgedProtocol.order and not self.traits.approximate:
+            return Shortfall(
+                "does not say in which order it adds (order), and its sums are not approximate", "no method order",
+                "a method order, with a function as in testbed/checkers/orders.py",
+            )  # fmt: skip
+        return None
+
+
+def judged_protocol(collective: str) -> JudgedProtocol:
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, JudgedProtocol):
+        raise lacks_methods(found)
+    return found

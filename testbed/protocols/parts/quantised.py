@@ -1,0 +1,48 @@
+"""Protocols of datagrams in which floats travel as integers, and blocks of exponents go ahead of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from testbed.hunt.contract import Protocol
+from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.folds import Array
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from workloads.datagrams.problems import ConfigProblem
+
+__all__ = ["AtpWorkers", "QuantisedSums"]
+
+
+class QuantisedSums(Protocol):
+    """Its sums and its blocks."""
+
+    def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
+        from testbed.checkers.orders import quantised  # when a run is judged
+
+        return quantised(plan, workers, gradients)
+
+    def blocks(self, worker: HostConfig, elements: int) -> int | None:
+        from testbed.checkers.blocks import blocks_with_exponents  # when a run is judged
+
+        return blocks_with_exponents(worker, elements)
+
+
+class AtpWorkers(QuantisedSums):
+    """The same, with the workers of ATP: packets carry the slot that they ask for, which is another one after a
+    collision."""
+
+    def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
+        if len(scenario.all_jobs) > 1:
+            return "jobs that share slots move to other ones when their packets meet"
+        return ""
+
+    def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
+        from workloads.atp import AtpConfig  # when a worker runs alone
+        from workloads.atp.checks import problems_in_worker
+
+        assert isinstance(worker, AtpConfig)
+        return problems_in_worker(worker)

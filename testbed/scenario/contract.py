@@ -1,0 +1,64 @@
+"""What scenario files ask of a protocol, beyond its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from testbed.scenario.known import lacks_methods, protocol_of
+from testbed.scenario.protocol import KnownProtocol
+
+if TYPE_CHECKING:
+    from testbed.reading.problems import Problems
+    from testbed.scenario.fault_loader import Placed
+    from testbed.scenario.job import Job
+    from testbed.scenario.sections import KnownSections
+    from testbed.scenario.transport import Transport
+    from workloads.config import HostConfig
+    from workloads.datagrams.problems import ConfigProblem
+
+__all__ = ["ScenarioProtocol", "scenario_protocol"]
+
+
+class ScenarioProtocol(KnownProtocol):
+    """The methods that readers of scenario files and of files of single nodes call."""
+
+    def needs(self) -> str:
+        """What a scenario file of another collective lacks for this one, in words. Empty: nothing."""
+        return ""
+
+    def why_no_clamping(self) -> str:
+        """Why its sums cannot be int32sat. Empty: they can."""
+        return ""
+
+    def server_knobs(self) -> tuple[str, ...]:
+        """Of `switch.knobs`: those that its parameter server obeys, whatever program the switches run."""
+        return ()
+
+    def check(self, sections: KnownSections) -> None:
+        """Add a problem for each rule between sections that the file breaks, of those that this collective alone has. A
+        rule that asks for a section which is not known ends; where others follow, call it in
+        `testbed.reading.known.as_far_as_known`."""
+
+    def check_fault(
+        self, problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None
+    ) -> None:
+        """Add a problem where the fault cannot apply to what the job sends. `ranks`: of a job; None: not known. As it
+        is: the rules for every RoCE connection, or for every datagram."""
+        from testbed.scenario.fault_rules import check_stock_fault  # when a scenario has faults
+
+        check_stock_fault(problems, placed, job, transport, ranks, reliable=self.traits.reliable)
+
+    def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
+        """What cannot be in the configuration of a worker, an object of class `worker`."""
+        from workloads.datagrams.problems import problems_in_workload  # when a worker runs alone
+
+        return problems_in_workload(worker.workload)
+
+
+def scenario_protocol(collective: str) -> ScenarioProtocol:
+    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(collective)
+    if not isinstance(found, ScenarioProtocol):
+        raise lacks_methods(found)
+    return found

@@ -1,0 +1,173 @@
+"""Counts that say how far a protocol is from being a set of folders: `python -m tests.support.house` prints them. With
+words behind it, it lists what the count of these words is of.
+
+`tests/test_house.py` refuses a count that grows.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from testbed.protocols import names
+from tests.support.floors import ROOT, python_files
+
+__all__ = ["MEASURES", "is_open"]
+
+FOLDERS = ("workloads", "switch_nodes", "topologies", "testbed")
+CONTRACT = (
+    "testbed/scenario/protocol.py", "testbed/scenario/contract.py", "testbed/plan/contract.py",
+    "testbed/checkers/contract.py", "testbed/hunt/contract.py",
+)  # fmt: skip
+"""modules that declare what a protocol answers; those that exist"""
+_FUNCTION = re.compile(r"(?:testbed|workloads|switch_nodes|topologies)(?:\.\w+)+:\w+")
+_MANY = 9
+"""parameters of a function that has too many"""
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _files() -> tuple[Path, ...]:
+    return tuple(path for folder in FOLDERS for path in python_files(folder))
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def untyped() -> Iterator[str]:
+    """Fields, parameters, results and aliases of the contract whose types leave something open."""
+    for place in CONTRACT:
+        if not (ROOT / place).is_file():
+            continue
+        for node in ast.walk(_tree(ROOT / place)):
+            if isinstance(node, ast.AnnAssign):
+                parts = [node.annotation]
+                if node.value is not None and ast.unparse(node.annotation) == "TypeAlias":
+                    parts = [node.value]
+                name = ast.unparse(node.target)
+            elif isinstance(node, ast.arg):
+                parts, name = [node.annotation] if node.annotation is not None else [], node.arg
+            elif isinstance(node, ast.FunctionDef):
+                parts, name = [node.returns] if node.returns is not None else [], node.name
+            else:
+                continue
+            if any(map(is_open, parts)):
+                yield f"{place}:{node.lineno}: {name}"
+
+
+def is_open(annotation: ast.AST) -> bool:
+    """Whether it has an `Any`, or functions of any parameters."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Name) and node.id == "Any":
+            return True
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Callable":
+            first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) else node.slice
+            if isinstance(first, ast.Constant) and first.value is Ellipsis:
+                return True
+    return False
+
+
+def by_strings() -> Iterator[str]:
+    """Functions and classes named as `module:name`."""
+    for path in _files():
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FUNCTION.fullmatch(node.value):
+                yield f"{_shown(path)}:{node.lineno}: {node.value}"
+
+
+def flags() -> Iterator[str]:
+    """Fields of `Traits`."""
+    for node in ast.walk(_tree(ROOT / "testbed/scenario/protocol.py")):
+        if isinstance(node, ast.ClassDef) and node.name == "Traits":
+            yield from (ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign))
+
+
+def askers() -> Iterator[str]:
+    """Files outside `testbed/protocols/` that ask a flag of `Traits`."""
+    known = set(flags())
+    for path in _files():
+        name = _shown(path)
+        if name.startswith("testbed/protocols/") or "trait" not in path.read_text(encoding="utf-8"):
+            continue
+        if any(isinstance(node, ast.Attribute) and node.attr in known for node in ast.walk(_tree(path))):
+            yield name
+
+
+def with_many_parameters() -> Iterator[str]:
+    """Functions with nine parameters or more, `self` left out."""
+    for path in _files():
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                if len([each for each in given if each.arg not in ("self", "cls")]) >= _MANY:
+                    yield f"{_shown(path)}:{node.lineno}: {node.name}"
+
+
+def shared_names() -> Iterator[str]:
+    """Public classes that share their name with another one."""
+    found = [
+        (node.name, _shown(path))
+        for path in _files()
+        for node in _tree(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    often = Counter(name for name, _ in found)
+    yield from (f"{name}: {place}" for name, place in sorted(found) if often[name] > 1)
+
+
+def _parts_of(name: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}/" for folder in ("switch_nodes", "workloads", "testbed/protocols"))
+
+
+def _says(path: Path) -> set[str]:
+    """Words by which a file may name a protocol: strings, and packages that it imports."""
+    found = set()
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.ImportFrom):
+            found |= set((node.module or "").split("."))
+    return found | set(re.split(r"[_/.]", _shown(path)))
+
+
+def naming() -> Iterator[str]:
+    """Files outside the folders of all protocols that name a protocol: in a string, an import, or their own name."""
+    known = set(names())
+    inside = tuple(part for name in known for part in _parts_of(name))
+    for path in _files():
+        if not _shown(path).startswith((*inside, "testbed/protocols/parts/")) and (said := _says(path) & known):
+            yield f"{_shown(path)}: {', '.join(sorted(said))}"
+
+
+MEASURES = {
+    "open types in the contract": untyped,
+    "functions named by strings": by_strings,
+    "flags of Traits": flags,
+    "files that ask a flag": askers,
+    "functions with nine or more parameters": with_many_parameters,
+    "public classes that share a name": shared_names,
+    "files outside its folders that name a protocol": naming,
+}
+
+
+def main() -> None:
+    wanted = " ".join(sys.argv[1:])
+    for words, measure in MEASURES.items():
+        found = list(measure())
+        print(f"{len(found):5}  {words}")
+        if wanted and words.startswith(wanted):
+            print(*(f"       {each}" for each in found), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
