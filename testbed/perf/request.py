@@ -12,7 +12,7 @@ from testbed.scenario.own_program import PROGRAM_KEY
 from testbed.scenario.protocol import KnownProtocol
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import ScenarioSweep, Variant
-from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, Operation
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, OperationKind
 from workloads.errors import ScenarioError
 
 __all__ = [
@@ -83,7 +83,7 @@ class Request:
     """`key=value`"""
 
     @property
-    def operation(self) -> Operation:
+    def operation(self) -> OperationKind:
         return OPERATIONS[COLLECTIVES[self.collective]]
 
     def counts(self, size: int, world: str) -> tuple[int, int]:

@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ALL_REDUCE", "OPERATIONS", "Operation"]
+__all__ = ["ALL_REDUCE", "OPERATIONS", "OperationKind"]
 
 ALL_REDUCE = "all_reduce"
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperationKind:
     summary: str
     """what it does, one line for people"""
     sums: bool = True
@@ -37,11 +37,11 @@ class Operation:
         return 1.0 if self.bus_parts is None else self.bus_parts * (ranks - 1) / ranks
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    ALL_REDUCE: Operation("every rank gets the sum of all vectors", bus_parts=2),
-    "reduce_scatter": Operation("rank r gets chunk r of the sum", bus_parts=1),
-    "all_gather": Operation("every rank gets chunk r of the vector of rank r, for each r", sums=False, bus_parts=1),
-    "broadcast": Operation("every rank gets the root's vector", sums=False, has_root=True),
-    "all_to_all": Operation("rank r gets chunk r of every rank's vector", sums=False, bus_parts=1),
-    "reduce": Operation("the root gets the sum of all vectors", has_root=True),
+OPERATIONS: Mapping[str, OperationKind] = {
+    ALL_REDUCE: OperationKind("every rank gets the sum of all vectors", bus_parts=2),
+    "reduce_scatter": OperationKind("rank r gets chunk r of the sum", bus_parts=1),
+    "all_gather": OperationKind("every rank gets chunk r of the vector of rank r, for each r", sums=False, bus_parts=1),
+    "broadcast": OperationKind("every rank gets the root's vector", sums=False, has_root=True),
+    "all_to_all": OperationKind("rank r gets chunk r of every rank's vector", sums=False, bus_parts=1),
+    "reduce": OperationKind("the root gets the sum of all vectors", has_root=True),
 }
