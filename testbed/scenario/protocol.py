@@ -82,6 +82,8 @@ class KnownProtocol(ABC):
     """as in `job.collective`"""
     summary: str
     """one line for `tb list collectives`"""
+    title: str = ""
+    """name in the legends of figures; empty: `name`"""
     programs: tuple[str, ...] = ("forward",)
     """of switches, that serve it; the usual one first"""
     traits: Traits = Traits()

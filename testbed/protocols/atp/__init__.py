@@ -38,6 +38,7 @@ class _Atp(AtpWorkers):
 
 PROTOCOL = _Atp(
     name="atp",
+    title="ATP",
     summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or "
             "forward)",
     programs=("atp", "forward"),

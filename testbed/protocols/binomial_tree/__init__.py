@@ -35,6 +35,7 @@ class _BinomialTree(ScheduledProtocol):
 
 PROTOCOL = _BinomialTree(
     name="binomial_tree",
+    title="Binomial tree",
     summary="binomial tree: whole gradients up to rank 0, the sum down (program forward)",
     schedules={ALL_REDUCE: binomial_tree, "broadcast": tree_broadcast, "reduce": tree_reduce},
 )

@@ -93,6 +93,7 @@ class _Dlcp(Protocol):
 
 PROTOCOL = _Dlcp(
     name="dlcp",
+    title="DLCP",
     summary="sums of gradients that may each lack a bounded share: at the last host, with switches that "
     "add (program dlcp), or in a ring",
     programs=("forward", "dlcp"),

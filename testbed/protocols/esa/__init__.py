@@ -46,6 +46,7 @@ class _Esa(AtpWorkers):
 
 PROTOCOL = _Esa(
     name="esa",
+    title="ESA",
     summary="as atp, with priorities, in slots that can be taken away (program esa, or forward)",
     programs=("esa", "forward"),
     traits=Traits(

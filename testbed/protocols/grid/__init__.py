@@ -62,6 +62,7 @@ class _Grid(QuantisedSums):
 
 PROTOCOL = _Grid(
     name="grid",
+    title="GRID",
     summary="each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
     programs=("grid",),
     traits=Traits(

@@ -41,6 +41,7 @@ class _NetReduce(Protocol):
 
 PROTOCOL = _NetReduce(
     name="netreduce",
+    title="NetReduce",
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
     programs=("netreduce", "fpga"),
     traits=Traits(

@@ -30,6 +30,7 @@ class _Pairwise(ScheduledProtocol):
 
 PROTOCOL = _Pairwise(
     name="pairwise",
+    title="Pairwise exchange",
     summary="all-to-all: each rank swaps chunks with one partner after the other (program forward)",
     schedules={"all_to_all": pairwise},
     traits=Traits(reliable=True, sums=False, recoveries=("gbn", *IRN_END_TO_END)),

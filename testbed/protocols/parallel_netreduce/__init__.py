@@ -53,6 +53,7 @@ class _ParallelNetReduce(Protocol):
 
 PROTOCOL = _ParallelNetReduce(
     name="parallel_netreduce",
+    title="Parallel NetReduce",
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
     programs=("netreduce", "fpga"),

@@ -64,6 +64,7 @@ class _Ps(AtpWorkers):
 
 PROTOCOL = _Ps(
     name="ps",
+    title="Parameter server",
     summary="each host streams its gradient to a parameter server; sums on the way up and copies on the way down are "
             "options (program ps)",
     programs=("ps",),

@@ -54,6 +54,7 @@ class _Rabenseifner(ScheduledProtocol):
 
 PROTOCOL = _Rabenseifner(
     name="rabenseifner",
+    title="Rabenseifner",
     summary="Rabenseifner's all-reduce: recursive halving, then doubling (program forward)",
     schedules={ALL_REDUCE: rabenseifner},
     job_keys=RabenseifnerKeys,

@@ -31,6 +31,7 @@ class _RecursiveDoubling(ScheduledProtocol):
 
 PROTOCOL = _RecursiveDoubling(
     name="recursive_doubling",
+    title="Recursive doubling",
     summary="recursive doubling (butterfly): pairs exchange whole gradients (program forward)",
     schedules={ALL_REDUCE: recursive_doubling},
 )

@@ -86,6 +86,7 @@ class _Repair(Protocol):
 
 PROTOCOL = _Repair(
     name="repair",
+    title="Repair",
     summary="donors send what a newcomer needs to hold a lost block of an erasure code, and switches combine it "
     "(program repair, or forward)",
     programs=("repair", "forward"),

@@ -53,6 +53,7 @@ class _Ring(Protocol):
 
 PROTOCOL = _Ring(
     name="ring",
+    title="Ring",
     summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
     traits=Traits(
         reliable=True,

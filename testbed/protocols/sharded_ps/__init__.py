@@ -49,6 +49,7 @@ class _ShardedPs(ScheduledProtocol):
 
 PROTOCOL = _ShardedPs(
     name="sharded_ps",
+    title="Sharded parameter server",
     summary="sharded parameter server: every host sums its share of the gradient and gives it to all (program forward)",
     schedules={ALL_REDUCE: sharded_ps},
 )

@@ -35,6 +35,7 @@ class _Shift(Protocol):
 
 PROTOCOL = _Shift(
     name="shift",
+    title="Shift",
     summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
     traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True),
 )

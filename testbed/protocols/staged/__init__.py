@@ -58,6 +58,7 @@ class _Staged(Protocol):
 
 PROTOCOL = _Staged(
     name="staged",
+    title="Strategy",
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
     programs=("netreduce", "fpga", "forward"),

@@ -52,6 +52,7 @@ class _SwitchMl(QuantisedSums):
 
 PROTOCOL = _SwitchMl(
     name="switchml",
+    title="SwitchML",
     summary="each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     programs=("switchml",),
     traits=Traits(

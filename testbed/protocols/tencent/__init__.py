@@ -51,6 +51,7 @@ class _Tencent(Protocol):
 
 PROTOCOL = _Tencent(
     name="tencent",
+    title="Tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
     traits=Traits(reliable=True),

@@ -9,7 +9,14 @@ from typing import Any
 from testbed.reading.problems import show
 from testbed.sweeps.groups import Group, groups_of
 from testbed.sweeps.plots.axes import show_tick, with_scale, with_ticks
-from testbed.sweeps.plots.names import Quantity, figure_quantity, key_quantity, scaled
+from testbed.sweeps.plots.names import (
+    PROTOCOL_KEYS,
+    Quantity,
+    figure_quantity,
+    key_quantity,
+    scaled,
+    title_of_protocol,
+)
 from testbed.sweeps.plots.options import PlotOptions
 from testbed.sweeps.plots.picture import LEFT_OUT, Axis, Chart, Mark, Picture, Series
 from testbed.sweeps.plots.styles import look_of, read_style
@@ -174,6 +181,8 @@ class _Build:
 
     def _word(self, name: str, value: Any) -> str:
         """A value next to the name and the unit of its dimension."""
+        if name in PROTOCOL_KEYS:
+            return title_of_protocol(value)
         number = number_of(value)
         quantity = self.keys.get(name)
         return shown_value(value) if number is None or quantity is None else show_tick(number * quantity.factor)

@@ -17,10 +17,14 @@ from testbed.reading.sections import KeyOf, keys_of
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.named import protocol_names
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.terminal.numbers import scale_of
 
-__all__ = ["Quantity", "figure_quantity", "key_quantity", "scaled"]
+__all__ = ["PROTOCOL_KEYS", "Quantity", "figure_quantity", "key_quantity", "scaled", "title_of_protocol"]
+
+PROTOCOL_KEYS = ("protocol", "job.collective")
+"""what is varied with names of protocols as values"""
 
 _SHARE = get_args(ProbabilityKey)[1]
 _BY_SUFFIX = {"_bps": ("bit/s", 1.0), "_ns": ("s", 1e-9), "_bytes": ("B", 1.0), "_packets": ("packets", 1.0)}
@@ -60,6 +64,12 @@ def key_quantity(key: str, texts: Iterable[str]) -> Quantity:
     if key == "variant":  # no word for a reader
         return Quantity("")
     return Quantity(_words(key.split(".")[-2:]) if "." in key else _words([key]))
+
+
+def title_of_protocol(value: object) -> str:
+    """As its legend names it."""
+    name = str(value)
+    return (protocol_of(name).title if name in protocol_names() else "") or name
 
 
 def scaled(quantity: Quantity, values: Iterable[float]) -> Quantity:
