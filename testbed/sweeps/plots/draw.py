@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from testbed.sweeps.plots.picture import Chart, Mark, Picture, Series
+from testbed.sweeps.plots.picture import BREAK, Chart, Mark, Picture, Series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,11 +111,11 @@ def _dress(area: Any, picture: Picture, fit: Fit, *, has_x: bool, has_y: bool) -
         area.tick_params(axis="x", labelrotation=fit.rotation)
     if picture.x.are_words:
         area.grid(visible=False, axis="x")
-    if picture.x.scale == "symlog" and picture.x.limits is not None and picture.x.limits[0] <= 0:
-        middle = picture.x.threshold / 2
+    if picture.x.break_at is not None:
         area.plot(
-            [middle * 0.94, middle * 1.06], [0, 0], transform=area.get_xaxis_transform(), marker=[(-0.5, -1), (0.5, 1)],
-            linestyle="none", color="black", markersize=5, markeredgewidth=0.7, clip_on=False, zorder=5,
+            [picture.x.break_at * part for part in BREAK], [0, 0], transform=area.get_xaxis_transform(),
+            marker=[(-0.5, -1), (0.5, 1)], linestyle="none", color="black", markersize=5, markeredgewidth=0.7,
+            clip_on=False, zorder=5,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from testbed.sweeps.plots.styles import Look
 
-__all__ = ["LEFT_OUT", "Axis", "Chart", "Mark", "Picture", "Series"]
+__all__ = ["BREAK", "LEFT_OUT", "Axis", "Chart", "Mark", "Picture", "Series"]
 
 LEFT_OUT = ("failed", "untrusted", "refused", "absent", "pending")
 """why a mark has no height, the most important reason first"""
@@ -51,6 +51,10 @@ class Chart:
     series: tuple[Series, ...]
 
 
+BREAK = (0.94, 1.06)
+"""places of the two strokes of a break, as parts of `Axis.break_at`"""
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     label: str
@@ -69,6 +73,12 @@ class Axis:
     """of the CSV files; empty: the axis shows the figure"""
     are_words: bool = False
     rotation: int = 0
+
+    @property
+    def break_at(self) -> float | None:
+        """Of a horizontal axis: where it is broken, between 0 and the smallest value above. None: nowhere."""
+        there = self.scale == "symlog" and self.limits is not None and self.limits[0] <= 0
+        return self.threshold / 2 if there else None
 
 
 @dataclass(frozen=True, slots=True)

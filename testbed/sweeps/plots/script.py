@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from testbed.sweeps.plots.draw import columns_of
-from testbed.sweeps.plots.picture import Axis, Picture
+from testbed.sweeps.plots.picture import BREAK, Axis, Picture
 from testbed.sweeps.plots.styles import Style
 
 __all__ = ["script_of"]
@@ -148,7 +148,19 @@ def _ticks(picture: Picture) -> str:
         turned = f", rotation={axis.rotation}" if axis.rotation else ""
         found += f"    area.set_{name}ticks({places!r}, {labels!r}{turned})\n"
         found += f"    area.set_{name}ticks([], minor=True)\n" if axis.scale != "linear" else ""
-    return found
+    return found + _break(picture.x)
+
+
+def _break(axis: Axis) -> str:
+    """Before the values above 0 of a logarithmic axis, as in the figure itself."""
+    if axis.break_at is None:
+        return ""
+    low, high = (round(axis.break_at * part, 6) for part in BREAK)
+    return (
+        f"    area.plot([{low!r}, {high!r}], [0, 0], transform=area.get_xaxis_transform(),\n"
+        "              marker=[(-0.5, -1), (0.5, 1)],\n"
+        "              linestyle='none', color='black', markersize=5, markeredgewidth=0.7, clip_on=False, zorder=5)\n"
+    )
 
 
 def _scale(axis: Axis) -> str:

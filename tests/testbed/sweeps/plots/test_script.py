@@ -55,4 +55,8 @@ def test_the_script_draws_the_same(kind: str, tmp_path: Path, monkeypatch: pytes
         wanted = shown(area)
         assert wanted
         assert wanted <= theirs[number] | {(0.0, 0.0)}, wanted - theirs[number]
+        if kind == "lines":
+            breaks = [[np.round(line.get_xdata(), 6).tolist() for line in each.lines if line.get_color() == "black"]
+                      for each in (area, names["figure"].axes[number])]  # fmt: skip
+            assert breaks[0] == breaks[1] != []
         assert area.get_xlabel() in ("", names["figure"].axes[number].get_xlabel()), "small multiples have one name"
