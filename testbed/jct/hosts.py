@@ -22,7 +22,7 @@ _OF_TIMERS = ("timeout", "nack", "rnr")
 """causes of repetitions that are timers of the sender, or of the server that asks"""
 
 
-_end = itemgetter(2)
+_begin, _end = itemgetter(1), itemgetter(2)
 
 
 @dataclass
@@ -53,19 +53,35 @@ class Host:
         return found
 
     def busy(self, since: int, until: int, *, timers: bool = True) -> list[Span]:
-        """Spans that overlap this time: standing still, then computing, then timers, if asked for."""
+        """Spans that overlap this time: standing still, then computing, then times in which any timer ran, if asked
+        for."""
         found = [span for span in self.paused if span[1] < until and span[2] > since]
-        for spans in (self.computing, self.timers) if timers else (self.computing,):
-            place = bisect_right(spans, since, key=_end)
-            while place < len(spans) and spans[place][2] < until + self._longest:
-                if spans[place][1] < until:
-                    found.append(spans[place])
+        place = bisect_right(self.computing, since, key=_end)
+        while place < len(self.computing) and self.computing[place][2] < until + self._longest:
+            if self.computing[place][1] < until:
+                found.append(self.computing[place])
+            place += 1
+        if timers:
+            place = bisect_right(self._waits, since, key=_end)
+            while place < len(self._waits) and self._waits[place][1] < until:
+                found.append(self._waits[place])
                 place += 1
         return found
 
     @cached_property
     def _longest(self) -> int:
-        return max((until - since for _, since, until in (*self.computing, *self.timers)), default=0) + 1
+        return max((until - since for _, since, until in self.computing), default=0) + 1
+
+    @cached_property
+    def _waits(self) -> list[Span]:
+        """The times of timers, without overlap: with hundreds at once, to look at each takes longer than the run."""
+        found: list[Span] = []
+        for part, since, until in sorted(self.timers, key=_begin):
+            if found and since <= found[-1][2]:
+                found[-1] = (part, found[-1][1], max(until, found[-1][2]))
+            else:
+                found.append((part, since, until))
+        return found
 
     def rest(self, waited: int, otherwise: Part) -> Part:
         """What a wait of so many ns without a known cause is."""
@@ -155,7 +171,7 @@ def pauses_of(context: CheckContext, node: str) -> list[Span]:
 
 def cut(spans: Iterable[Span], over: Iterable[Span]) -> list[Span]:
     """The spans in order, where one of `over` covers them with its part; the first that does counts."""
-    found = sorted(spans, key=lambda span: span[1])
+    found = sorted(spans, key=_begin)
     for part, since, until in over:
         pieces = list[Span]()
         for own, begin, end in found:
