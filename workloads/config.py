@@ -309,7 +309,7 @@ class PhaseConfig:
     """rank and size are those in this ring"""
     first_element: int
     elements: int
-    """that the worker sends; also that it takes in, unless its collective's `takes_in` says otherwise"""
+    """number of elements that the worker sends, and takes in unless its collective's `takes_in` says otherwise"""
     step: int
     """phases of one step, which follow one another, run together; the same on all workers"""
     waits_for_acks: bool = True

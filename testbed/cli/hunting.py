@@ -18,8 +18,8 @@ _MOST_SCHEDULES, _MOST_JOBS = 10**9, 256
 def configure_hunt(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 Every schedule is a small job in virtual time with drawn faults; each is judged by all checkers. The first that breaks a
-rule is shrunk, and written as a scenario file that replays. Stopped hunts go on when called again with the same
-arguments; schedules that other code hunted are hunted again.
+rule is shrunk, and written as a scenario file that replays. The same command continues a stopped hunt, and repeats the
+schedules that another version of the code ran.
 
 exit codes: 0 no schedule broke a rule, 1 one did, 64 usage, 130 interrupted (the state is kept)
 

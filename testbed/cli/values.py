@@ -6,11 +6,12 @@ import argparse
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.reading.units import UnitError, format_duration, format_size, parse_duration, parse_size, parse_whole
 
-__all__ = ["MOST_SEED", "duration", "hosts", "named_path", "refused", "seed", "size", "whole"]
+__all__ = ["MOST_SEED", "Quantity", "duration", "hosts", "named_path", "refused", "seed", "size", "whole"]
 
 MOST_SEED = (1 << 63) - 1
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z", re.ASCII)
@@ -61,29 +62,33 @@ def hosts(low: int) -> Callable[[str], int]:
 seed = whole(0, MOST_SEED)
 
 
-def duration(least_ns: int = 0, most_ns: int = _DAY_NS) -> Callable[[str], int]:
-    """A duration with its unit, in nanoseconds."""
-    return _quantity(parse_duration, format_duration, least_ns, most_ns)
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Reads a quantity with its unit, within limits."""
 
+    parse: Callable[[object], int]
+    show: Callable[[int], str]
+    """text that `parse` reads"""
+    least: int
+    most: int
 
-def size(least: int, most: int) -> Callable[[str], int]:
-    """A size in bytes."""
-    return _quantity(parse_size, format_size, least, most)
-
-
-def _quantity(
-    parse: Callable[[object], int], show: Callable[[int], str], least: int, most: int
-) -> Callable[[str], int]:
-    bounds = f"{show(least)} to {show(most)}"
-
-    def read(text: str) -> int:
+    def __call__(self, text: str) -> int:
+        bounds = f"{self.show(self.least)} to {self.show(self.most)}"
         try:
-            number = parse(text)
+            number = self.parse(text)
         except UnitError as error:
             hint = f"; {error.hint}" if error.hint else ""
             raise refused(text, f"{error.allowed}; {bounds}{hint}") from None
-        if not least <= number <= most:
+        if not self.least <= number <= self.most:
             raise refused(text, bounds)
         return number
 
-    return read
+
+def duration(least_ns: int = 0, most_ns: int = _DAY_NS) -> Quantity:
+    """A duration with its unit, in nanoseconds."""
+    return Quantity(parse_duration, format_duration, least_ns, most_ns)
+
+
+def size(least: int, most: int) -> Quantity:
+    """A size in bytes."""
+    return Quantity(parse_size, format_size, least, most)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from testbed.cli.parsing import Parser, full_parser
-from testbed.manual.tables import table
+from testbed.cli.values import Quantity
+from testbed.manual.tables import code, table
 
 __all__ = ["all_commands"]
 
@@ -27,7 +28,7 @@ def _described(name: str, parser: Parser, level: int) -> Iterator[str]:
         text = " ".join(parser.description.split())
         yield f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}\n"
     yield f"```text\n{_usage(name, parser)}\n```\n"
-    rows = [_row(action) for action in parser._actions if _is_own(action)]
+    rows = [_row(action) for action in _own(parser)]
     if rows:
         yield table(("argument or option", "default", "meaning"), rows)
     if parser.epilog:
@@ -41,19 +42,28 @@ def _children(parser: argparse.ArgumentParser) -> list[argparse._SubParsersActio
     return [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
 
 
-def _is_own(action: argparse.Action) -> bool:
-    return action.dest not in _EVERYWHERE and not isinstance(action, argparse._SubParsersAction)
+def _own(parser: Parser) -> list[argparse.Action]:
+    """Arguments and options that `--help` shows, without those of every command."""
+    return [
+        action
+        for action in parser._actions
+        if action.dest not in _EVERYWHERE
+        and action.help != argparse.SUPPRESS
+        and not isinstance(action, argparse._SubParsersAction)
+    ]
 
 
 def _usage(name: str, parser: Parser) -> str:
-    words = [name]
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            words.append("ACTION ...")
-        elif action.dest not in _EVERYWHERE:
-            shown = _shown(action)
-            words.append(shown if action.required else f"[{shown}]")
-    return " ".join(words)
+    """A usage of the parser's own may end in what argparse does not read, as `-- COMMAND ...`."""
+    words = [name, *("ACTION ..." for _ in _children(parser))]
+    words += [_shown(action) if _is_required(action) else f"[{_shown(action)}]" for action in _own(parser)]
+    _, dashes, rest = (parser.usage or "").partition(" -- ")
+    return " ".join(words) + dashes + rest
+
+
+def _is_required(action: argparse.Action) -> bool:
+    """Argparse calls a list that may be empty required."""
+    return action.required and action.nargs != argparse.ZERO_OR_MORE
 
 
 def _shown(action: argparse.Action) -> str:
@@ -66,6 +76,8 @@ def _value(action: argparse.Action) -> str:
     if isinstance(action.metavar, tuple):
         return " ".join(action.metavar)
     name = action.metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper())
+    if action.nargs == argparse.OPTIONAL and action.option_strings:
+        return f"[{name}]"
     return f"{name} ..." if action.nargs in ("*", "+", argparse.REMAINDER) else name
 
 
@@ -74,15 +86,19 @@ def _row(action: argparse.Action) -> tuple[str, str, str]:
     if action.option_strings and action.nargs != 0:
         names[-1] = f"`{_shown(action)}`"
     meaning = " ".join((action.help or "").split()) % {"default": action.default}
-    if action.choices and (words := [str(each) for each in action.choices if str(each) not in meaning]):
+    words = [str(each) for each in action.choices or ()]
+    if any(word not in meaning for word in words):
         meaning = f"{meaning}; allowed: {', '.join(words)}"
     return ", ".join(names), _default(action), re.sub(r"([<>*_])", r"\\\1", meaning)
 
 
 def _default(action: argparse.Action) -> str:
-    if action.required:
+    """As a user would write it. Empty for options without a value, and where the meaning says what happens."""
+    if _is_required(action):
         return "required"
-    if action.nargs == 0:
-        return ""
     default = action.default
-    return "" if default in (None, False, argparse.SUPPRESS) or default == [] else f"`{default}`"
+    if action.nargs == 0 or default in (None, False, argparse.SUPPRESS, [], ()):
+        return ""
+    if isinstance(action.type, Quantity) and isinstance(default, int):
+        return code(action.type.show(default))
+    return code(default)

@@ -1,7 +1,7 @@
 """All-to-all by pairwise exchange: in each step every rank swaps one chunk with one partner.
 
-The partners are those of a round robin: rank P - 1 (or, of an odd number of ranks, nobody) stays, and the others move
-round by one place from step to step. So each pair meets once, in P - 1 steps (P steps, of an odd number of ranks).
+The partners are those of a round robin: rank P - 1 stays (of an odd number of ranks: an empty place), and the others
+move round by one place from step to step. So each pair meets once, in P - 1 steps (P steps, of an odd number of ranks).
 
 Rank i gives rank j chunk j of its vector. Rank j holds what came from rank i as block i of its result, and every block
 of it has the length of chunk j.

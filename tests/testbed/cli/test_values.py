@@ -53,3 +53,11 @@ def test_what_is_wrong_is_said_before_anything_starts(words, text, capsys):
     out, err = capsys.readouterr()
     assert text in err
     assert not out
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value", "text"), [(duration(), 60 * 10**9, "60s"), (size(1, 1 << 40), 256 << 20, "256MiB")]
+)
+def test_a_quantity_is_shown_as_it_is_read(quantity, value, text):
+    assert quantity.show(value) == text
+    assert quantity(text) == value

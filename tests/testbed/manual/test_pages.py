@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import SUPPRESS
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,10 @@ def commands() -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_the_help_is_listed(commands: str, name: str) -> None:
-    options = {option for option in _parser(name).options() if option.startswith("--")}
+    hidden = {
+        option for action in _parser(name)._actions if action.help == SUPPRESS for option in action.option_strings
+    }
+    options = {option for option in _parser(name).options() if option.startswith("--")} - hidden
     text = f"\n{commands}".split(f"\n## tb {name}\n")[1].split("\n## ")[0]
     everywhere = {"--help", "--quiet", "--verbose", "--no-color"}
     assert [option for option in sorted(options - everywhere) if f"`{option}" not in text] == []
@@ -49,6 +53,50 @@ def test_a_command_shows_values_defaults_and_choices(commands: str) -> None:
     demo = commands.split("\n## tb sweep\n")[0]
     assert "| `--hosts N` | `4` |" in demo
     assert "| `--no-twin` |  | emulated" in demo, "no value, and so no default"
+
+
+def _part(commands: str, name: str) -> str:
+    return f"\n{commands}".split(f"\n## tb {name}\n")[1].split("\n## ")[0]
+
+
+def test_hidden_options_are_in_no_table_and_no_usage(commands: str) -> None:
+    assert "==SUPPRESS==" not in commands
+    assert "--nthreads" not in _part(commands, "perf")
+
+
+def test_an_empty_default_is_no_default(commands: str) -> None:
+    assert "| `--protocol P,P` |  | each of them" in _part(commands, "perf")
+
+
+def test_defaults_with_a_unit_are_written_with_it(commands: str) -> None:
+    train = _part(commands, "train")
+    assert "| `--memory SIZE` | `256MiB` |" in train
+    assert "| `--timeout TIME` | `60s` |" in train
+    assert "| `--limit TIME` | `60min` |" in _part(commands, "shell"), "text already"
+    assert re.findall(r"\| `\d{7,}` \|", commands) == []
+
+
+def test_a_usage_has_what_the_parser_does_not_read(commands: str) -> None:
+    assert re.search(r"^tb train SCENARIO .* -- COMMAND \.\.\.$", commands, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [("lab", "NAME ..."), ("test", "PYTEST_ARG ..."), ("sweep", "TARGET ...")]
+)
+def test_a_list_that_may_be_empty_is_not_required(commands: str, name: str, argument: str) -> None:
+    part = _part(commands, name)
+    assert f"| `{argument}` |  |" in part
+    assert f" [{argument}]" in part
+    assert "| `RUN_DIR ...` | required |" in _part(commands, "compare")
+
+
+def test_an_option_whose_value_may_be_absent_shows_it(commands: str) -> None:
+    assert "[--plan-only [TABLES]]" in _part(commands, "bench")
+
+
+def test_allowed_words_are_all_named_or_none(commands: str) -> None:
+    assert "allowed: float32, int32" in _part(commands, "fingerprint")
+    assert "allowed" not in next(line for line in _part(commands, "perf").splitlines() if "`--op sum" in line)
 
 
 def test_every_event_has_its_fields() -> None:
