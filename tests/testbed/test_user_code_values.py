@@ -204,6 +204,19 @@ def test_a_hunt_that_is_wrong_is_refused(
     assert "mine.py" in str(caught.value)
 
 
+def test_what_a_hunt_does_wrong_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        "class Odd(DatagramHunt):\n    def survival(self):\n        return {}['nothing']\n"
+        "OWN = otherwise(BF16, hunt=lambda: Odd({'int32': 1}))\n"
+    )
+    Path("mine.py").write_text(f"{bf16}\n{text}", encoding="utf-8")
+    hunted = hunted_of("mine.py:OWN")
+    assert hunted is not None
+    with pytest.raises(ScenarioError, match=r"mine\.py:\d+: the protocol's own code failed in survival: KeyError"):
+        hunted.hunt.survival()
+
+
 CHECK = """
 from testbed.history.verdict import CheckResult, Verdict
 from workloads.errors import InternalError
