@@ -8,6 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from testbed.runs.codeversion import code_version
@@ -27,6 +28,7 @@ _CONNECT_S = 10
 _LOOK_S = 0.02
 _KEY = "--scheduler"
 _AGAIN = "the same command goes on from what is kept"
+_LOST = f"the connection to this Dask scheduler was lost; {_AGAIN}"
 _PACKAGES = ("dask", "distributed")
 
 
@@ -36,7 +38,7 @@ def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int,
     ScenarioError when the scheduler cannot be reached, has no workers, has another version of Dask, or has workers with
     other code than ours: their results would be kept as ours."""
     client = _connect(address)
-    try:
+    with _in_use(client, address):
         rooted = [worker for worker, root in client.run(is_root).items() if root]
         places = {}
         for index, point in enumerate(points):
@@ -52,17 +54,31 @@ def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int,
             error = future.exception()
             yield places.pop(future), failed("failed", f"lost: {error}") if error is not None else future.result()
             future.release()
-    finally:
-        client.close()
 
 
 def compute_batches(address: str, batches: Sequence[Batch]) -> Iterator[Results]:
     """Of a sweep of models. Raises as `compute_points`, and what a batch raises."""
     client = _connect(address)
-    try:
+    with _in_use(client, address):
         futures = [client.submit(compute_batch, batch, pure=False) for batch in batches]
         for future in _completed(client, address, futures):
             yield future.result()
+
+
+@contextmanager
+def _in_use(client: Client, address: str) -> Iterator[None]:
+    """Any call may be the first to notice that the scheduler is gone. Closes the client at the end."""
+    from distributed import CancelledError
+    from distributed.comm import CommClosedError
+
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, LabError) or not (
+            isinstance(error, CommClosedError | CancelledError) or client.status != "running"
+        ):
+            raise
+        raise LabError(address, _LOST) from error
     finally:
         client.close()
 
@@ -77,7 +93,7 @@ def _completed(client: Client, address: str, futures: Sequence[Future]) -> Itera
         if done.has_ready():
             future = next(done)
             if future.cancelled():
-                raise LabError(address, f"the connection to this Dask scheduler was lost; {_AGAIN}")
+                raise LabError(address, _LOST)
             yield future
             looked = since = time.monotonic()
             continue

@@ -216,11 +216,6 @@ _DLCP: Cases = {
     "dlcp-int32sat": ("dlcp-lossy", ("job.dtype=int32sat",), (1,)),
     "dlcp-ina-int32": ("dlcp-ina-lossy", ("job.dtype=int32",), (1,)),
     "dlcp-ring-int32": ("dlcp-ring-lossy", ("job.dtype=int32",), (1,)),
-    "dlcp-digits": (
-        "dlcp-lossy",
-        ("job={collective: dlcp, workload: digits, iterations: 4, window_packets: 16}",),
-        (1,),
-    ),
     "dlcp-clocks": ("dlcp-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1,)),
     "dlcp-ina-clocks": ("dlcp-ina-lossy", ("clocks={offset: 500ms, drift: 100ppm}",), (1,)),
     "dlcp-marked": ("dlcp-lossy", ("topology.link.ecn_threshold=2", "topology.link.queue=8"), (1,)),

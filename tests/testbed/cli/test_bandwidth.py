@@ -81,7 +81,7 @@ def test_an_interrupted_command_says_how_it_goes_on(
     ("words", "text"),
     [
         (["-g", "8"], "-g/--ngpus of nccl-tests has no meaning here: a rank is a host of SCENARIO; --set"),
-        (["--root", "0"], "-r/--root of nccl-tests has no meaning here: all_reduce has no root"),
+        (["--root", "0"], "tb perf: --root: all_reduce has no root; found 0; allowed: leave the option out"),
         (["-c"], "-c/--check of nccl-tests has no meaning here: every result is checked, bit for bit"),
         (["-b", "1KB"], "argument -b/--minbytes: found '1KB'; allowed: a number of bytes, or one with K (1024)"),
         (["-b", "0"], "argument -b/--minbytes: found '0'; allowed: a number of bytes"),

@@ -15,7 +15,7 @@ QUICK = ("switchml 1", "lossy", "two-jobs 1", "uc-lossy 1", "uc 1", "traced 1", 
          "atp-faults-kill", "esa-faults-server", "ps-lossy 1", "grid-lossy", "grid-link-down 1", "grid-traced 1",
          "grid-goat 1", "grid-little", "grid-to-ps 1", "grid-trimmed 1", "grid-clocks", "ps-tree-traced 1",
          "dlcp-lossy 1", "dlcp-ina-lossy 1", "dlcp-ring-lossy 1", "dlcp-classes", "dlcp-sprayed", "dlcp-int32sat",
-         "dlcp-digits", "dlcp-ina-racks 1", "dlcp-ina-two", "dlcp-ina-few-slots 1", "dlcp-one", "dlcp-ring-trimmed",
+         "dlcp-ina-racks 1", "dlcp-ina-two", "dlcp-ina-few-slots 1", "dlcp-one", "dlcp-ring-trimmed",
          "dlcp-faults-kill", "dlcp-ina-faults-switch", "dlcp-ring-faults-host", "repair-lossy 1", "repair-gf256",
          "repair-direct-lossy 1", "repair-msr-lossy 1", "repair-traced 1", "repair-two-jobs 1", "repair-trimmed",
          "repair-switch-restarted 1", "repair-faults-switch", "repair-direct-faults-server")  # fmt: skip
