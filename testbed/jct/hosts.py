@@ -22,7 +22,7 @@ _OF_TIMERS = ("timeout", "nack", "rnr")
 """causes of repetitions that are timers of the sender, or of the server that asks"""
 
 
-_end = itemgetter(2)
+_begin, _end = itemgetter(1), itemgetter(2)
 
 
 @dataclass
@@ -155,7 +155,7 @@ def pauses_of(context: CheckContext, node: str) -> list[Span]:
 
 def cut(spans: Iterable[Span], over: Iterable[Span]) -> list[Span]:
     """The spans in order, where one of `over` covers them with its part; the first that does counts."""
-    found = sorted(spans, key=lambda span: span[1])
+    found = sorted(spans, key=_begin)
     for part, since, until in over:
         pieces = list[Span]()
         for own, begin, end in found:
