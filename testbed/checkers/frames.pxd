@@ -17,6 +17,12 @@ cdef class RoceFrame:
     cdef public bint icrc_valid, trimmed, starts
 
 
+cdef class RoceData:
+    cdef public tuple connection
+    cdef public long psn
+    cdef public bytes payload
+
+
 cdef bytes _KNOWN, _EXTENDED, _IS_RC_DATA, _STARTS, _HAS_RETH
 cdef object _crc32, _SEED, _DATA, _ANSWER, _OTHER
 cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES

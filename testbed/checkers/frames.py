@@ -9,7 +9,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
 
 import cython
 
@@ -207,13 +206,15 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     return result
 
 
-class RoceData(NamedTuple):
+class RoceData:
     """A SEND or WRITE packet of an RC connection."""
 
-    connection: tuple[bytes, bytes, int]
-    """(source IP, destination IP, destination QPN)"""
-    psn: int
-    payload: bytes
+    __slots__ = ("connection", "payload", "psn")
+
+    def __init__(self, connection: tuple[bytes, bytes, int], psn: int, payload: bytes) -> None:
+        self.connection = connection
+        """(source IP, destination IP, destination QPN)"""
+        self.psn, self.payload = psn, payload
 
 
 def data_of(frame: bytes) -> RoceData | None:
