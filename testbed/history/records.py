@@ -17,7 +17,7 @@ from testbed.scenario.model import CONTROLLER
 from workloads.codec import field_values
 from workloads.machine import Event
 
-__all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "sort_history"]
+__all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "of_kinds", "sort_history"]
 
 _E_co = TypeVar("_E_co", bound=Event, default=Event, covariant=True)
 _E = TypeVar("_E", bound=Event)
@@ -63,6 +63,12 @@ def make_record(t: int, node: str, event: Event) -> Record:
 def of_kind(history: Iterable[Record], kind: type[_E]) -> list[Record[_E]]:
     """Those whose event is of this class."""
     return [cast("Record[_E]", record) for record in history if isinstance(record.event, kind)]
+
+
+def of_kinds(history: Iterable[Record], *kinds: type[Event]) -> list[Record]:
+    """Those whose event is of one of these classes."""
+    wanted = frozenset(kinds)
+    return [record for record in history if type(record.event) in wanted]
 
 
 def sort_history(records: Iterable[Record]) -> list[Record]:
