@@ -6,8 +6,9 @@ event}`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, cast
 
 from typing_extensions import TypeVar
@@ -76,5 +77,5 @@ def sort_history(records: Iterable[Record]) -> list[Record]:
     return sorted(records, key=place_of)
 
 
-def place_of(record: Record) -> tuple[int, str]:
-    return record.t, record.node
+place_of: Callable[[Record], tuple[int, str]] = attrgetter("t", "node")
+"""Its place in a sorted history."""

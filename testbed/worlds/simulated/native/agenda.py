@@ -149,11 +149,11 @@ class NativeAgenda(Agenda):
     def _tell_notes(self) -> None:
         """Report what nodes noted since the last time, at the times when they did. Later events are reported
         afterwards."""
-        core, words = self.core, self._notes[: NOTE_WORDS * self.core.noted]
+        core, words = self.core, iter(self._notes[: NOTE_WORDS * self.core.noted])
         core.noted = 0
-        for at in range(0, len(words), NOTE_WORDS):
-            self.now, node, *entry = words[at : at + NOTE_WORDS]
-            self._nodes[node].tell_note(*entry)
+        tells = [node.tell_note for node in self._nodes]
+        for self.now, node, kind, first, second, third, fourth in zip(*[words] * NOTE_WORDS, strict=True):
+            tells[node](kind, first, second, third, fourth)
 
     def tell_taps(self) -> None:
         """Give taps the frames that C recorded for them so far."""
