@@ -35,9 +35,8 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         return _of_datagrams(history, names)
     faults = Lane("faults", "world")
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
-    for record in history:
-        queue_pairs.read(record)
-        switches.read(record)
+    queue_pairs.read(history)
+    switches.read(history)
     queue_pairs.sort()
     lanes = queue_pairs.lanes
     times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
@@ -64,8 +63,7 @@ def _of_datagrams(history: Sequence[Record], names: Names) -> Timeline:
     """A lane for each worker, parameter server and switch."""
     faults = Lane("faults", "world")
     reader = DatagramReader(names, faults, history)
-    for record in history:
-        reader.read(record)
+    reader.read(history)
     reader.sort()
     lanes = reader.lanes
     stop = max((lane.marks[-1].t for lane in (faults, *lanes, *reader.slots.values()) if lane.marks), default=0)
