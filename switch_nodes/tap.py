@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from workloads.machine import Buffer, FrameBatch
@@ -23,11 +22,6 @@ class Tap(Protocol):
         batch = FrameBatch.of(1, len(frame))
         batch.append(port, frame)
         self.record(batch, 0, 1, now, outgoing)
-
-    def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
-        """Record frames after they passed, in their order: (time, port, outgoing, frame)."""
-        for now, port, outgoing, frame in rows:
-            self.record_frame(port, frame, now, outgoing)
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """A frame was lost on a port. `reason` is `filter` (a fault), `queue` (drop-tail), `early` (for its class),

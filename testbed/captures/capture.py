@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from switch_nodes.tap import Tap
+from testbed.captures.layout import EPB, IDB, SHB
 from testbed.captures.pcapng import (
-    EPB,
-    IDB,
-    SHB,
     CapturedFrame,
-    Interface,
-    PcapngWriter,
     complete_length,
     interface_of,
     read_blocks,
-    read_capture,
+    read_named,
+    read_pieces,
 )
+from testbed.captures.writer import PcapngWriter, Pieces
 from workloads.machine import Buffer, FrameBatch
 
 __all__ = ["DROPPED", "EARLY", "TRIMMED", "BoundedTap", "FileCapture", "MemoryTap", "PcapngTap", "split_by_link"]
@@ -32,12 +30,39 @@ EARLY = DROPPED + "early"
 """the comment of a frame of the low class that a queue with room did not take"""
 TRIMMED = "trimmed: queue"
 """the comment of the headers that a full queue left of a frame"""
+_PIECE_BYTES = 1 << 20
 _BLOCK_BYTES = 64
 """bytes of a block at most, in addition to its frame and without a comment"""
 
 
-class PcapngTap(Tap):
-    """Records what enters and leaves one switch, all ports in one file, in the order in which the machine saw it.
+class _RecordingTap(Tap):
+    """Records what enters and leaves one switch, all ports together, in the order in which the machine saw it."""
+
+    _writer: PcapngWriter
+
+    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
+        """Rows start..stop-1 are about to enter the machine, or have just left it."""
+        if stop > start:
+            self._writer.write_batch(batch, start, stop, now, outgoing=outgoing)
+
+    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
+        self._writer.write_frame(port, frame, now, outgoing)
+
+    def record_blocks(self, blocks: bytes) -> None:
+        """Frames as blocks of pcapng; the interface is the port. None was lost or trimmed."""
+        self._writer.write_blocks(blocks)
+
+    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
+        """A fault took the frame away before it entered, or after it left."""
+        self._writer.write_frame(port, frame, now, outgoing, DROPPED + reason)
+
+    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
+        """What a full queue left of a frame that had left the machine."""
+        self._writer.write_frame(port, frame, now, True, TRIMMED)
+
+
+class PcapngTap(_RecordingTap):
+    """Records into a file.
 
     An existing file is continued with a new section, behind its last whole block. A switch that was killed and restarts
     keeps what its first life recorded.
@@ -49,27 +74,15 @@ class PcapngTap(Tap):
         self.path = path
         if path.exists():
             os.truncate(path, complete_length(path))
-        self._file: BinaryIO = path.open("ab", buffering=held_bytes)
-        self._writer = PcapngWriter(self._file, interfaces)
-
-    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        """Rows start..stop-1 are about to enter the machine, or have just left it."""
-        if stop > start:
-            self._writer.write_batch(batch, start, stop, now, outgoing=outgoing)
-
-    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
-        self._writer.write_frame(port, frame, now, outgoing=outgoing)
-
-    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        """A fault took the frame away before it entered, or after it left."""
-        self._writer.write_frame(port, frame, now, outgoing=outgoing, comment=DROPPED + reason)
-
-    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
-        """What a full queue left of a frame that had left the machine."""
-        self._writer.write_frame(port, frame, now, outgoing=True, comment=TRIMMED)
+        self._file: BinaryIO = path.open("ab", buffering=0)
+        self._writer = PcapngWriter(self._file, interfaces, held_bytes)
 
     def close(self) -> None:
-        self._file.close()
+        """Raises OSError when what was held cannot be written."""
+        try:
+            self._writer.flush()
+        finally:
+            self._file.close()
 
 
 class BoundedTap(PcapngTap):
@@ -89,6 +102,12 @@ class BoundedTap(PcapngTap):
     def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
         Tap.record_frame(self, port, frame, now, outgoing)
 
+    def record_blocks(self, blocks: bytes) -> None:
+        self._left -= len(blocks)
+        self.is_full = self.is_full or self._left < 0
+        if not self.is_full:
+            super().record_blocks(blocks)
+
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
         """No fault is at a host."""
 
@@ -96,38 +115,21 @@ class BoundedTap(PcapngTap):
         """No host trims."""
 
 
-class MemoryTap(Tap):
-    """As PcapngTap, but nothing is written: the frames are there as long as the tap is."""
+class MemoryTap(_RecordingTap):
+    """As PcapngTap, but the file is in memory: it is there as long as the tap is."""
 
     def __init__(self, switch: str, interfaces: Sequence[str]) -> None:
         self.name = self.switch = switch
-        self._interfaces = tuple(interfaces)
-        self._frames: list[CapturedFrame] = []
-
-    def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        for row in range(start, stop):
-            self._frames.append(CapturedFrame(int(batch.ports[row]), now, outgoing, bytes(batch.row(row)), ""))
-
-    def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
-        self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), ""))
-
-    def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
-        make = CapturedFrame._make
-        self._frames += [make((port, now, outgoing, frame, "")) for now, port, outgoing, frame in rows]
-
-    def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        self._frames.append(CapturedFrame(port, now, outgoing, bytes(frame), DROPPED + reason))
-
-    def trimmed(self, port: int, frame: Buffer, now: int) -> None:
-        self._frames.append(CapturedFrame(port, now, True, bytes(frame), TRIMMED))
+        self._pieces = Pieces()
+        self._writer = PcapngWriter(self._pieces, interfaces, _PIECE_BYTES)
 
     def close(self) -> None:
         """Nothing to close."""
 
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
         """As `FileCapture.read`."""
-        for frame in self._frames:
-            yield self._interfaces[frame.interface], frame
+        self._writer.flush()
+        return read_pieces(self._pieces.pieces)
 
 
 class FileCapture:
@@ -139,9 +141,7 @@ class FileCapture:
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
         """(interface, frame) in the order in which the machine saw them. Raises OSError and ValueError for a file that
         cannot be read."""
-        interfaces: list[Interface] = []
-        for frame in read_capture(self.path, interfaces):
-            yield interfaces[frame.interface].name, frame
+        return read_named(self.path)
 
 
 def split_by_link(path: Path, out_dir: Path) -> tuple[Path, ...]:

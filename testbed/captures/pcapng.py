@@ -1,32 +1,57 @@
 """Captures as pcapng (IETF draft-ietf-opsawg-pcapng): one section, one interface per port, nanosecond times.
 
-Blocks that we write: SHB, one IDB per interface (if_name, if_tsresol 9), EPBs with epb_flags (direction) and, where a
-fault decided, opt_comment. The reader takes any section of either byte order and skips what it does not know. A last
-block that a killed process left unfinished is ignored.
+Blocks that `testbed.captures.writer` writes: SHB, one IDB per interface (if_name, if_tsresol 9), EPBs with epb_flags
+(direction) and, where a fault decided, opt_comment. The reader takes any section of either byte order and skips what it
+does not know. A last block that a killed process left unfinished is ignored.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
-from workloads.machine import Buffer, FrameBatch
+import cython
+
+from testbed.captures.layout import (
+    EPB,
+    EPB_FLAGS,
+    EPB_HEAD,
+    IDB,
+    IF_NAME,
+    IF_TSRESOL,
+    MAGIC,
+    OPT_COMMENT,
+    OPT_END,
+    OUTBOUND,
+    SHB,
+)
+
+if not cython.compiled:
+
+    def get32_little(octets: bytes, at: int) -> int:
+        """The four bytes from `at` on, which lie in `octets`, as a little-endian word. The compiled body is in the
+        .pxd."""
+        return int.from_bytes(octets[at : at + 4], "little")
+
+    def copied(octets: bytes, at: int, end: int) -> bytes:
+        """The bytes from `at` to `end`, which lie in `octets`. The compiled body is in the .pxd."""
+        return octets[at:end]
+
 
 __all__ = [
-    "EPB", "IDB", "SHB", "CapturedFrame", "Interface", "PcapngWriter", "complete_length", "interface_of", "read_blocks",
-    "read_capture",
+    "CapturedFrame", "Interface", "complete_length", "frames_of", "interface_of", "read_blocks", "read_capture",
+    "read_named", "read_pieces",
 ]  # fmt: skip
 
-SHB, IDB, EPB = 0x0A0D0D0A, 1, 6
-"""block types: section header, interface description, enhanced packet"""
-_MAGIC, _ETHERNET = 0x1A2B3C4D, 1
-_OPT_END, _OPT_COMMENT, _IF_NAME, _IF_TSRESOL, _EPB_FLAGS = 0, 1, 2, 9, 2
-_INBOUND, _OUTBOUND = 1, 2
-_EPB_HEAD = struct.Struct("<IIIIIII")
-"""block type, total length, interface, time high, time low, captured length, original length"""
+_FRAME, _SECTION, _INTERFACE, _BYTE_ORDER, _OUT = EPB, SHB, IDB, MAGIC, OUTBOUND
+_FLAGS_OPTION = 4 << 16 | EPB_FLAGS
+"""first word of the option that holds them"""
+_PIECE_BYTES = 1 << 20
+"""how much of a file is read at once"""
+_new_tuple = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +71,22 @@ class CapturedFrame(NamedTuple):
     """comment of the fault that decided about this frame; empty when none did"""
 
 
-def _option(code: int, value: bytes) -> bytes:
-    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) & 3)
+class _Source(Protocol):
+    """What a reader needs of a file."""
+
+    def read(self, size: int, /) -> bytes:
+        """So many bytes, or fewer where these end a block; none at the end."""
+        ...
 
 
-def _block(kind: int, body: bytes) -> bytes:
-    length = struct.pack("<I", len(body) + 12)
-    return struct.pack("<I", kind) + length + body + length
+class _Pieces:
+    """Pieces of a capture in memory, as a file."""
 
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._left = iter(pieces)
 
-class PcapngWriter:
-    """Appends blocks to a file, each in one call of `write`."""
-
-    def __init__(self, file: BinaryIO, interfaces: Sequence[str]) -> None:
-        self._file = file
-        self._tails: dict[int, bytes] = {}
-        head = _block(SHB, struct.pack("<IHHq", _MAGIC, 1, 0, -1))
-        for name in interfaces:
-            options = _option(_IF_NAME, name.encode()) + _option(_IF_TSRESOL, b"\x09") + _option(_OPT_END, b"")
-            head += _block(IDB, struct.pack("<HHI", _ETHERNET, 0, 0) + options)
-        self._write(head)
-
-    def write_batch(self, batch: FrameBatch, start: int, stop: int, time_ns: int, *, outgoing: bool) -> None:
-        """Rows start..stop-1; the interface of a row is its port. One write for all of them."""
-        rows, stride = batch.frames, batch.stride
-        flat = rows.reshape(-1).data
-        lengths, ports = batch.lengths[start:stop].tolist(), batch.ports[start:stop].tolist()
-        high, low, pack, tails = time_ns >> 32, time_ns & 0xFFFFFFFF, _EPB_HEAD.pack, self._tails
-        parts: list[Buffer] = []
-        at = start * stride
-        for length, port in zip(lengths, ports, strict=True):
-            tail = tails.get(length << 1 | outgoing) or self._tail(length, outgoing)
-            parts += (
-                pack(EPB, 28 + length + len(tail), port, high, low, length, length),
-                flat[at : at + length],
-                tail,
-            )
-            at += stride
-        self._write(b"".join(parts))
-
-    def write_frame(self, port: int, frame: Buffer, time_ns: int, *, outgoing: bool, comment: str = "") -> None:
-        size = len(frame)
-        tail = b"" if comment else self._tails.get(size << 1 | outgoing, b"")
-        tail = tail or self._tail(size, outgoing, comment)
-        head = _EPB_HEAD.pack(EPB, 28 + size + len(tail), port, time_ns >> 32, time_ns & 0xFFFFFFFF, size, size)
-        self._write(b"".join((head, frame, tail)))
-
-    def _write(self, data: bytes) -> None:
-        written = self._file.write(data)
-        while written < len(data):
-            written += self._file.write(memoryview(data)[written:])
-
-    def _tail(self, length: int, outgoing: bool, comment: str = "") -> bytes:
-        """What follows the frame's bytes: padding, options, total length."""
-        tail = bytes(-length & 3)
-        if comment:
-            tail += _option(_OPT_COMMENT, comment.encode())
-        tail += _option(_EPB_FLAGS, struct.pack("<I", _OUTBOUND if outgoing else _INBOUND)) + _option(_OPT_END, b"")
-        tail += struct.pack("<I", 28 + length + len(tail) + 4)
-        if not comment:
-            self._tails[length << 1 | outgoing] = tail
-        return tail
+    def read(self, size: int, /) -> bytes:
+        return next(self._left, b"")
 
 
 def complete_length(path: Path) -> int:
@@ -118,73 +98,172 @@ def complete_length(path: Path) -> int:
     return end
 
 
+class _Blocks:
+    """The blocks of an open file in turn. `data[at:end]` is the present one, of that `kind`."""
+
+    def __init__(self, file: _Source) -> None:
+        self._file = file
+        self.data = b""
+        self.at = self.end = self.kind = 0
+        self.is_little = True
+        """byte order of its section"""
+
+    def advance(self) -> bool:
+        """Go to the next block. False: the file ends, or the next block is not whole."""
+        self.at = self.end
+        if not self._has(8):
+            return False
+        if get32_little(self.data, self.at) == _SECTION:  # the same in both orders
+            if not self._has(12):
+                return False
+            self.is_little = get32_little(self.data, self.at + 8) == _BYTE_ORDER
+        self.kind, length = self.word(0), self.word(4)
+        if length < 12 or length % 4 or not self._has(length):
+            return False
+        self.end = self.at + length
+        return True
+
+    def word(self, offset: int) -> int:
+        """The word at that offset of the block, which has it."""
+        at = self.at + offset
+        if self.is_little:
+            return get32_little(self.data, at)
+        return int.from_bytes(self.data[at : at + 4], "big")
+
+    def block(self) -> bytes:
+        return copied(self.data, self.at, self.end)
+
+    def _has(self, size: int) -> bool:
+        """Whether the file has so many bytes from `at` on, which are then in `data`."""
+        if self.at + size > len(self.data):
+            rest = self.data[self.at :]
+            self.data, self.at = rest + self._file.read(max(_PIECE_BYTES, size - len(rest))), 0
+        return self.at + size <= len(self.data)
+
+
 def _raw_blocks(file: BinaryIO) -> Iterator[tuple[int, bytes, str]]:
     """(type, whole block, byte order) until the end or the first block that is not whole."""
-    order = "<"
-    while len(head := file.read(8)) == 8:
-        if head[:4] == b"\x0a\x0d\x0d\x0a":
-            magic = file.read(4)
-            order = "<" if magic == struct.pack("<I", _MAGIC) else ">"
-            head += magic
-        kind, length = struct.unpack_from(order + "II", head)
-        if length < 12 or length % 4:
-            return
-        block = head + file.read(length - len(head))
-        if len(block) < length:
-            return
-        yield kind, block, order
+    blocks = _Blocks(file)
+    while blocks.advance():
+        yield blocks.kind, blocks.block(), "<" if blocks.is_little else ">"
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Raises ValueError when the file does not start as pcapng does."""
+    file = path.open("rb")
+    try:
+        if file.read(4) != b"\x0a\x0d\x0d\x0a":
+            raise ValueError(f"{path} is no pcapng file")
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def read_blocks(path: Path) -> Iterator[tuple[int, bytes, str]]:
     """(type, whole block, byte order `<` or `>`). Raises ValueError when the file does not start as pcapng does."""
-    with path.open("rb", buffering=1 << 20) as file:
-        if file.read(4) != b"\x0a\x0d\x0d\x0a":
-            raise ValueError(f"{path} is no pcapng file")
-        file.seek(0)
+    with _opened(path) as file:
         yield from _raw_blocks(file)
 
 
 def read_capture(path: Path, interfaces: list[Interface] | None = None) -> Iterator[CapturedFrame]:
     """Frames in file order. `interfaces` is filled as they are found. A second section that describes an interface
     again under the same number replaces it. Raises ValueError when the file is no pcapng, or contradicts itself."""
-    found = [] if interfaces is None else interfaces
-    count = 0
-    for kind, block, order in read_blocks(path):
-        if kind == EPB:
-            if len(block) < 32:
-                raise ValueError(f"{path}: a packet's block of {len(block)} bytes")
-            number, high, low, captured = struct.unpack_from(order + "IIII", block, 8)
-            if number >= len(found):
-                raise ValueError(f"{path}: a frame of interface {number}; {len(found)} are described")
-            end = 28 + captured
-            time_ns = high << 32 | low
-            scale = found[number].ns_per_tick
-            if scale != 1:
-                time_ns = round(time_ns * scale)
-            outgoing, comment = False, ""
-            at = end + (-captured & 3)
-            # Our own blocks without a comment end alike: flags, end of options, length.
-            if order == "<" and len(block) - at == 16 and block[at : at + 4] == b"\x02\x00\x04\x00":
-                outgoing = block[at + 4] & 3 == _OUTBOUND
-            else:
-                for code, value in _options(block, at, order):
-                    if code == _EPB_FLAGS and len(value) == 4:
-                        outgoing = struct.unpack(order + "I", value)[0] & 3 == _OUTBOUND
-                    elif code == _OPT_COMMENT:
-                        comment = value.decode("utf-8", "replace")
-            yield CapturedFrame(number, time_ns, outgoing, block[28:end], comment)
-        elif kind == IDB:
-            interface = interface_of(block, order, count)
-            found[count : count + 1] = [interface]
-            count += 1
-        elif kind == SHB:
-            count = 0
+    with _opened(path) as file:
+        frames = _Frames(path, file, [] if interfaces is None else interfaces)
+        while (found := frames.following()) is not None:
+            yield found
+
+
+def read_named(path: Path) -> Iterator[tuple[str, CapturedFrame]]:
+    """As `read_capture`: (name of its interface, frame)."""
+    with _opened(path) as file:
+        yield from _named(path, file)
+
+
+def read_pieces(pieces: Iterable[bytes]) -> Iterator[tuple[str, CapturedFrame]]:
+    """As `read_named`, of a file in memory. Each piece ends with a block."""
+    return _named(Path("memory"), _Pieces(pieces))
+
+
+def _named(path: Path, file: _Source) -> Iterator[tuple[str, CapturedFrame]]:
+    interfaces: list[Interface] = []
+    frames = _Frames(path, file, interfaces)
+    while (found := frames.following()) is not None:
+        yield interfaces[frames.number].name, found
+
+
+def frames_of(blocks: bytes) -> Iterator[CapturedFrame]:
+    """The frames of blocks that are as those of a writer, without comments."""
+    at = 0
+    while at < len(blocks):
+        _, length, port, high, low, size, _ = EPB_HEAD.unpack_from(blocks, at)
+        is_out = get32_little(blocks, at + length - 12) == _OUT
+        yield CapturedFrame(port, high << 32 | low, is_out, blocks[at + 28 : at + 28 + size], "")
+        at += length
+
+
+class _Frames:
+    """The frames of an open file in turn."""
+
+    def __init__(self, path: Path, file: _Source, interfaces: list[Interface]) -> None:
+        """`path`: for messages."""
+        self._path, self._blocks, self._interfaces = path, _Blocks(file), interfaces
+        self._count = 0
+        """interfaces of the section at hand"""
+        self.number = 0
+        """interface of the last frame"""
+
+    def following(self) -> CapturedFrame | None:
+        """Raises ValueError when the file contradicts itself."""
+        blocks = self._blocks
+        while blocks.advance():
+            if blocks.kind == _FRAME:
+                return self._frame()
+            if blocks.kind == _INTERFACE:
+                order = "<" if blocks.is_little else ">"
+                found = interface_of(blocks.block(), order, self._count)
+                self._interfaces[self._count : self._count + 1] = [found]
+                self._count += 1
+            elif blocks.kind == _SECTION:
+                self._count = 0
+        return None
+
+    def _frame(self) -> CapturedFrame:
+        blocks = self._blocks
+        data, end = blocks.data, blocks.end
+        begin = blocks.at + 28
+        if end - begin < 4:
+            raise ValueError(f"{self._path}: a packet's block of {end - blocks.at} bytes")
+        number, captured = blocks.word(8), blocks.word(20)
+        if number >= len(self._interfaces):
+            raise ValueError(f"{self._path}: a frame of interface {number}; {len(self._interfaces)} are described")
+        self.number = number
+        time_ns = blocks.word(12) << 32 | blocks.word(16)
+        scale = self._interfaces[number].ns_per_tick
+        if scale != 1:
+            time_ns = round(time_ns * scale)
+        stop = begin + captured
+        after = stop + (-captured & 3)
+        outgoing, comment = False, ""
+        # Our own blocks without a comment end alike: flags, end of options, length.
+        if blocks.is_little and end - after == 16 and get32_little(data, after) == _FLAGS_OPTION:
+            outgoing = get32_little(data, after + 4) & 3 == _OUT
+        else:
+            order = "<" if blocks.is_little else ">"
+            for code, value in _options(blocks.block(), after - blocks.at, order):
+                if code == EPB_FLAGS and len(value) == 4:
+                    outgoing = struct.unpack(order + "I", value)[0] & 3 == _OUT
+                elif code == OPT_COMMENT:
+                    comment = value.decode("utf-8", "replace")
+        return _new_tuple(CapturedFrame, (number, time_ns, outgoing, copied(data, begin, min(stop, end)), comment))
 
 
 def _options(block: bytes, at: int, order: str) -> Iterator[tuple[int, bytes]]:
     while at + 4 <= len(block) - 4:
         code, length = struct.unpack_from(order + "HH", block, at)
-        if code == _OPT_END:
+        if code == OPT_END:
             return
         yield code, block[at + 4 : at + 4 + length]
         at += 4 + length + (-length & 3)
@@ -193,9 +272,9 @@ def _options(block: bytes, at: int, order: str) -> Iterator[tuple[int, bytes]]:
 def interface_of(block: bytes, order: str, number: int) -> Interface:
     name, scale = f"port{number}", 1000.0
     for code, value in _options(block, 16, order):
-        if code == _IF_NAME:
+        if code == IF_NAME:
             name = value.decode("utf-8", "replace")
-        elif code == _IF_TSRESOL and value:
+        elif code == IF_TSRESOL and value:
             exponent = value[0] & 0x7F
             scale = 1e9 * (2.0**-exponent if value[0] & 0x80 else 10.0**-exponent)
     return Interface(name, 1 if scale == 1.0 else scale)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
 from testbed.captures.pcapng import CapturedFrame
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from testbed.history.events import NodeStarted
 from testbed.plan import Plan
 from testbed.plan.rings import PlannedRing, planned_rings
@@ -80,10 +80,10 @@ class CheckContext:
     def finished(self) -> frozenset[str]:
         """Workers that reported that they finished, and did not fall back afterwards."""
         done: set[str] = set()
-        for record in self.history:
+        for record in of_kinds(self.history, WorkerFinished, WorkerFellBack):
             if isinstance(record.event, WorkerFinished):
                 done.add(record.node)
-            elif isinstance(record.event, WorkerFellBack):
+            else:
                 done.discard(record.node)
         return frozenset(done)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from switch_nodes.events import PacketIgnored
 from testbed.checkers.context import CheckContext
 from testbed.faults.model import Corrupt, Forge, Kill
+from testbed.history import of_kinds
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
@@ -34,7 +35,7 @@ def credit_bound(context: CheckContext) -> CheckResult:
         if ring_kind(part.collective.kind).in_messages
     }
     wrong: list[str] = []
-    for record in context.first_life:
+    for record in of_kinds(context.first_life, NodeExited, MessagePosted, MessageAcked, MessageReceived):
         if isinstance(record.event, NodeExited):  # one that starts anew starts from nothing
             for (name, _), account in accounts.items():
                 if name == record.node:

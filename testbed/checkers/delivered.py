@@ -24,6 +24,8 @@ from workloads.events import WorkerFellBack
 
 __all__ = ["DeliveredResults", "delivered_results"]
 
+_crc32 = zlib.crc32
+
 
 @dataclass(slots=True)
 class DeliveredResults:
@@ -56,7 +58,7 @@ class DeliveredResults:
 
     def _packets(self, iteration: int, expected: bytes) -> Iterator[tuple[int, int, int]]:
         """(message, packet in it, CRC-32 of its elements) of one result."""
-        layout, mtu, crc32 = self.layout, self.layout.path_mtu, zlib.crc32
+        layout, mtu, crc32 = self.layout, self.layout.path_mtu, _crc32
         for index in range(layout.per_iteration):
             message = layout.hello + iteration * layout.per_iteration + index
             start, stop = layout.span(index)
@@ -90,26 +92,28 @@ def _read(context: CheckContext, capture: Capture, result: DeliveredResults) -> 
     if capture.switch not in {switch.name for switch in context.plan.switches}:
         return
     hosts = {link.name: link.b if link.a == capture.switch else link.a for _, link, _ in topology.ports(capture.switch)}
-    seats: dict[tuple[bytes, bytes, int], tuple[str, int, PsnClock]] = {}
+    seats: dict[tuple[bytes, bytes, int], tuple[str, int, PsnClock, dict[int, set[int]]]] = {}
     for ring in context.rings:
         for rank, member in enumerate(ring.members):
             receiver, clock = ring.names[(rank + 1) % len(ring.members)], PsnClock(member.to_successor.first_psn)
-            seats[ring.requests(rank)] = receiver, clock.latest, clock
             if receiver in hosts.values():
-                result.seen.setdefault(receiver, {})
+                seats[ring.requests(rank)] = receiver, clock.latest, clock, result.seen.setdefault(receiver, {})
     starts = _first_packets(result.layout)
     for interface, captured in capture.read():
         found = data_of(captured.frame) if captured.outgoing and not captured.comment else None
-        if found is None or found.connection not in seats:
+        seat = None if found is None else seats.get(found.connection)
+        if found is None or seat is None or hosts.get(interface) != seat[0]:
             continue
-        receiver, first, clock = seats[found.connection]
-        if hosts.get(interface) != receiver:
-            continue
+        _, first, clock, seen = seat
         absolute = clock.absolute(found.psn)
         clock.note(absolute)
         offset = absolute - first
-        elements = found.payload[INA_HEADER_BYTES:] if offset in starts else found.payload
-        result.seen[receiver].setdefault(offset, set()).add(zlib.crc32(elements))
+        checksum = _crc32(found.payload[INA_HEADER_BYTES:] if offset in starts else found.payload)
+        checksums = seen.get(offset)
+        if checksums is None:
+            seen[offset] = {checksum}
+        else:
+            checksums.add(checksum)
 
 
 def _first_packets(layout: MessageLayout) -> frozenset[int]:

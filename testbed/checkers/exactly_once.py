@@ -9,7 +9,7 @@ from switch_nodes.config import SpineLinks
 from switch_nodes.events import MessageAggregated
 from testbed.checkers.context import CheckContext
 from testbed.checkers.messages import ring_layout
-from testbed.history import of_kind
+from testbed.history import of_kind, of_kinds
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.rings import PlannedRing
@@ -30,7 +30,7 @@ def exactly_once(context: CheckContext) -> CheckResult:
     rings = {ring.ring_id: _Ring(context, ring, len(summed) > 1) for ring in summed}
     seen: Counter[tuple[str, int, int]] = Counter()
     wrong: list[str] = []
-    for record in context.first_life:
+    for record in of_kinds(context.first_life, NodeExited, MessageAggregated):
         node, event = record.node, record.event
         if isinstance(event, NodeExited) and node in switches:
             # A switch that starts anew remembers nothing: what is sent again is summed again.

@@ -1,7 +1,7 @@
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from workloads.kernels cimport get8, get16, get32
+from workloads.kernels cimport copy_bytes, finished, get8, get16, get32, new_draft, put8
 
 
 cdef inline bytes part(bytes frame, Py_ssize_t at, Py_ssize_t end):
@@ -17,6 +17,12 @@ cdef class RoceFrame:
     cdef public bint icrc_valid, trimmed, starts
 
 
+cdef class RoceData:
+    cdef public tuple connection
+    cdef public long psn
+    cdef public bytes payload
+
+
 cdef bytes _KNOWN, _EXTENDED, _IS_RC_DATA, _STARTS, _HAS_RETH
 cdef object _crc32, _SEED, _DATA, _ANSWER, _OTHER
 cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES
@@ -25,7 +31,7 @@ cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES
 @cython.locals(
     kind=long, at=Py_ssize_t, end=Py_ssize_t, ip_end=Py_ssize_t, headers_end=Py_ssize_t, data_at=Py_ssize_t,
     data_end=Py_ssize_t, pad=Py_ssize_t, kept=Py_ssize_t, place=Py_ssize_t, fragment=long, opcode=long, pad_byte=long,
-    psn="unsigned long", masked=bytearray, result=RoceFrame, icrc="unsigned long", found="unsigned long", dscp=long,
+    psn="unsigned long", covered=bytes, head=bytes, result=RoceFrame, icrc="unsigned long", found="unsigned long", dscp=long,
     total=long, source=bytes, dest=bytes, payload=bytes, request=bytes, bth4=bytes, held=bytes, rest=bytes
 )
 cpdef parse_frame(bytes frame)

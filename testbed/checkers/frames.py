@@ -9,7 +9,6 @@ import struct
 import zlib
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
 
 import cython
 
@@ -17,7 +16,7 @@ from workloads.wire import OPCODES, Opcode, continues
 from workloads.wire.packet import EXTENSIONS
 
 if not cython.compiled:
-    from workloads.kernels import get8, get16, get32
+    from workloads.kernels import copy_bytes, finished, get8, get16, get32, new_draft, put8
 
     def part(frame: bytes, at: int, end: int) -> bytes:
         """The bytes from `at` to `end`, which lie in the frame. The compiled body is in the .pxd."""
@@ -146,19 +145,25 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
         raise MalformedFrame("headers, pad and iCRC do not fit the length")
 
     # What a switch may change: ToS, TTL, IP checksum, UDP checksum, BTH byte 4; counted from the IP header.
-    masked = bytearray(part(frame, 14, headers_end))
+    covered = new_draft(end - 18)
+    copy_bytes(covered, 0, frame, 14, end - 18)
+    put8(covered, 1, 0xFF)
     if at == 42:
-        masked[1] = masked[8] = masked[10] = masked[11] = 0xFF
+        put8(covered, 8, 0xFF)
+        put8(covered, 10, 0xFF)
+        put8(covered, 11, 0xFF)
     else:
-        masked[0] |= 0x0F
-        masked[1] = masked[2] = masked[3] = masked[7] = 0xFF
-    masked[at - 16] = masked[at - 15] = masked[at - 10] = 0xFF
+        put8(covered, 0, get8(frame, 14) | 0x0F)
+        put8(covered, 2, 0xFF)
+        put8(covered, 3, 0xFF)
+        put8(covered, 7, 0xFF)
+    put8(covered, at - 16, 0xFF)
+    put8(covered, at - 15, 0xFF)
+    put8(covered, at - 10, 0xFF)
     result = RoceFrame()
     payload = part(frame, data_at, data_end)
     result.extensions = part(frame, headers_end, data_at)
-    icrc = _crc32(payload, _crc32(result.extensions, _crc32(masked, _SEED)))
-    if pad:
-        icrc = _crc32(part(frame, data_end, end - 4), icrc)
+    icrc = _crc32(covered, _SEED)
     found = get8(frame, end - 4) | get8(frame, end - 3) << 8 | get8(frame, end - 2) << 16 | get8(frame, end - 1) << 24
     result.icrc_valid = icrc == found
     result.source, result.dest = source, dest
@@ -174,7 +179,6 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     result.payload, result.payload_bytes = payload, data_end - data_at
     result.head = result.constant = result.request = b""
     result.trimmed = False
-    bth4 = part(frame, at + 4, at + 5)
     if _IS_RC_DATA[opcode]:
         result.role = _DATA
         if not result.icrc_valid and data_end == data_at:
@@ -184,9 +188,14 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
         result.request = b"".join((request[:1], bytes((pad_byte & 0xCF,)), request[2:])) if pad else request
         result.starts = bool(_STARTS[opcode]) and not continues(opcode, result.reth_length, result.payload_bytes)
         kept = data_at + min(_INA_HEADER_BYTES, data_end - data_at) if result.starts else data_at
-        result.head = b"".join((part(frame, 0, 14), masked, part(frame, headers_end, kept), bth4))
+        head = new_draft(kept + 1)
+        copy_bytes(head, 0, frame, 0, 14)
+        copy_bytes(head, 14, covered, 0, headers_end - 14)
+        copy_bytes(head, headers_end, frame, headers_end, kept - headers_end)
+        put8(head, kept, get8(frame, at + 4))
+        result.head = finished(head)
         return result
-    held = b""
+    held, bth4 = b"", part(frame, at + 4, at + 5)
     if opcode in (_ACKNOWLEDGE, _IRN_ANSWER):
         result.role, result.syndrome = _ANSWER, get8(frame, headers_end)
         result.msn = get32(frame, headers_end) & 0xFFFFFF
@@ -203,17 +212,19 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
         rest = b"".join((result.extensions, held, part(frame, data_end, end - 4), udp_checksum, bth4))
     else:
         rest = b"".join((part(frame, headers_end, end - 4), udp_checksum, bth4, part(frame, end - 4, end)))
-    result.constant = b"".join((part(frame, 0, 14), masked, rest))
+    result.constant = b"".join((part(frame, 0, 14), part(covered, 0, headers_end - 14), rest))
     return result
 
 
-class RoceData(NamedTuple):
+class RoceData:
     """A SEND or WRITE packet of an RC connection."""
 
-    connection: tuple[bytes, bytes, int]
-    """(source IP, destination IP, destination QPN)"""
-    psn: int
-    payload: bytes
+    __slots__ = ("connection", "payload", "psn")
+
+    def __init__(self, connection: tuple[bytes, bytes, int], psn: int, payload: bytes) -> None:
+        self.connection = connection
+        """(source IP, destination IP, destination QPN)"""
+        self.psn, self.payload = psn, payload
 
 
 def data_of(frame: bytes) -> RoceData | None:

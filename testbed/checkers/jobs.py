@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from testbed.checkers.blocks import block_layout, part_of, served_jobs, summing_nodes
 from testbed.checkers.context import CheckContext
+from testbed.history import of_kinds
 from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
@@ -39,7 +40,7 @@ def blocks_once(context: CheckContext) -> CheckResult:
     seen: set[tuple[str, int, int]] = set()
     summed: set[tuple[int, int]] = set()
     wrong = []
-    for record in context.history:
+    for record in of_kinds(context.history, NodeExited, BlockSummed):
         if isinstance(record.event, NodeExited):
             # a switch that starts anew remembers nothing: what is sent again is summed again
             seen = {key for key in seen if key[0] != record.node}

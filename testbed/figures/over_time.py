@@ -16,7 +16,7 @@ from testbed.faults.events import FaultMissed, FaultStruck
 from testbed.figures.arrivals import arrived
 from testbed.figures.extent import end_of_job
 from testbed.figures.resent import packet_times, resent
-from testbed.history import Record
+from testbed.history import Record, of_kind, of_kinds
 from testbed.history.events import NodeExited, QueuesSampled
 from testbed.scenario.model import Scenario
 from workloads.datagrams.blocks import BlockSummed
@@ -29,6 +29,7 @@ from workloads.events import (
     QpFailed,
     WorkerFellBack,
 )
+from workloads.machine import Event
 
 __all__ = ["Kind", "OverTime", "Series", "interval_of", "over_time", "over_time_of"]
 
@@ -86,16 +87,16 @@ def over_time(
     found = (
         counted.arrived(),
         counted.completed(),
-        counted.rates("blocks summed", "blocks/s", _summed),
+        counted.rates("blocks summed", "blocks/s", BlockSummed),
         counted.in_flight(),
-        counted.most("frames waiting in queues", "frames", _waiting),
-        counted.most("slots in use", "slots", _slots),
-        counted.grown("packets marked (CE)", "packets", _marked),
+        counted.most("frames waiting in queues", "frames", QueuesSampled, _waiting),
+        counted.most("slots in use", "slots", SwitchSampled, _slots),
+        counted.grown("packets marked (CE)", "packets", SwitchSampled, _marked),
         counted.sent_again(packet_ns),
         counted.strikes(),
-        counted.sums("answers to congestion marks (CNPs)", "packets", _answered),
+        counted.sums("answers to congestion marks (CNPs)", "packets", CnpSent),
     )
-    looked = {record.event.every_ns: None for record in history if isinstance(record.event, QueuesSampled)}
+    looked = {record.event.every_ns: None for record in of_kind(history, QueuesSampled)}
     return OverTime(interval, count, end, tuple(series for series in found if series.lines), tuple(looked))
 
 
@@ -111,10 +112,6 @@ def _round(least_ns: float) -> int:
     return int(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least_ns))
 
 
-def _summed(record: Record) -> tuple[str, int] | None:
-    return (record.node, 1) if isinstance(record.event, BlockSummed) else None
-
-
 def _waiting(record: Record) -> Mapping[str, int] | None:
     return record.event.waiting if isinstance(record.event, QueuesSampled) else None
 
@@ -128,10 +125,6 @@ def _slots(record: Record) -> Mapping[str, int] | None:
 
 def _marked(record: Record) -> Mapping[str, int] | None:
     return record.event.marks if isinstance(record.event, SwitchSampled) else None
-
-
-def _answered(record: Record) -> tuple[str, int] | None:
-    return (record.node, 1) if isinstance(record.event, CnpSent) else None
 
 
 def _began(record: Record) -> str:
@@ -154,14 +147,17 @@ class _Counted:
         self.edges = (*range(0, end, interval), end)
         self.count = len(self.edges) - 1
         self._bytes: dict[str, float] = {}
-        for record in history:
-            event = record.event
-            if isinstance(event, CollectiveStarted) and event.messages:
-                self._bytes.setdefault(record.node, event.bytes / event.messages)
+        for record in of_kind(history, CollectiveStarted):
+            if record.event.messages:
+                self._bytes.setdefault(record.node, record.event.bytes / record.event.messages)
 
     def message_bytes(self, node: str, message: int) -> float:
         """On average over the messages of a gradient: the last one of them may be shorter."""
         return 0.0 if self.hello and message == 0 else self._bytes.get(node, 0.0)
+
+    def in_time(self, *kinds: type[Event]) -> list[Record]:
+        """Records of these kinds of events, by time."""
+        return sorted(of_kinds(self.history, *kinds), key=_time)
 
     def at(self, record: Record) -> int:
         """The number of its interval."""
@@ -173,9 +169,7 @@ class _Counted:
     def arrived(self) -> Series:
         """All bytes of frames on the links into hosts, where the world looks at them."""
         looks = [
-            (record.t, record.event.arrived_bits)
-            for record in sorted(self.history, key=_time)
-            if isinstance(record.event, QueuesSampled)
+            (record.t, record.event.arrived_bits) for record in sorted(of_kind(self.history, QueuesSampled), key=_time)
         ]
         hosts = {host for _, bits in looks for host in bits}
         lines = {host: arrived([(t, bits.get(host, 0)) for t, bits in looks], self.edges) for host in hosts}
@@ -189,7 +183,7 @@ class _Counted:
             event = record.event
             return self.message_bytes(record.node, event.message) if isinstance(event, MessageReceived) else 0.0
 
-        return self.levels("gradient of completed messages", size, _began)
+        return self.levels("gradient of completed messages", size, _began, MessageReceived, CollectiveStarted)
 
     def in_flight(self) -> Series:
         """What was posted and not acknowledged."""
@@ -201,14 +195,19 @@ class _Counted:
             size = self.message_bytes(record.node, event.message)
             return size if isinstance(event, MessagePosted) else -size
 
-        return self.levels("posted and not acknowledged", change, _lost_track)
+        return self.levels(
+            "posted and not acknowledged", change, _lost_track, MessagePosted, MessageAcked, NodeExited, WorkerFellBack,
+            QpFailed,
+        )  # fmt: skip
 
-    def levels(self, title: str, change: Callable[[Record], float], none: Callable[[Record], str]) -> Series:
+    def levels(
+        self, title: str, change: Callable[[Record], float], none: Callable[[Record], str], *kinds: type[Event]
+    ) -> Series:
         """Bytes at the end of each interval, from what each record adds. `none`: the node that has none after a
-        record; empty: all keep theirs."""
+        record; empty: all keep theirs. `kinds`: of records that do one or the other."""
         points: dict[str, dict[int, float]] = {}
         now: dict[str, float] = {}
-        for record in sorted(self.history, key=_time):
+        for record in self.in_time(*kinds):
             if (node := none(record)) in now:
                 now[node] = 0.0
             elif record.t >= 0 and (bytes_ := change(record)):
@@ -227,25 +226,23 @@ class _Counted:
         widths = (stop - start for start, stop in pairwise(self.edges))
         return [amount * 1e9 / width for amount, width in zip(line, widths, strict=True)]
 
-    def sums(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
+    def sums(self, title: str, unit: str, kind: type[Event]) -> Series:
+        """How many of these events each node reported."""
         lines: dict[str, list[float]] = {}
-        for record in self.history:
-            found = of(record) if record.t >= 0 else None
-            if found is not None:
-                name, amount = found
-                lines.setdefault(name, [0.0] * self.count)[self.at(record)] += amount
+        for record in of_kinds(self.history, kind):
+            if record.t >= 0:
+                lines.setdefault(record.node, [0.0] * self.count)[self.at(record)] += 1
         return Series(title, unit, "count", _sorted(lines.items()))
 
     def strikes(self) -> Series:
         """Without those that changed nothing in the end."""
         missed = Counter[tuple[str, str]]()
-        for record in self.history:
-            if isinstance(record.event, FaultMissed):
-                missed[record.event.fault, record.event.target] += record.event.strikes
+        for late in of_kind(self.history, FaultMissed):
+            missed[late.event.fault, late.event.target] += late.event.strikes
         lines: dict[str, list[float]] = {}
-        for record in sorted(self.history, key=_time, reverse=True):
+        for record in sorted(of_kind(self.history, FaultStruck), key=_time, reverse=True):
             event = record.event
-            if isinstance(event, FaultStruck) and record.t >= 0:
+            if record.t >= 0:
                 if missed[event.fault, event.target] > 0:
                     missed[event.fault, event.target] -= 1
                 else:
@@ -272,18 +269,20 @@ class _Counted:
                     line[at + 1] += more
         return Series("packets sent again", "packets", "count", _sorted(lines.items()))
 
-    def rates(self, title: str, unit: str, of: Callable[[Record], tuple[str, float] | None]) -> Series:
+    def rates(self, title: str, unit: str, kind: type[Event]) -> Series:
         """By the second."""
-        found = self.sums(title, unit, of)
+        found = self.sums(title, unit, kind)
         return Series(title, unit, "rate", tuple((name, tuple(self._by_second(line))) for name, line in found.lines))
 
-    def most(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
+    def most(
+        self, title: str, unit: str, kind: type[Event], of: Callable[[Record], Mapping[str, int] | None]
+    ) -> Series:
         """What the looks of each interval found at most; without a look it is what the last one found. A name that a
         look leaves out had nothing."""
         lines: dict[str, list[float]] = {}
         last: Mapping[str, int] = {}
         upto = 0
-        for record in sorted(self.history, key=_time):
+        for record in self.in_time(kind):
             found = of(record) if record.t >= 0 else None
             if found is None:
                 continue
@@ -302,11 +301,13 @@ class _Counted:
         for name, amount in last.items() if stop > start else ():
             lines[name][start:stop] = [amount] * (stop - start)
 
-    def grown(self, title: str, unit: str, of: Callable[[Record], Mapping[str, int] | None]) -> Series:
+    def grown(
+        self, title: str, unit: str, kind: type[Event], of: Callable[[Record], Mapping[str, int] | None]
+    ) -> Series:
         """By how much counters grew from look to look, where the later one was. One that starts again starts at 0."""
         lines: dict[str, list[float]] = {}
         before: dict[str, int] = {}
-        for record in sorted(self.history, key=_time):
+        for record in self.in_time(kind):
             found = of(record) if record.t >= 0 else None
             for name, value in (found or {}).items():
                 line, known = lines.setdefault(name, [0.0] * self.count), before.get(name, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from testbed.history.events import NodeExited
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
 from testbed.scenario.model import Scenario
@@ -13,6 +13,7 @@ from workloads.events import DatagramResent, RcStatistics, Retransmission
 
 __all__ = ["Resent", "packet_times", "resent"]
 
+_READ = DatagramResent, Retransmission, RcStatistics, NodeExited
 Resent = tuple[str, int, int, int]
 """(node, from, until: ns, packets that left again between the two)"""
 
@@ -40,7 +41,7 @@ def resent(history: Sequence[Record], packet_ns: Mapping[str, float]) -> Iterato
             took = round((total - before) * packet_ns.get(key[0], 0))
             yield key[0], since, max(since, min(end, since + took)), total - before
 
-    for record in sorted(history, key=lambda record: record.t):
+    for record in sorted(of_kinds(history, *_READ), key=lambda record: record.t):
         event, key = record.event, (record.node, getattr(record.event, "qpn", 0))
         if isinstance(event, DatagramResent):
             yield record.node, record.t, record.t, 1

@@ -8,7 +8,7 @@ from workloads.lazily import lazily
 
 if TYPE_CHECKING:
     from testbed.history.files import HistoryLog, read_history, write_history
-    from testbed.history.records import OwnEvent, Record, event_name, make_record, of_kind, sort_history
+    from testbed.history.records import OwnEvent, Record, event_name, make_record, of_kind, of_kinds, sort_history
 
 __all__ = [
     "HistoryLog",
@@ -17,6 +17,7 @@ __all__ = [
     "event_name",
     "make_record",
     "of_kind",
+    "of_kinds",
     "read_history",
     "sort_history",
     "write_history",
@@ -31,6 +32,7 @@ __getattr__ = lazily(
         "event_name": ".records",
         "make_record": ".records",
         "of_kind": ".records",
+        "of_kinds": ".records",
         "read_history": ".files",
         "sort_history": ".records",
         "write_history": ".files",

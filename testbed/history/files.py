@@ -66,7 +66,8 @@ class HistoryLog:
     def _sort(self) -> None:
         """In one step: a program that reads meanwhile, or after a kill right here, finds all records in one order or
         the other."""
-        order = sorted(range(len(self.records)), key=lambda index: place_of(self.records[index]))
+        places = list(map(place_of, self.records))
+        order = sorted(range(len(places)), key=places.__getitem__)
         if order == list(range(len(order))):
             return
         lines = self._path.read_bytes().splitlines(keepends=True)

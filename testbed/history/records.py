@@ -6,8 +6,9 @@ event}`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, cast
 
 from typing_extensions import TypeVar
@@ -17,7 +18,7 @@ from testbed.scenario.model import CONTROLLER
 from workloads.codec import field_values
 from workloads.machine import Event
 
-__all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "sort_history"]
+__all__ = ["OwnEvent", "Record", "event_name", "make_record", "of_kind", "of_kinds", "sort_history"]
 
 _E_co = TypeVar("_E_co", bound=Event, default=Event, covariant=True)
 _E = TypeVar("_E", bound=Event)
@@ -65,10 +66,16 @@ def of_kind(history: Iterable[Record], kind: type[_E]) -> list[Record[_E]]:
     return [cast("Record[_E]", record) for record in history if isinstance(record.event, kind)]
 
 
+def of_kinds(history: Iterable[Record], *kinds: type[Event]) -> list[Record]:
+    """Those whose event is of one of these classes."""
+    wanted = frozenset(kinds)
+    return [record for record in history if type(record.event) in wanted]
+
+
 def sort_history(records: Iterable[Record]) -> list[Record]:
     """By time; equal times by node; each node's own order is kept."""
     return sorted(records, key=place_of)
 
 
-def place_of(record: Record) -> tuple[int, str]:
-    return record.t, record.node
+place_of: Callable[[Record], tuple[int, str]] = attrgetter("t", "node")
+"""Its place in a sorted history."""

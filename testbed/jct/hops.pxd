@@ -14,6 +14,12 @@ cdef class Hop:
     cpdef tuple spans(self)
 
 
+cpdef Hop hop_of(
+    object source, object target, Frame frame, long long given, long long begins, long long ends, long long arrives,
+    object shape, long long given_as, long long taken_as
+)
+
+
 cdef class _Wire:
     cdef public long long _own, _remainder
     cdef public list _changes

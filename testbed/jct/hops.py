@@ -15,9 +15,9 @@ from testbed.faults.model import RateChange
 from testbed.jct.model import Part, Span
 from testbed.jct.records import Frame, Seen
 from testbed.scenario.model import Scenario
-from topologies import DIRECTIONS, Direction, Link
+from topologies import DIRECTIONS, Direction, Link, LinkShape
 
-__all__ = ["Hop", "Hops", "hops_of"]
+__all__ = ["Hop", "Hops", "hop_of", "hops_of"]
 
 
 class Hop:
@@ -26,33 +26,30 @@ class Hop:
     __slots__ = ("arrives", "begins", "content", "delay", "ends", "given", "given_as", "is_data", "is_lost", "key",
                  "place", "slack", "source", "taken_as", "target", "wire")  # fmt: skip
 
-    def __init__(
-        self,
-        source: str,
-        target: str,
-        frame: Frame,
-        given: int,
-        begins: int,
-        ends: int,
-        arrives: int,
-        link: Link,
-        given_as: int,
-        taken_as: int,
-    ) -> None:
-        self.source, self.target = source, target
-        self.key, self.content, self.is_data = frame.key, frame.content, frame.is_data
-        self.given = given
-        """when the sender's program gave it; of a host: when it began"""
-        self.begins, self.ends = begins, ends
-        """when the wire began and ended with it"""
-        self.arrives, self.is_lost = arrives, taken_as >= 0 and frame.is_lost
-        """when the receiver took it, or would have, had it not been lost"""
-        self.delay, self.slack = link.shape.delay_ns, 1 + link.shape.jitter_ns
-        """delay of the link; how much the times may be wrong: a ns of rounding, and the jitter of the link"""
-        self.given_as, self.taken_as = given_as, taken_as
-        """places among the records of the switches that gave and took it; -1: a host, or no record was found"""
-        self.wire = self.place = 0
-        """place among `Hops.wires`, and among the frames there"""
+    source: str
+    target: str
+    key: bytes
+    content: int
+    is_data: bool
+    """these three: of its frame"""
+    given: int
+    """when the sender's program gave it; of a host: when it began"""
+    begins: int
+    ends: int
+    """when the wire began and ended with it"""
+    arrives: int
+    is_lost: bool
+    """when the receiver took it, or would have, had it not been lost"""
+    delay: int
+    """delay of the link"""
+    slack: int
+    """how much the times may be wrong: a ns of rounding, and the jitter of the link"""
+    given_as: int
+    taken_as: int
+    """places among the records of the switches that gave and took it; -1: a host, or no record was found"""
+    wire: int
+    place: int
+    """place among `Hops.wires`, and among the frames there"""
 
     def spans(self) -> tuple[tuple[Part, int], ...]:
         """Backwards from `arrives`: (part, when it began)."""
@@ -65,6 +62,22 @@ class Hop:
             (Part.SERIALISATION, self.begins),
             (Part.QUEUEING, self.given),
         )
+
+
+def hop_of(
+    source: str, target: str, frame: Frame, given: int, begins: int, ends: int, arrives: int, shape: LinkShape,
+    given_as: int, taken_as: int,
+) -> Hop:  # fmt: skip
+    """The first of all wires and places. A call of a class would be slower."""
+    hop: Hop = Hop.__new__(Hop)
+    hop.source, hop.target = source, target
+    hop.key, hop.content, hop.is_data = frame.key, frame.content, frame.is_data
+    hop.given, hop.begins, hop.ends = given, begins, ends
+    hop.arrives, hop.is_lost = arrives, taken_as >= 0 and frame.is_lost
+    hop.delay, hop.slack = shape.delay_ns, 1 + shape.jitter_ns
+    hop.given_as, hop.taken_as = given_as, taken_as
+    hop.wire = hop.place = 0
+    return hop
 
 
 @dataclass(slots=True)
@@ -152,7 +165,7 @@ def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[F
     for frame in kept:
         begins = max(free, frame.time + delay)
         free = begins + wire.duration(frame.size, begins)
-        hops.append(Hop(source, target, frame, frame.time, begins, free, free, link, frame.number, -1))
+        hops.append(hop_of(source, target, frame, frame.time, begins, free, free, link.shape, frame.number, -1))
     return hops
 
 
@@ -167,7 +180,7 @@ def _by_class(source: str, target: str, link: Link, wire: _Wire, kept: Sequence[
             place += 1
         frame, begins = queue.take(), free
         free += wire.duration(frame.size, begins)
-        hops.append(Hop(source, target, frame, frame.time, begins, free, free, link, frame.number, -1))
+        hops.append(hop_of(source, target, frame, frame.time, begins, free, free, link.shape, frame.number, -1))
     return hops
 
 
@@ -204,5 +217,5 @@ def _to_switch(
             origin = last.get(frame.key)  # of a copy that a fault made: that of the original
             if origin is not None:
                 given, number = min(origin.time, begins), origin.number
-        hops.append(Hop(source, target, frame, given, begins, ends, frame.time, link, number, frame.number))
+        hops.append(hop_of(source, target, frame, given, begins, ends, frame.time, link.shape, number, frame.number))
     return hops

@@ -1,7 +1,27 @@
 cimport cython
 
-from testbed.checkers.frames cimport part
-from workloads.kernels cimport get8, get16
+from libc.stdint cimport uint8_t, uint32_t
+
+from workloads.kernels cimport copy_bytes, get8, get16, new_draft
+
+
+cdef extern from "crc.h" nogil:
+    uint32_t ina_crc32(uint32_t crc, const uint8_t *octets, size_t size)
+
+
+cdef inline unsigned long crc_of(bytes frame, Py_ssize_t at, Py_ssize_t end) noexcept:
+    return ina_crc32(0, <const uint8_t *><char *>frame + at, end - at)
+
+
+cdef inline bytes joined(bytes frame, Py_ssize_t at, Py_ssize_t end, Py_ssize_t second, Py_ssize_t second_end,
+                         Py_ssize_t third, Py_ssize_t third_end):
+    cdef Py_ssize_t one = end - at, two = second_end - second, three = third_end - third
+    cdef bytes found = new_draft(one + two + three)
+    copy_bytes(found, 0, frame, at, one)
+    copy_bytes(found, one, frame, second, two)
+    copy_bytes(found, one + two, frame, third, three)
+    return found
+
 
 cdef long _ROCE, _AGGREGATION
 cdef bytes _IS_REQUEST, _IS_DATA
@@ -16,6 +36,12 @@ cdef class Frame:
     cdef public bint is_data, is_lost
 
 
+cpdef Frame frame_of(
+    long long time, long long number, long size, bytes key, unsigned long content, bint is_data, long layer_class,
+    bint lost
+)
+
+
 cdef class Seen:
     cdef public dict taken, given
 
@@ -25,7 +51,7 @@ cdef class Seen:
 )
 cdef Seen _read(object capture, object classes)
 @cython.locals(
-    size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, flow=bytes, port=long, kind=long, content="unsigned long",
+    size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, rest=Py_ssize_t, port=long, kind=long, content="unsigned long",
     key=bytes
 )
 cdef tuple _identity(bytes frame)

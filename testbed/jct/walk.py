@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from testbed.jct.hops import Hop, Hops
 from testbed.jct.hosts import Host, cut
@@ -16,31 +15,31 @@ _ROUNDING = 1
 """ns by which the duration of a frame may be rounded"""
 
 
-@dataclass(frozen=True, slots=True)
 class Step:
     """One step back."""
 
-    node: str
-    """where the walk stands"""
-    time: int
-    """when"""
-    span: Span | None = None
-    """what took the time of this step; None: none"""
-    sent: Hop | None = None
-    """the frame that the node gave then"""
-    came: Hop | None = None
-    """the frame that arrived there then"""
+    __slots__ = ("came", "node", "sent", "span", "time")
+
+    def __init__(
+        self, node: str, time: int, span: Span | None = None, sent: Hop | None = None, came: Hop | None = None
+    ) -> None:
+        self.node, self.time = node, time
+        """where the walk stands, and when"""
+        self.span = span
+        """what took the time of this step; None: none"""
+        self.sent, self.came = sent, came
+        """the frames that the node gave, and that arrived there, then"""
 
 
-@dataclass(frozen=True, slots=True)
 class _Cause:
     """What happened last at a node, and how long ago."""
 
-    steps: list[Step]
-    time: int
-    hop: Hop | None = None
-    """the frame that came, or that occupied the wire; None: the node itself"""
-    by_timer: bool = False
+    __slots__ = ("by_timer", "hop", "steps", "time")
+
+    def __init__(self, steps: list[Step], time: int, hop: Hop | None = None, by_timer: bool = False) -> None:
+        self.steps, self.time, self.by_timer = steps, time, by_timer
+        self.hop = hop
+        """the frame that came, or that occupied the wire; None: the node itself"""
 
 
 class Walk:
@@ -55,6 +54,10 @@ class Walk:
         """part in which a switch waits before it acts without a frame"""
         self.by_rate = Part.CREDIT if is_exact else Part.OTHER
         """part in which a host waits before it sends without a known cause"""
+        self._came_at = {name: [hop.arrives for hop in found] for name, found in hops.came.items()}
+        self._sent_at = {name: [hop.begins for hop in found] for name, found in hops.sent.items()}
+        self._taken_as = {name: [hop.taken_as for hop in found] for name, found in hops.taken.items()}
+        self._given_as = {name: [hop.given_as for hop in found] for name, found in hops.given.items()}
 
     def to_start(self, host: str, time: int) -> Iterator[Span]:
         """Back to the start of the traffic from something that the host did, but not from a frame that it sent. Spans
@@ -80,7 +83,7 @@ class Walk:
         by_timer, passed = False, set[int]()
         while True:
             if node in self.hosts:
-                cause = self._at_host(node, time, sent, by_timer=by_timer)
+                cause = self._at_host(node, time, sent, by_timer)
             else:
                 cause = self._at_switch(node, time, sent)
             if cause is None:
@@ -103,27 +106,36 @@ class Walk:
                 passed = set()
             passed.add(id(hop))
 
-    def over(self, hop: Hop) -> Iterator[Step]:
+    def over(self, hop: Hop) -> list[Step]:
         """Back over a link, to where its sender gave the frame."""
-        yield Step(hop.target, hop.arrives, came=hop)
-        yield from self.flight(hop)
-        yield Step(hop.source, hop.given, sent=hop)
+        way = [Step(hop.target, span[1], span) for span in self.flight(hop)]
+        return [Step(hop.target, hop.arrives, None, None, hop), *way, Step(hop.source, hop.given, None, hop)]
 
-    def flight(self, hop: Hop) -> Iterator[Step]:
+    def flight(self, hop: Hop) -> list[Span]:
         """What the way over a link consists of, the latest first."""
-        until = hop.arrives
+        until, found = hop.arrives, list[Span]()
         for part, since in hop.spans():
             if since < until:
-                pauses = self._pauses.get(hop.target, ()) if part is Part.QUEUEING else ()
-                for span in reversed(cut([(part, since, until)], pauses)):
-                    yield Step(hop.target, span[1], span)
+                pauses = self._pauses.get(hop.target) if part is Part.QUEUEING else None
+                if pauses:
+                    found += reversed(cut([(part, since, until)], pauses))
+                else:
+                    found.append((part, since, until))
                 until = since
+        return found
+
+    def given_for(self, hop: Hop) -> Hop | None:
+        """What the switch gave on because it took this frame."""
+        place = bisect_right(self._given_as.get(hop.target, []), hop.taken_as)
+        given = self.hops.given.get(hop.target, [])
+        following = given[place] if place < len(given) else None
+        return following if following and self.before_at_switch(hop.target, following) is hop else None
 
     def before_at_switch(self, node: str, sent: Hop) -> Hop | None:
         """What the switch took last before it gave this frame. Of frames that it took in one moment: this very frame,
         where it is one of them."""
         taken = self.hops.taken.get(node, [])
-        place = bisect_left(taken, sent.given_as, key=lambda hop: hop.taken_as) - 1
+        place = bisect_left(self._taken_as.get(node, []), sent.given_as) - 1
         if place < 0:
             return None
         last = taken[place]
@@ -143,10 +155,10 @@ class Walk:
             steps = [Step(node, span[1], span) for span in reversed(spans)]
         return _Cause(steps, hop.arrives, hop)
 
-    def _at_host(self, node: str, time: int, sent: Hop | None, *, by_timer: bool) -> _Cause | None:
+    def _at_host(self, node: str, time: int, sent: Hop | None, by_timer: bool) -> _Cause | None:
         host, came = self.hosts[node], self.hops.came.get(node, [])
         slack = _ROUNDING if sent is None else sent.slack
-        place = bisect_right(came, time + slack, key=lambda hop: hop.arrives)
+        place = bisect_right(self._came_at.get(node, []), time + slack)
         arrival = came[place - 1] if place else None
         wire = self.hops.before(sent) if sent is not None else self._on_wire(node, time) if by_timer else None
         own = host.ended_by(time, slack)
@@ -170,11 +182,11 @@ class Walk:
         if own is not None and own_time == latest:
             part, since, _ = own
             steps.append(Step(node, since, (part, since, own_time)))
-            return _Cause(steps, since, by_timer=part is Part.TIMERS)
+            return _Cause(steps, since, None, part is Part.TIMERS)
         return _Cause(steps, latest, wire if wire_time == latest else arrival)
 
     def _on_wire(self, node: str, time: int) -> Hop | None:
         """The last frame that the host began to send by then."""
         sent = self.hops.sent.get(node, [])
-        place = bisect_right(sent, time, key=lambda hop: hop.begins)
+        place = bisect_right(self._sent_at.get(node, []), time)
         return sent[place - 1] if place else None

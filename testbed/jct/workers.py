@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from collections.abc import Collection, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
 
 from testbed.jct.hops import Hop
 from testbed.jct.hosts import cut
 from testbed.jct.model import Part, Span
-from testbed.jct.walk import Step, Walk
+from testbed.jct.walk import Walk
 
 __all__ = ["Timelines"]
 
+_begin = itemgetter(1)
+_SERIALISATION = Part.SERIALISATION
 _IN_FLIGHT = (Part.SERIALISATION, Part.PROPAGATION, Part.QUEUEING)
 
 
-@dataclass(slots=True)
 class _Back:
     """How what ended a wait came to be."""
 
-    spans: list[Span] = field(default_factory=list)
-    is_own: bool = False
-    """it followed from a frame of the same worker"""
-    met_at: int | None = None
-    """when it came to the node at which the worker's last frame lay"""
-    host: str = ""
-    """the first other host on the way back; empty: none"""
-    left_at: int = 0
-    """when the frame left that host"""
+    __slots__ = ("host", "is_own", "left_at", "met_at", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.is_own = False
+        """it followed from a frame of the same worker"""
+        self.met_at: int | None = None
+        """when it came to the node at which the worker's last frame lay"""
+        self.host, self.left_at = "", 0
+        """the first other host on the way back (empty: none), and when the frame left it"""
 
 
 class Timelines:
@@ -38,38 +40,39 @@ class Timelines:
     def __init__(self, walk: Walk, workers: Collection[str]) -> None:
         self._walk, self._workers = walk, frozenset(workers)
         self._data = {name: [hop for hop in walk.hops.sent.get(name, ()) if hop.is_data] for name in workers}
+        self._begins = {name: [hop.begins for hop in data] for name, data in self._data.items()}
+        self._ends = {name: [hop.ends for hop in data] for name, data in self._data.items()}
 
-    def of(self, worker: str, arrival: int, until: int) -> Iterator[Span]:
+    def of(self, worker: str, arrival: int, until: int) -> list[Span]:
         """Spans that cover all the time from the arrival of its job to `until` once, in no order."""
         cursor = busy_from = min(arrival, until)
-        hops = self._walk.hops
+        hops, found = self._walk.hops, list[Span]()
         own, came = hops.sent.get(worker, []), hops.came.get(worker, [])
         for hop in sorted((*own, *came), key=attrgetter("begins", "ends")):
             begins, ends = min(hop.begins, until), min(hop.ends, until)
             if begins > cursor + 1:
-                yield Part.SERIALISATION, busy_from, cursor
-                yield from self._gap(worker, cursor, begins, hop)
+                found.append((_SERIALISATION, busy_from, cursor))
+                found += self._gap(worker, cursor, begins, hop)
                 busy_from = begins
             cursor = max(cursor, ends)
-        yield Part.SERIALISATION, busy_from, cursor
+        found.append((_SERIALISATION, busy_from, cursor))
         rest = self._walk.hosts[worker].rest(until - cursor, Part.OTHER)
-        yield from self._covered(worker, [(rest, cursor, until)])
+        return found + self._covered(worker, [(rest, cursor, until)])
 
-    def _gap(self, worker: str, since: int, until: int, ended_by: Hop) -> Iterator[Span]:
+    def _gap(self, worker: str, since: int, until: int, ended_by: Hop) -> list[Span]:
         """A time in which the worker's links were idle. `ended_by`: the next frame on one of them."""
         if ended_by.source == worker:
             rest = self._walk.hosts[worker].rest(until - since, self._walk.by_rate)
             spans: list[Span] = [(rest, since, until)]
         else:
             spans = self._wait(worker, since, until, ended_by)
-        yield from self._covered(worker, spans)
+        return self._covered(worker, spans)
 
     def _covered(self, worker: str, spans: Sequence[Span]) -> list[Span]:
-        host = self._walk.hosts[worker]
         if not spans:
             return []
-        since, until = min(span[1] for span in spans), max(span[2] for span in spans)
-        return [span for span in cut(spans, host.busy(since, until)) if span[2] > span[1]]
+        since, until = min([span[1] for span in spans]), max([span[2] for span in spans])
+        return [span for span in cut(spans, self._walk.hosts[worker].busy(since, until)) if span[2] > span[1]]
 
     def _wait(self, worker: str, since: int, until: int, ended_by: Hop) -> list[Span]:
         ahead, lay_from, lay_at = self._ahead(worker, since)
@@ -98,36 +101,29 @@ class Timelines:
         place = bisect_left(completed, time)
         if place == len(completed):
             return False
-        data = self._data[worker]
-        following = bisect_left(data, time, key=lambda hop: hop.begins)
-        return following < len(data) and data[following].begins < completed[place]
+        begins = self._begins[worker]
+        following = bisect_left(begins, time)
+        return following < len(begins) and begins[following] < completed[place]
 
     def _ahead(self, worker: str, time: int) -> tuple[list[Span], int, str]:
         """Of the last frame with data that the worker had sent by then: its way, and since when it lies where."""
-        data = self._data[worker]
-        place = bisect_right(data, time + 1, key=lambda hop: hop.ends) - 1
+        place = bisect_right(self._ends[worker], time + 1) - 1
         if place < 0:
             return [], time, ""
-        hop, spans = data[place], list[Span]()
+        hop, spans = self._data[worker][place], list[Span]()
         while True:
-            spans += [step.span for step in self._walk.flight(hop) if step.span is not None]
-            following = None if hop.is_lost else self._given_for(hop)
+            spans += self._walk.flight(hop)
+            following = None if hop.is_lost else self._walk.given_for(hop)
             if following is None or following.content != hop.content:  # it waits there, or was summed
                 return spans, hop.arrives, hop.target
             if following.given > hop.arrives:
                 spans.append((Part.OTHER, hop.arrives, following.given))
             hop = following
 
-    def _given_for(self, hop: Hop) -> Hop | None:
-        """What the switch gave on because it took this frame."""
-        given = self._walk.hops.given.get(hop.target, [])
-        place = bisect_right(given, hop.taken_as, key=lambda each: each.given_as)
-        following = given[place] if place < len(given) else None
-        return following if following and self._walk.before_at_switch(hop.target, following) is hop else None
-
     def _back(self, worker: str, since: int, ended_by: Hop, lay_at: str) -> _Back:
         found = _Back()
-        for step in self._steps(ended_by):
+        walk = self._walk
+        for step in chain(walk.over(ended_by), walk.back(ended_by.source, ended_by.given, ended_by)):
             if step.span is not None and step.span[2] > since:
                 part, begin, end = step.span
                 is_theirs = step.node in self._walk.hosts and step.node != worker and part not in _IN_FLIGHT
@@ -143,10 +139,6 @@ class Timelines:
                 break
         return found
 
-    def _steps(self, ended_by: Hop) -> Iterator[Step]:
-        yield from self._walk.over(ended_by)
-        yield from self._walk.back(ended_by.source, ended_by.given, ended_by)
-
 
 def _within(spans: Sequence[Span], since: int, until: int) -> list[Span]:
     return [(part, max(begin, since), min(end, until)) for part, begin, end in spans if end > since and begin < until]
@@ -155,7 +147,7 @@ def _within(spans: Sequence[Span], since: int, until: int) -> list[Span]:
 def _filled(spans: Sequence[Span], since: int, until: int) -> list[Span]:
     """The spans, each time once; time between them is `other`."""
     found, cursor = list[Span](), since
-    for part, begin, end in sorted(_within(spans, since, until), key=lambda span: span[1]):
+    for part, begin, end in sorted(_within(spans, since, until), key=_begin):
         if begin > cursor:
             found.append((Part.OTHER, cursor, begin))
         if end > cursor:

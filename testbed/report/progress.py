@@ -33,16 +33,22 @@ from workloads.events import (
     WorkerFailed,
     WorkerFellBack,
 )
+from workloads.machine import Event
 
 __all__ = ["Progress"]
 
-_NEWS = MessageReceived, MessageAcked, BlockSummed, CollectiveStarted, CollectiveCompleted
+_NEWS: frozenset[type[Event]] = frozenset(
+    {MessageReceived, MessageAcked, BlockSummed, CollectiveStarted, CollectiveCompleted}
+)
 """records of a job that gets on"""
-_TOLD = (
-    CollectiveStarted, TrainingProgress, TrafficStarted, FaultStruck, CollectiveCompleted, FrameRejected, QpFailed,
-    WorkerFellBack, RulesReplaced, RulesInstalled, WorkerFailed, NodeExited, TimeLimitReached, RealLimitReached,
+_NOTED: frozenset[type[Event]] = frozenset(
+    {
+        MessageReceived, Retransmission, DatagramResent,
+        CollectiveStarted, TrainingProgress, TrafficStarted, FaultStruck, CollectiveCompleted, FrameRejected, QpFailed,
+        WorkerFellBack, RulesReplaced, RulesInstalled, WorkerFailed, NodeExited, TimeLimitReached, RealLimitReached,
+    }
 )  # fmt: skip
-"""records that may be worth a line"""
+"""records that are counted, or may be worth a line"""
 _LONG_NS = 100_000_000
 _DIGITS = 4
 _NEARLY = 0.9
@@ -85,9 +91,10 @@ class Progress:
     def __call__(self, record: Record) -> None:
         """As a world's `on_record`."""
         self._time_ns = record.t
-        if isinstance(record.event, _NEWS):
+        kind = type(record.event)
+        if kind in _NEWS:
             self._new_ns = max(self._new_ns, _happened_ns(record))
-        if line := self._note(record):
+        if kind in _NOTED and (line := self._note(record)):
             self._say(line)
 
     def close(self) -> None:
@@ -98,9 +105,9 @@ class Progress:
         event = record.event
         if isinstance(event, MessageReceived):
             self._received += 1
-        elif isinstance(event, Retransmission | DatagramResent):
+            return ""
+        if isinstance(event, Retransmission | DatagramResent):
             self._went_back += 1
-        if not isinstance(event, _TOLD):
             return ""
         at = _at(record.t)
         if isinstance(event, CollectiveStarted):

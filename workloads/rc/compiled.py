@@ -3,6 +3,9 @@ ones."""
 
 from __future__ import annotations
 
+from collections import deque
+from typing import NamedTuple
+
 from workloads.rc.go_back_n import GoBackN
 from workloads.rc.message import OutMessage
 from workloads.rc.queue_pair import QueuePair
@@ -10,7 +13,7 @@ from workloads.rc.recovery import rto_ns
 from workloads.rc.requester_table import RequesterState
 from workloads.rc.responder import Responder
 
-__all__ = ["CompiledPair", "can_be_compiled"]
+__all__ = ["CompiledPair", "Standing", "can_be_compiled"]
 
 
 def can_be_compiled(qp: QueuePair) -> bool:
@@ -19,6 +22,31 @@ def can_be_compiled(qp: QueuePair) -> bool:
     config = qp.config
     plain = not config.trace and config.dcqcn is None and not config.trimming
     return isinstance(qp.requester.recovery, GoBackN) and plain
+
+
+class Standing(NamedTuple):
+    """Where a requester stands."""
+
+    una: int
+    nxt: int
+    max_nxt: int
+    posted_end: int
+    """behind the last packet of all that was posted"""
+    oldest_end: int
+    """behind the last packet of the oldest message"""
+    window: int
+    rto_ns: int
+    """0: it never resends by itself"""
+    deadline: int
+    """-1: none"""
+    resent: int
+    """packets, in all"""
+    retrying: bool
+    retries: int
+    retry_count: int
+    is_patient: bool
+    """these three: `GoBackN.retries`"""
+    since_ack_request: int
 
 
 class CompiledPair:
@@ -36,11 +64,6 @@ class CompiledPair:
         """Whether its state lets it send new packets, and receive ACKs while it does."""
         return self.sender.state is RequesterState.SENDING or self.sender.state is RequesterState.RETRYING
 
-    @property
-    def next_message(self) -> OutMessage | None:
-        """The message that holds the next packet."""
-        return self.sender.message_at_next
-
     def next_run(self, limit: int) -> tuple[OutMessage, int, int, bool]:
         """Packets of one message that may leave now, at most `limit`: (message, index of the first, how many, whether
         the window closes behind them). Only when the requester can send."""
@@ -57,24 +80,39 @@ class CompiledPair:
         """`count` ACKs about PSNs that were sent; the one that reaches furthest names that at `distance` from `una`."""
         self.sender.acknowledged(count, self.sender.una + distance + 1, now)
 
-    def standing(self) -> tuple[int, int, int, int, int, int, int, int]:
-        """(una, nxt, max_nxt, end of what is posted, end of the oldest message, window, RTO or 0, deadline or -1)."""
+    @property
+    def messages(self) -> deque[OutMessage]:
+        """All that was posted and is not acknowledged, oldest first."""
+        return self._queue.messages
+
+    def standing(self) -> Standing:
         sender, queue = self.sender, self._queue
-        return (
+        return Standing(
             sender.una, sender.nxt, sender.max_nxt, queue.end, queue.messages[0].end if queue.messages else sender.una,
             sender.window, self._rto, -1 if sender.deadline is None else sender.deadline,
+            self.qp.counters.packets_retransmitted, sender.state is RequesterState.RETRYING, *sender.retries,
+            sender.since_ack_request,
         )  # fmt: skip
 
-    def went_on(self, sent: int, since_ack_request: int, acks: int, una: int, deadline: int | None) -> None:
-        """Compiled code sent `sent` packets of `next_message` and received `acks` ACKs, up to `una` and no message's
-        end."""
-        if sent:
-            message = self.sender.message_at_next
-            assert message is not None
-            self.sender.sent(message, sent, since_ack_request, 0)
-        self.sender.acknowledged(acks, una, 0)
-        self.sender.deadline = deadline
+    def heard(self, acks: int, naks: int) -> None:
+        """Compiled code received `acks` ACKs and `naks` sequence NAKs."""
+        self.qp.counters.acks_received += acks
+        self.qp.counters.naks_received += naks
 
-    def heard_stale(self, acks: int) -> None:
-        """Compiled code received `acks` ACKs that say nothing new."""
-        self.sender.acknowledged(acks, self.sender.una, 0)
+    def went_on(
+        self,
+        sent: int,
+        resent: int,
+        una: int,
+        nxt: int,
+        max_nxt: int,
+        since_ack_request: int,
+        spent: int,
+        retrying: bool,
+        deadline: int | None,
+    ) -> None:
+        """Compiled code sent `sent` packets, and brought the requester there: see `GoBackN.brought_to`. `resent`:
+        packets retransmitted in all."""
+        self.qp.counters.packets_sent += sent
+        self.qp.counters.packets_retransmitted = resent
+        self.sender.brought_to(una, nxt, max_nxt, since_ack_request, spent, retrying, deadline)

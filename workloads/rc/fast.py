@@ -172,10 +172,13 @@ class FastPath:
                 self._refresh(pair.responder, at)
         return self._contexts_at
 
-    def carry_on(self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int) -> None:
+    def carry_on(
+        self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int, gaps: int, in_gap: bool
+    ) -> None:
         """Since `refresh`, the context of that index took `taken` requests of `size` bytes in total. At most the last
-        one ended its message. Also `duplicates` duplicates came. The `queued` necessary ACKs are in the queue already,
-        except one for that end."""
+        one ended its message. Also `duplicates` duplicates came, and `gaps` gaps showed. The `queued` necessary ACKs,
+        except one for that end, and the NAKs are in the queue already. `in_gap`: the expected packet did not come
+        since the last NAK."""
         pair, at = self._pairs[index]
         pair.qp.touch()
         contexts, responder = self._contexts, pair.responder
@@ -185,7 +188,7 @@ class FastPath:
             responder.open_write(rkey, va, length)
         if taken:
             responder.placed(taken, size, expected, unacknowledged, ())
-        responder.answered(queued, duplicates, unacknowledged)
+        responder.answered(queued, duplicates, unacknowledged, gaps, in_gap)
         if flags & _CLOSED:
             responder.close_write(imm if flags & _WITH_IMM else None, flags & _CLOSE_ANSWERED != 0)
 

@@ -132,6 +132,34 @@ class GoBackN:
         self._progress(acknowledged, now)
 
     @property
+    def retries(self) -> tuple[int, int, bool]:
+        """How many are left, and how many after progress; whether they never run out."""
+        config = self._config
+        return self._retry_left, config.retry_count, config.retry7_infinite and config.retry_count == 7
+
+    def brought_to(
+        self, una: int, nxt: int, max_nxt: int, since_ack_request: int, spent: int, retrying: bool, deadline: int | None
+    ) -> None:
+        """Code that sends and hears in its place, in SENDING or RETRYING, left it there: no message was acknowledged
+        to its end. `spent`: retries since progress."""
+        if una > self.una:
+            self._acknowledge(una)
+        self._retry_left -= spent
+        self._tries += spent
+        self.state = RequesterState.RETRYING if retrying else RequesterState.SENDING
+        self.nxt, self.max_nxt, self.since_ack_request, self.deadline = nxt, max_nxt, since_ack_request, deadline
+        self._cursor = 0
+        for message in self._messages:
+            if message.end > nxt:
+                break
+            self._cursor += 1
+
+    @property
+    def place(self) -> int:
+        """Number of messages in front of the one that holds `nxt`."""
+        return self._cursor
+
+    @property
     def message_at_next(self) -> OutMessage | None:
         """The message that holds `nxt`."""
         return self._messages[self._cursor] if self._cursor < len(self._messages) else None
@@ -227,14 +255,16 @@ class GoBackN:
         self._tries = 1
 
     def _go_back(self, cause: str, now: int) -> None:
-        behind = self.max_nxt - self.una
         waited_ns = self._rto if cause == "timeout" else None
         resent = self._counters.packets_retransmitted
-        self._outbox.events.append(
-            Retransmission(self._config.qpn, cause, self.una & PSN_MASK, behind, waited_ns, resent)
-        )
+        self.went_back(cause, self.una & PSN_MASK, self.max_nxt - self.una, waited_ns, resent)
         self.nxt, self._cursor, self.since_ack_request = self.una, 0, 0
         self.deadline = None if self._rto is None else now + self._rto
+
+    def went_back(self, cause: str, psn: int, behind: int, waited_ns: int | None, resent: int) -> None:
+        """Report that the next packet is again the one with that PSN, of `behind` that left. `resent`: packets that
+        were retransmitted before."""
+        self._outbox.events.append(Retransmission(self._config.qpn, cause, psn, behind, waited_ns, resent))
 
     def _fail(self, event: RequesterEvent, syndrome: int) -> None:
         config = self._config

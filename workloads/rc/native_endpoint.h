@@ -1,5 +1,5 @@
-/* An endpoint that compiled code keeps for a while, and drives frame by frame: plain packets in, answers and the packets of
- * one message out, without a step of Python in between. native_endpoint.py hands it over and takes it back. */
+/* An endpoint that compiled code keeps for a while, and drives frame by frame: plain packets and NAKs in, answers and the
+ * packets of posted messages out, without a step of Python in between. native_endpoint.py hands it over and takes it back. */
 #ifndef INA_RC_NATIVE_ENDPOINT_H
 #define INA_RC_NATIVE_ENDPOINT_H
 
@@ -20,6 +20,13 @@ enum rc_endpoint_order {
     RC_REFUSES = 0, /* in error */
     RC_IN_ORDER = 1,
     RC_GAP = 2 /* a sequence NAK was sent for the expected PSN */
+};
+
+/* What Python only has to report: an event, at the time when it happened. */
+enum rc_endpoint_kind {
+    RC_NOTE_NONE = 0,
+    RC_NOTE_GAP = 1,      /* a sequence NAK is due. a: the missing PSN */
+    RC_NOTE_WENT_BACK = 2 /* for a NAK. a: the PSN, and from bit 24 on how many packets lie from there on; b: resent before */
 };
 
 enum rc_endpoint_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
@@ -45,6 +52,8 @@ struct rc_endpoint_qp {
     uint32_t waiting;
     uint32_t left;  /* answers that were sent */
     uint32_t duplicates;
+    uint32_t gaps; /* sequence NAKs that fell due here */
+    uint32_t naks; /* received */
     uint64_t placed; /* bytes */
     struct rc_endpoint_answer answers[RC_ENDPOINT_ANSWERS];
 };
@@ -56,19 +65,18 @@ struct rc_endpoint {
     int32_t qp_count;
     int32_t region_count;
     /* The queue pair that has something to send; all others have nothing. Sequence numbers do not wrap. */
-    const struct rc_plan *plan; /* of the message that holds `nxt`; NULL when nothing may be sent */
+    const struct irn_message *messages; /* oldest first; others may be posted in front and behind */
     int64_t una;
     int64_t nxt;
     int64_t max_nxt;
     int64_t posted_end;
     int64_t oldest_end; /* behind the oldest message */
-    int64_t first;      /* of the plan's message */
-    int64_t end;
     int64_t window;
     int64_t rto;      /* ns; 0: never */
     int64_t deadline; /* -1: none */
     int64_t sent;     /* packets since it was handed over */
     int64_t others;   /* the first of all other timers, -1: none */
+    int64_t resent;   /* packets in all */
     int32_t since;    /* packets since the last AckReq */
     int32_t ack_every;
     int32_t sends;  /* its state lets it send, and hear ACKs */
@@ -76,9 +84,16 @@ struct rc_endpoint {
     int32_t turn;   /* of the endpoint */
     int32_t turn_packets;
     int32_t turn_limit;
+    int32_t message_count;
+    int32_t is_retrying; /* it went back, and nothing new was acknowledged since */
+    int32_t retries;     /* that are left */
+    int32_t retry_count; /* that are left after progress */
+    int32_t is_patient;  /* retries never run out */
+    int32_t spent;       /* retries, since progress or since it was handed over */
     int32_t news; /* enum rc_endpoint_news */
     int32_t news_qp;
     int32_t news_distance;
+    struct irn_entry note; /* since the last frame; `kind` is an enum rc_endpoint_kind */
     struct irn_end *irn; /* all queue pairs use IRN, and this has them; nothing above counts then. NULL: go-back-N */
 };
 

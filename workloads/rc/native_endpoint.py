@@ -11,16 +11,17 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Protocol
 
 from workloads.native.layout import check_layout
 from workloads.rc.attention import members
+from workloads.rc.compiled import CompiledPair, Standing
 from workloads.rc.fast import FastPath
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.rc.send_plan import address_of
-from workloads.wire import ACK_UNLIMITED, Aeth, Opcode
+from workloads.wire import ACK_UNLIMITED, PSN_MASK, Aeth, Opcode
 
 __all__ = [
     "ENDPOINT_BYTES",
@@ -38,8 +39,8 @@ _MOST_ANSWERS = _ANSWERS // 2
 
 # `struct rc_endpoint_qp`, part by part.
 _WRITER = struct.Struct("=QII")
-_SINCE = struct.Struct("=10IQ")
-"""aeth, order, ACKs, taken, flags, made, first, waiting, left, duplicates; bytes placed"""
+_SINCE = struct.Struct("=12IQ")
+"""aeth, order, ACKs, taken, flags, made, first, waiting, left, duplicates, gaps, NAKs; bytes placed"""
 _ANSWER = struct.Struct("=II")
 _SINCE_AT = _WRITER.size
 _ANSWERS_AT = _SINCE_AT + _SINCE.size
@@ -47,27 +48,33 @@ ENDPOINT_QP_BYTES = _ANSWERS_AT + _ANSWERS * _ANSWER.size
 
 # `struct rc_endpoint`, part by part.
 _PARTS = struct.Struct("=QQQii")
-_SENDER = struct.Struct("=Q12q7i")
-_NEWS = struct.Struct("=3i")
+_SENDER = struct.Struct("=Q11q13i")
+_NEWS = struct.Struct("=3i32x")
 _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
 ENDPOINT_IRN_AT = _NEWS_AT + _NEWS.size
 """NULL: its queue pairs use go-back-N; see `irn_native_endpoint`"""
 ENDPOINT_BYTES = ENDPOINT_IRN_AT + 8
 _ENDPOINT_WORDS = (
-    "contexts", "qps", "regions", "qp_count", "region_count", "plan", "una", "nxt", "max_nxt", "posted_end",
-    "oldest_end", "first", "end", "window", "rto", "deadline", "sent", "others", "since", "ack_every", "sends",
-    "sender", "turn", "turn_packets", "turn_limit", "news", "news_qp", "news_distance", "irn", "",
+    "contexts", "qps", "regions", "qp_count", "region_count", "messages", "una", "nxt", "max_nxt", "posted_end",
+    "oldest_end", "window", "rto", "deadline", "sent", "others", "resent", "since", "ack_every", "sends", "sender",
+    "turn", "turn_packets", "turn_limit", "message_count", "is_retrying", "retries", "retry_count", "is_patient",
+    "spent", "news", "news_qp", "news_distance", "note", "irn", "",
 )  # fmt: skip
-_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 10, 8)
+_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 12, *(4,) * 16, 32, 8)
 _QP_WORDS = (
     "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
-    "duplicates", "placed", "answers",
+    "duplicates", "gaps", "naks", "placed", "answers",
 )  # fmt: skip
-_QP_WIDTHS = (8, *(4,) * 12, 8)
-_NO_PLAN = 0, 0, 0
-_NO_SENDER = 0, 0, 0, 0, 0, 0, 0, -1
+_QP_WIDTHS = (8, *(4,) * 14, 8)
+_MESSAGE = struct.Struct("=qqQ")
+_MESSAGES = 64
+"""messages that compiled code knows, at most; it comes back for others"""
+_NO_SENDER = Standing(0, 0, 0, 0, 0, 0, 0, -1, 0, False, 0, 0, False, 0)
 _NEWS_ACK = 1
+_GAP, _WENT_BACK = 1, 2
+"""`enum rc_endpoint_kind`"""
+_IN_GAP = 2
 
 
 def check_native_endpoint(library: ctypes.CDLL) -> None:
@@ -100,6 +107,8 @@ class NativeEndpoint(Protocol):
 
     def tell_events(self) -> bool: ...
 
+    def tell(self, kind: int, pair: int, a: int, b: int) -> None: ...
+
     def take_back(self, now: int) -> None: ...
 
 
@@ -122,7 +131,9 @@ class NativeRcEndpoint:
             self._heads.append(bytearray(octets))
             _WRITER.pack_into(self._qps, index * ENDPOINT_QP_BYTES, address_of(self._heads[-1]), len(octets), state)
         self.address, self._qps_at = address_of(self._memory), address_of(self._qps)
-        self._plan = b""
+        self._messages = b""
+        self._posted = -1, -1, -1, -1
+        """what `_messages` is of: queue pair, end of what is posted, number of messages, the first one"""
         self._sender = -1
 
     def offer(self, others: int | None) -> bool:
@@ -138,25 +149,34 @@ class NativeRcEndpoint:
             if index != sender and deadline is not None and (others is None or deadline < others):
                 others = deadline
         _PARTS.pack_into(memory, 0, fast.refresh(), self._qps_at, fast.regions_at, len(order), fast.region_count)
-        plan, standing, since, ack_every, sends = _NO_PLAN, _NO_SENDER, 0, 0, False
+        standing, ack_every, sends, messages = _NO_SENDER, 0, False, 0
         if sender >= 0:
             pair = order[sender]
-            standing, since, sends = pair.standing(), pair.sender.since_ack_request, pair.may_send
+            standing, sends, messages = pair.standing(), pair.may_send, self._pack_messages(sender, pair)
             ack_every = pair.qp.config.ack_request_every
-            message = pair.next_message
-            if message is not None:
-                self._plan = fast.plan_of(message, pair.qp).octets
-                plan = address_of(self._plan), message.first, message.end
         self._sender = sender
-        una, nxt, max_nxt, posted_end, oldest_end, window, rto, deadline_or_none = standing
+        *window, resent, is_retrying, retries, retry_count, is_patient, since = standing
         _SENDER.pack_into(
-            memory, _SENDER_AT, plan[0], una, nxt, max_nxt, posted_end, oldest_end, plan[1], plan[2], window, rto,
-            deadline_or_none, 0, -1 if others is None else others, since, ack_every, sends, sender,
-            *self._endpoint.turn,
+            memory, _SENDER_AT, address_of(self._messages) if messages else 0, *window, 0,
+            -1 if others is None else others, resent, since, ack_every, sends, sender, *self._endpoint.turn, messages,
+            is_retrying, retries, retry_count, is_patient, 0,
         )  # fmt: skip
         _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
         self.held = True
         return True
+
+    def _pack_messages(self, sender: int, pair: CompiledPair) -> int:
+        """How many messages of its queue compiled code gets."""
+        messages = pair.messages
+        first = pair.sender.place if pair.sender.place >= _MESSAGES else 0
+        posted = sender, messages[-1].end if messages else 0, len(messages), first
+        if posted != self._posted:
+            self._posted = posted
+            self._messages = b"".join(
+                _MESSAGE.pack(message.first, message.end, self._fast.plan_of(message, pair.qp).address)
+                for message in islice(messages, first, first + _MESSAGES)
+            )
+        return len(self._messages) // _MESSAGE.size
 
     def _is_plain(self) -> bool:
         """At most one queue pair has something to send, and all answers have room."""
@@ -172,11 +192,19 @@ class NativeRcEndpoint:
         """Report what happened, and leave the endpoint with the compiled code. Always False: it must be taken back."""
         return False
 
+    def tell(self, kind: int, pair: int, a: int, b: int) -> None:
+        """Report what compiled code noted at that time."""
+        if kind == _GAP:
+            self._order[pair].responder.gap_showed(a)
+        else:
+            assert kind == _WENT_BACK
+            self._order[pair].sender.went_back("nak", a & PSN_MASK, a >> 24, None, b)
+
     def _pack_pair(self, responder: Responder, at: int) -> None:
         answers = responder.answers
         order = 0 if responder.failed else 2 if responder.has_gap else 1
         aeth = ACK_UNLIMITED << 24 | responder.msn
-        _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0)
+        _SINCE.pack_into(self._qps, at + _SINCE_AT, aeth, order, 0, 0, 0, 0, 0, len(answers), 0, 0, 0, 0, 0)
         at += _ANSWERS_AT
         for psn, syndrome, msn, _, _ in answers:
             _ANSWER.pack_into(self._qps, at, psn, syndrome << 24 | msn)
@@ -185,26 +213,28 @@ class NativeRcEndpoint:
     def take_back(self, now: int) -> None:
         """Bring the queue pairs to where the compiled code left off. What completes by the last frame does so now."""
         self.held = False
-        _, una, *_, deadline, sent, _, since, _, _, _, turn, turn_packets, _ = _SENDER.unpack_from(
-            self._memory, _SENDER_AT
-        )
+        (
+            _, una, nxt, max_nxt, _, _, _, _, deadline, sent, _, resent, since, _, sends, _, turn, turn_packets, _, _,
+            is_retrying, _, _, _, spent,
+        ) = _SENDER.unpack_from(self._memory, _SENDER_AT)  # fmt: skip
         self._endpoint.set_turn(turn, turn_packets)
         for index, pair in enumerate(self._order):
             at = index * ENDPOINT_QP_BYTES
-            _, _, acks, taken, flags, made, first, waiting, left, duplicates, placed = _SINCE.unpack_from(
-                self._qps, at + _SINCE_AT
+            _, order, acks, taken, flags, made, first, waiting, left, duplicates, gaps, naks, placed = (
+                _SINCE.unpack_from(self._qps, at + _SINCE_AT)
             )
-            if acks or made or left or taken or duplicates or index == self._sender:
+            if acks or naks or made or left or taken or duplicates or gaps or index == self._sender:
                 pair.qp.touch()
-            if index == self._sender:
-                pair.went_on(sent, since, acks, una, None if deadline < 0 else deadline)
-            elif acks:
-                pair.heard_stale(acks)
-            if made or left:
+            pair.heard(acks, naks)
+            if index == self._sender and sends:
+                pair.went_on(
+                    sent, resent, una, nxt, max_nxt, since, spent, is_retrying != 0, None if deadline < 0 else deadline
+                )
+            if made or gaps or left:
                 places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
                 pair.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
-            if taken or duplicates:
-                self._fast.carry_on(index, taken, placed, flags, made, duplicates)
+            if taken or duplicates or gaps:
+                self._fast.carry_on(index, taken, placed, flags, made, duplicates, gaps, order == _IN_GAP)
         news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
         if news == _NEWS_ACK:
             self._order[index].qp.touch()

@@ -177,12 +177,19 @@ class Responder:
         for psn in answers:
             self.answers.append(Answer(psn, ACK_UNLIMITED, self.msn))
 
-    def answered(self, queued: int, duplicates: int, unacknowledged: int) -> None:
-        """`queued` ACKs were put into the queue, some of them for `duplicates` duplicates. Then `unacknowledged`
-        packets came."""
+    def answered(self, queued: int, duplicates: int, unacknowledged: int, naks: int, in_gap: bool) -> None:
+        """`queued` ACKs were put into the queue, some of them for `duplicates` duplicates, and `naks` sequence NAKs.
+        Then `unacknowledged` packets came. `in_gap`: none of them closed the gap of the last NAK."""
         self._counters.acks_sent += queued
         self._counters.duplicates_received += duplicates
+        self._counters.naks_sent += naks
         self._unacknowledged = unacknowledged
+        if in_gap:
+            self.state = RESPONDER_TABLE[self.state, ResponderEvent.AHEAD].state
+
+    def gap_showed(self, psn: int) -> None:
+        """Report that a sequence NAK was put into the queue, for that PSN."""
+        self._outbox.events.append(NakSent(self._config.qpn, int(Nak.PSN_SEQUENCE), psn))
 
     @property
     def has_gap(self) -> bool:

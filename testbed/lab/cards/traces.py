@@ -9,7 +9,8 @@ from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import Output, TimedFrame
-from testbed.captures.pcapng import Interface, PcapngWriter, read_capture
+from testbed.captures.pcapng import Interface, read_capture
+from testbed.captures.writer import PcapngWriter
 from workloads.errors import ScenarioError
 
 __all__ = ["read_trace", "write_trace"]
@@ -89,4 +90,4 @@ def write_trace(
         writer = PcapngWriter(file, [f"port{port}" for port in range(ports)])
         for item in frames:
             time_ns = item.time_ns if isinstance(item, TimedFrame) else when(item.step)
-            writer.write_frame(item.port, item.frame, time_ns, outgoing=outgoing)
+            writer.write_frame(item.port, item.frame, time_ns, outgoing)

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import TypeAlias
 
 from testbed.faults.events import FaultStruck
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from testbed.history.events import NodeExited
 from testbed.report.timeline.dispatch import reads
 from testbed.report.timeline.model import Lane, Mark, Span
@@ -56,7 +56,7 @@ _MOVES = {"replayed": "replay", "duplicate": "ignored", "repeat": "ignored", "ot
 
 def is_over_datagrams(history: Sequence[Record]) -> bool:
     """Whether its workers talk to slots of a switch or to a parameter server, not over connections."""
-    return any(isinstance(record.event, _SIGNS) for record in history)
+    return bool(of_kinds(history, *_SIGNS))
 
 
 class DatagramReader(QpReader):
@@ -67,7 +67,7 @@ class DatagramReader(QpReader):
         self.slots: dict[tuple[str, int, int], Lane] = {}
         self._servers: set[str] = set()
         jobs: dict[str, list[int]] = {}
-        for record in history:
+        for record in of_kinds(history, *_SIGNS):
             node, event = record.node, record.event
             if node in names.hosts and isinstance(event, _SIGNS):
                 known = jobs.setdefault(node, [])

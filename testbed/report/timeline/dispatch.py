@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from testbed.history import Record
@@ -34,8 +34,10 @@ class RecordReader:
         own = {method.reads: method for method in vars(cls).values() if hasattr(method, "reads")}
         cls._methods = {**cls._methods, **own}
 
-    def read(self, record: Record) -> None:
-        """Other kinds are passed over."""
-        method = self._methods.get(type(record.event))
-        if method is not None:
-            method(self, record)
+    def read(self, history: Iterable[Record]) -> None:
+        """Records of other kinds are passed over."""
+        methods = self._methods
+        for record in history:
+            method = methods.get(type(record.event))
+            if method is not None:
+                method(self, record)

@@ -97,12 +97,26 @@ def timeline_data(timeline: Timeline, lanes: Sequence[tuple[str, Lane]]) -> dict
 def _row(lane: Lane, step: int) -> _Row:
     """`step`: 0 is exact."""
     spans = [_Item(span.start, span.stop, span.state, 1, span) for span in sorted(lane.spans, key=_start)]
-    marks = (_Item(mark.t, mark.t, mark.kind, 1, mark) for mark in lane.marks if mark.kind not in HIDDEN)
-    return _Row(_joined(spans, step), _gathered(marks, step)) if step else _Row(spans, list(marks))
+    marks = [mark for mark in lane.marks if mark.kind not in HIDDEN]
+    if not step:
+        return _Row(spans, [_Item(mark.t, mark.t, mark.kind, 1, mark) for mark in marks])
+    firsts, times = dict[tuple[str, int], Mark](), dict[tuple[str, int], int]()
+    for mark in marks:  # as `_gathered`, of many more
+        key = mark.kind, mark.t // step
+        if key in times:
+            times[key] += 1
+        else:
+            firsts[key], times[key] = mark, 1
+    found = (_Item(mark.t, mark.t, mark.kind, times[key], mark) for key, mark in firsts.items())
+    return _Row(_joined(spans, step), sorted(found, key=_item_start))
 
 
 def _start(span: Span) -> int:
     return span.start
+
+
+def _item_start(item: _Item) -> int:
+    return item.start
 
 
 def _text(of: Span | Mark) -> str:
@@ -157,7 +171,7 @@ def _gathered(marks: Iterable[_Item], step: int) -> list[_Item]:
         key = mark.what, mark.start // step
         firsts.setdefault(key, mark)
         times[key] += mark.times
-    return sorted((mark._replace(times=times[key]) for key, mark in firsts.items()), key=lambda mark: mark.start)
+    return sorted((mark._replace(times=times[key]) for key, mark in firsts.items()), key=_item_start)
 
 
 class _Texts:

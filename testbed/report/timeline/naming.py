@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from switch_nodes.events import ConnectionStepped, MessageAggregated
 from switch_nodes.netreduce.tables import ConnectionState
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from testbed.history.events import NodeStarted
 from workloads.events import (
     MessagePosted,
@@ -23,6 +23,10 @@ from workloads.events import (
 
 __all__ = ["Names", "find_names"]
 
+_TELLING = (
+    NodeStarted, RcStatistics, Retransmission, NakSent, RnrNakSent, TrimmedCame, QpFailed, QpStepped, ConnectionStepped,
+    MessagePosted, MessageAggregated,
+)  # fmt: skip
 _IN_RING = ConnectionState.RING.name.lower()
 _OWN_FAULT = "LOC_"
 """QpFailed.status of a responder begins so"""
@@ -48,7 +52,7 @@ def find_names(history: Sequence[Record]) -> Names:
     statistics: dict[str, list[int]] = {}
     qpn: dict[tuple[str, str], int] = {}
     ranks: dict[int, int] = {}
-    for record in history:
+    for record in of_kinds(history, *_TELLING):
         event = record.event
         if isinstance(event, NodeStarted):
             roles[record.node] = event.role

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from switch_nodes.events import SlotStepped
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from testbed.report.timeline.datagrams import DatagramReader, is_over_datagrams
 from testbed.report.timeline.model import Lane, Timeline
 from testbed.report.timeline.naming import Names, find_names
@@ -24,7 +24,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises
     ScenarioError for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn
     yet."""
-    if any(isinstance(record.event, PhaseStarted) for record in history):
+    if of_kinds(history, PhaseStarted):
         raise ScenarioError(
             "a timeline shows one ring",
             found="a run in phases, with a ring for each",
@@ -35,11 +35,8 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         return _of_datagrams(history, names)
     faults = Lane("faults", "world")
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
-    traced = False
-    for record in history:
-        traced = traced or isinstance(record.event, _STEPS)
-        queue_pairs.read(record)
-        switches.read(record)
+    queue_pairs.read(history)
+    switches.read(history)
     queue_pairs.sort()
     lanes = queue_pairs.lanes
     times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
@@ -58,7 +55,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         slots=[switches.slots[key] for key in sorted(switches.slots)],
         start=0,
         stop=stop,
-        traced=traced,
+        traced=bool(of_kinds(history, *_STEPS)),
     )
 
 
@@ -66,8 +63,7 @@ def _of_datagrams(history: Sequence[Record], names: Names) -> Timeline:
     """A lane for each worker, parameter server and switch."""
     faults = Lane("faults", "world")
     reader = DatagramReader(names, faults, history)
-    for record in history:
-        reader.read(record)
+    reader.read(history)
     reader.sort()
     lanes = reader.lanes
     stop = max((lane.marks[-1].t for lane in (faults, *lanes, *reader.slots.values()) if lane.marks), default=0)
@@ -83,6 +79,6 @@ def _of_datagrams(history: Sequence[Record], names: Names) -> Timeline:
         slots=[reader.slots[key] for key in sorted(reader.slots)],
         start=0,
         stop=stop,
-        traced=any(isinstance(record.event, _STEPS) for record in history),
+        traced=bool(of_kinds(history, *_STEPS)),
         lanes_are="workers, servers and switches",
     )

@@ -76,9 +76,11 @@ class SwitchReader(RecordReader):
         self, record: Record[MessageInferred | PacketIgnored | ResultReplayed], what: str, kind: str, label: str
     ) -> None:
         message, offset = record.event.message, record.event.offset
-        known = (record.node, message) in self._live
-        if known or (message in self._posted and not self._traced):  # a trace tells when a message came in
+        life = self._live.get((record.node, message))
+        if life is None and message in self._posted and not self._traced:  # a trace tells when a message came in
             life = self._life(record, message)
+        if life is not None:
+            life.last = record.t
             life.counts[what] = life.counts.get(what, 0) + 1
         sender = self._host(record.event.rank)
         detail = f"packet {offset} of {sender}" if offset >= 0 else f"of {sender}"

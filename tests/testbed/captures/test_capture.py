@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgReader
 
-from testbed.captures.capture import FileCapture, MemoryTap, PcapngTap, split_by_link
-from testbed.captures.pcapng import CapturedFrame, Interface, complete_length, read_capture
+from testbed.captures.capture import BoundedTap, FileCapture, MemoryTap, PcapngTap, split_by_link
+from testbed.captures.pcapng import CapturedFrame, Interface, complete_length, frames_of, read_capture
+from testbed.captures.writer import PcapngWriter, Pieces
 from tests.support.judged import good_capture, small_plan, write_capture
 from workloads.machine import FrameBatch
 
@@ -161,18 +162,98 @@ def test_single_frames_are_recorded_as_batches_are(kind, tmp_path):
     assert list(FileCapture(tmp_path / "b").read()) == list(memory.read())
 
 
-def test_frames_recorded_late_are_those_recorded_at_once(tmp_path):
-    rows = [(5, 0, False, b"\1" * 60), (5, 2, True, b"\2" * 61), (9, 1, True, b"\3" * 62)]
-    taps = [(MemoryTap("s1", NAMES), PcapngTap(tmp_path / name, NAMES)) for name in ("late", "once")]
-    for late, once in zip(*taps, strict=True):
-        late.record_late(rows)
-        for now, port, outgoing, frame in rows:
-            once.record_frame(port, frame, now, outgoing)
-    for late, once in zip(*taps, strict=True):
-        late.close()
-        once.close()
+ROWS = [(2**32 + 5, 0, False, b"\1" * 60), (2**32 + 5, 2, True, b"\2" * 61), (2**40, 1, True, b"\3" * 62)]
+"""(time, port, outgoing, frame)"""
+
+
+def blocks_of(rows):
+    written = Pieces()
+    writer = PcapngWriter(written, [])
+    written.pieces.clear()
+    for now, port, outgoing, frame in rows:
+        writer.write_frame(port, frame, now, outgoing)
+    return b"".join(written.pieces)
+
+
+def test_blocks_recorded_are_frames_recorded(tmp_path):
+    taps = [(MemoryTap("s1", NAMES), PcapngTap(tmp_path / name, NAMES)) for name in ("blocks", "frames")]
+    for blocks, frames in zip(*taps, strict=True):
+        blocks.record_blocks(blocks_of(ROWS))
+        for now, port, outgoing, frame in ROWS:
+            frames.record_frame(port, frame, now, outgoing)
+        for tap in (blocks, frames):
+            tap.dropped(1, b"\4" * 63, 2**41, True, "filter")
+            tap.close()
     assert list(taps[0][0].read()) == list(taps[1][0].read()) != []
-    assert (tmp_path / "late").read_bytes() == (tmp_path / "once").read_bytes()
+    assert (tmp_path / "blocks").read_bytes() == (tmp_path / "frames").read_bytes()
+
+
+def test_frames_of_blocks():
+    assert [(seen.time_ns, seen.interface, seen.outgoing, seen.frame) for seen in frames_of(blocks_of(ROWS))] == ROWS
+
+
+def test_a_bounded_tap_takes_no_more_blocks_than_fit(tmp_path):
+    blocks, limit = blocks_of(ROWS), 2000
+    tap = BoundedTap(tmp_path / "s1.pcapng", NAMES, limit)
+    while not tap.is_full:
+        tap.record_blocks(blocks)
+    tap.close()
+    assert len(blocks) < limit - (tmp_path / "s1.pcapng").stat().st_size + len(blocks) <= limit
+    assert len(list(read_capture(tmp_path / "s1.pcapng"))) >= len(ROWS)
+
+
+@pytest.mark.parametrize("held_bytes", [0, 300, 1 << 20])
+def test_held_frames_are_written_when_they_are_too_many_and_at_the_end(tmp_path, held_bytes):
+    path = tmp_path / "s1.pcapng"
+    tap = PcapngTap(path, NAMES, held_bytes)
+    for number in range(4):
+        tap.record_frame(0, bytes([number]) * 60, number, False)
+    early = list(read_capture(path)) if path.stat().st_size else []
+    tap.close()
+    assert [seen.frame[0] for seen in early] == {0: [0, 1, 2, 3], 300: [0, 1], 1 << 20: []}[held_bytes]
+    assert [seen.frame[0] for seen in read_capture(path)] == [0, 1, 2, 3]
+
+
+def test_what_a_disk_takes_in_parts_is_written_whole():
+    class Slow:
+        octets = b""
+
+        def write(self, data):
+            self.octets += bytes(data[:7])
+            return min(7, len(data))
+
+    slow, whole = Slow(), Pieces()
+    for target in (slow, whole):
+        writer = PcapngWriter(target, NAMES, 500)
+        for now, port, outgoing, frame in ROWS * 3:
+            writer.write_frame(port, frame, now, outgoing)
+        writer.flush()
+    assert slow.octets == b"".join(whole.pieces)
+
+
+def test_a_frame_that_its_owner_changes_afterwards_stays_as_it_was(tmp_path):
+    frame = bytearray(b"\1" * 60)
+    tap = MemoryTap("s1", NAMES)
+    tap.record_frame(0, frame, 5, False)
+    frame[:] = bytes(60)
+    assert [seen.frame for _, seen in tap.read()] == [b"\1" * 60]
+
+
+def test_frames_longer_than_a_piece_of_the_file_and_those_on_its_border(tmp_path):
+    path = tmp_path / "s1.pcapng"
+    frames = [bytes([number % 256]) * (1400 + number % 5) for number in range(1600)]
+    tap = PcapngTap(path, NAMES, 1 << 20)
+    for number, frame in enumerate(frames):
+        tap.record_frame(number % 3, frame, number, number % 2 == 0)
+    tap.close()
+    assert path.stat().st_size > 2 << 20
+    assert [(seen.interface, seen.time_ns, seen.outgoing, seen.frame) for seen in read_capture(path)] == [
+        (number % 3, number, number % 2 == 0, frame) for number, frame in enumerate(frames)
+    ]
+    tap = PcapngTap(tmp_path / "long", NAMES)
+    tap.record_frame(0, bytes(3 << 20), 1, True)
+    tap.close()
+    assert [len(seen.frame) for seen in read_capture(tmp_path / "long")] == [3 << 20]
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_data_is_read_as_the_careful_reader_reads_it() -> None:
         frame, found = parse_frame(captured.frame), data_of(captured.frame)
         assert frame is not None
         if found is not None:
-            assert found == (frame.connection, frame.psn, frame.payload)
+            assert (found.connection, found.psn, found.payload) == (frame.connection, frame.psn, frame.payload)
             frames += 1
         else:
             assert frame.role.name != "DATA"

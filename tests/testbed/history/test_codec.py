@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from testbed.history import OwnEvent, Record, make_record
-from testbed.history.codec import NoRecord, encode_record, read_record
+from switch_nodes.events import PacketIgnored
+from testbed.history import OwnEvent, Record, make_record, of_kinds
+from testbed.history.codec import NoRecord, encode_record, read_record, record_fields
 from testbed.history.eventkinds import KNOWN_KINDS
 from testbed.history.events import NodeStarted
 from testbed.plan import make_plan
@@ -117,3 +121,28 @@ def test_the_world_and_a_controller_tell_of_others_and_nobody_else_does() -> Non
     assert (started.node, read_record(json.loads(encode_record(started)))) == ("h1", started)
     assert make_record(5, "controller", SwitchLost("s1")).node == "s1"
     assert make_record(5, "s2", SwitchLost("s1")).node == "s2"
+
+
+class _Number(IntEnum):
+    SEVEN = 7
+
+
+@given(
+    st.tuples(*[st.integers() | st.booleans() | st.floats() | st.just(_Number.SEVEN)] * 4),
+    st.text() | st.none() | st.integers(),
+    st.text(),
+    st.integers(),
+)
+def test_a_line_is_what_json_writes(numbers: tuple[Any, Any, Any, Any], text: Any, node: str, t: int) -> None:
+    """Whole numbers and texts have a way of their own; whatever else is in such a field is written all the same."""
+    record = Record(t, node, PacketIgnored(*numbers, text))
+    assert encode_record(record) == json.dumps(record_fields(record), separators=(",", ":")).encode() + b"\n"
+
+
+def test_records_of_some_kinds() -> None:
+    history = [
+        Record(t, "h1", event) for t, event in enumerate((MessagePosted(1, 2, 3), PacketIgnored(1, 2, 3, 4, "")))
+    ]
+    assert of_kinds(history, MessagePosted, BlockSummed) == history[:1]
+    assert of_kinds(history, PacketIgnored, MessagePosted) == history
+    assert of_kinds(history) == []

@@ -2,18 +2,18 @@ from __future__ import annotations
 
 from itertools import islice
 
-from testbed.jct.hops import Hop, Hops
+from testbed.jct.hops import Hop, Hops, hop_of
 from testbed.jct.hosts import Host
 from testbed.jct.model import Part, total
-from testbed.jct.records import Frame
+from testbed.jct.records import frame_of
 from testbed.jct.walk import Walk
 from testbed.scenario import load_scenario
 
 
 def hop(begins: int, ends: int, place: int) -> Hop:
     link = load_scenario("rack").topology.links[0]
-    frame = Frame(ends, place, 100, b"", 0, True, 0, False)
-    found = Hop("h1", "s1", frame, begins, begins, ends, ends, link, -1, place)
+    frame = frame_of(ends, place, 100, b"", 0, True, 0, False)
+    found = hop_of("h1", "s1", frame, begins, begins, ends, ends, link.shape, -1, place)
     found.place = place
     return found
 

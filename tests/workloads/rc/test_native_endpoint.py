@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from testbed.worlds.simulated.native.library import load_core
 from tests.support.native import needs_native
-from tests.support.rc_pair import ipv6, pair_configs, pattern
+from tests.support.rc_pair import BASE_VA, MTU, RKEY, ipv6, pair_configs, pattern
+from workloads.config import QpConfig
+from workloads.events import NakSent, QpFailed, Retransmission
+from workloads.machine import Event
 from workloads.rc import RcEndpoint, SendRequest
 from workloads.rc.answers import Answer
 from workloads.rc.compiled import CompiledPair
+from workloads.rc.native_endpoint import ENDPOINT_IRN_AT, NativeRcEndpoint
 
 needs_c = needs_native("rc_fast")
 DONE, NO_ROOM = 0, 4
@@ -102,3 +108,159 @@ def test_no_frame_is_written_past_its_room(size: int, answers: int) -> None:
         assert octets.raw == bytes(8192)
         assert pull(held.address, octets, len(frame), ctypes.byref(length), 0) == DONE
         assert octets.raw[: length.value] == frame
+
+
+NEWS, PYTHON = 3, 2
+GAP, WENT_BACK = 1, 2
+"""`enum rc_endpoint_kind`"""
+
+
+class Driven:
+    """An endpoint in compiled code, and the same one by its verbs."""
+
+    def __init__(self, config: QpConfig) -> None:
+        library = load_core()
+        assert library is not None
+        self._receive: Any = library.rc_endpoint_receive
+        self._receive.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64]
+        self._pull: Any = library.rc_endpoint_pull
+        self._pull.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int64]
+        self.ends = [RcEndpoint(), RcEndpoint()]
+        self.memory = [bytearray(1 << 14), bytearray(1 << 14)]
+        for end, memory in zip(self.ends, self.memory, strict=True):
+            end.add_qp(config)
+            end.register_memory(RKEY, BASE_VA, memoryview(memory))
+        found = self.ends[0].hold()
+        assert found is not None
+        self.held = found
+
+    def post(self, size: int) -> None:
+        for end in self.ends:
+            end.post_send(end.queue_pairs[0].config.qpn, SendRequest(1, (pattern(size, 1),), 7, BASE_VA, RKEY), 0)
+
+    def offer(self) -> None:
+        assert self.held.offer(None)
+
+    def hear(self, frame: bytes, now: int) -> int:
+        """What compiled code made of it; if nothing, Python does it there, too."""
+        outcome = int(self._receive(self.held.address, frame, len(frame), now))
+        if outcome == PYTHON:
+            self.held.take_back(now)
+            self.ends[0].receive_frame(0, frame, now)
+            self.offer()
+        else:
+            assert isinstance(self.held, NativeRcEndpoint)
+            kind, *entry = struct.unpack_from("=4q", self.held._memory, ENDPOINT_IRN_AT - 32)
+            if kind:
+                self.held.tell(kind, *entry)
+        self.ends[1].receive_frame(0, frame, now)
+        return outcome
+
+    def frames(self, count: int, now: int) -> list[bytes]:
+        """Both send the same."""
+        reference = [bytes(frame) for _, frame in islice(self.ends[1].frames_to_send(now), count)]
+        octets, length = ctypes.create_string_buffer(8192), ctypes.c_int32(0)
+        for frame in reference:
+            assert self._pull(self.held.address, octets, 8192, ctypes.byref(length), now) == DONE
+            assert octets.raw[: length.value] == frame
+        return reference
+
+    def same(self) -> list[Event]:
+        """They are the same, to their events, which come back."""
+        self.held.take_back(0)
+        pairs = [CompiledPair(end.queue_pairs[0]) for end in self.ends]
+        states = [
+            (pair.standing(), pair.sender.state, pair.responder.state, list(pair.responder.answers), end.statistics())
+            for pair, end in zip(pairs, self.ends, strict=True)
+        ]
+        assert self.ends[0].get_timer() == self.ends[1].get_timer()
+        assert states[0] == states[1]
+        assert self.memory[0] == self.memory[1]
+        told = [list(iter(end.next_event, None)) for end in self.ends]
+        assert told[0] == told[1]
+        self.offer()
+        return told[0]
+
+
+def peers(**overrides: Any) -> tuple[Driven, Driven]:
+    """A sender and a receiver."""
+    first, second = pair_configs(**overrides)
+    return Driven(first), Driven(second)
+
+
+@needs_native("simulator")
+def test_gaps_and_naks_need_no_python() -> None:
+    sender, receiver = peers()
+    sender.post(20 * MTU)
+    sender.offer()
+    receiver.offer()
+    frames = sender.frames(20, 5)
+    assert [receiver.hear(frame, 7) for frame in frames[2:4]] == [DONE, DONE]
+    (nak,) = receiver.frames(9, 8)
+    assert [type(event) for event in receiver.same()] == [NakSent]
+    assert sender.hear(nak, 9) == DONE
+    assert sender.hear(nak, 10) == DONE  # ignored: it went back already
+    assert [type(event) for event in sender.same()] == [Retransmission]
+    again = sender.frames(4, 11)
+    assert again[:2] == frames[:2]
+    assert sender.same() == []
+    assert [receiver.hear(frame, 12) for frame in (frames[0], frames[1], frames[3])] == [DONE] * 3
+    nak = receiver.frames(9, 13)[-1]
+    assert [event.psn for event in receiver.same() if isinstance(event, NakSent)] == [2]
+    assert sender.hear(nak, 14) == DONE  # acknowledges two packets
+    assert [event.psn for event in sender.same() if isinstance(event, Retransmission)] == [2]
+    assert sender.frames(1, 15) == [frames[2]]
+    assert sender.hear(nak, 16) == DONE
+    sender.same()
+    receiver.hear(frames[1], 17)  # a duplicate
+    receiver.same()
+
+
+@needs_native("simulator")
+@pytest.mark.parametrize(("retries", "outcomes"), [(0, [PYTHON]), (1, [DONE])])
+def test_what_exceeds_the_retries_is_left_to_python(retries: int, outcomes: list[int]) -> None:
+    sender, receiver = peers(retry_count=retries)
+    sender.post(4 * MTU)
+    sender.offer()
+    receiver.offer()
+    frames = sender.frames(4, 5)
+    receiver.hear(frames[1], 7)
+    (nak,) = receiver.frames(9, 8)
+    assert [sender.hear(nak, 9)] == outcomes
+    sender.same()
+
+
+@needs_native("simulator")
+def test_a_timer_that_expires_in_python_after_naks_finds_the_retries_that_are_left() -> None:
+    sender, receiver = peers(retry_count=2)
+    sender.post(4 * MTU)
+    sender.offer()
+    receiver.offer()
+    frames = sender.frames(4, 5)
+    receiver.hear(frames[1], 7)
+    assert sender.hear(receiver.frames(9, 8)[0], 9) == DONE
+    sender.same()
+    sender.held.take_back(10)
+    for now in (10**12, 2 * 10**12):  # the second finds none
+        for end in sender.ends:
+            end.handle_timer(now)
+            list(end.frames_to_send(now))
+    sender.offer()
+    assert [type(event) for event in sender.same()] == [Retransmission, QpFailed]
+
+
+@needs_native("simulator")
+def test_progress_fills_the_retries_up() -> None:
+    sender, receiver = peers(retry_count=1, ack_every=1)
+    sender.post(8 * MTU)
+    sender.offer()
+    receiver.offer()
+    frames = sender.frames(8, 5)
+    receiver.hear(frames[1], 7)
+    assert sender.hear(receiver.frames(9, 8)[0], 9) == DONE
+    assert sender.frames(8, 10)[0] == frames[0]
+    receiver.hear(frames[0], 11)
+    assert sender.hear(receiver.frames(9, 12)[0], 13) == DONE  # an ACK
+    receiver.hear(frames[2], 14)
+    assert sender.hear(receiver.frames(9, 15)[0], 16) == DONE
+    assert [event.psn for event in sender.same() if isinstance(event, Retransmission)] == [0, 1]

@@ -90,8 +90,6 @@ void sim_free(struct sim_core *core)
     free(core->next);
     free(core->heap);
     free(core->notes);
-    free(core->rows);
-    free(core->tape);
     free(core);
 }
 
@@ -103,9 +101,7 @@ struct sim_core *sim_new(int64_t stride, uint64_t salt)
         core->salt = salt;
         core->free = core->frame = core->pending = NO_FRAME;
         core->notes = calloc(NOTES, sizeof *core->notes);
-        core->rows = malloc(TAPE_ROWS * sizeof *core->rows);
-        core->tape = malloc(TAPE_BYTES);
-        if (!core->notes || !core->rows || !core->tape) {
+        if (!core->notes) {
             sim_free(core);
             core = NULL;
         }
@@ -160,8 +156,8 @@ const struct ina_field sim_node_layout[] = {
     INA_FIELD(sim_node, bytes_in), INA_FIELD(sim_node, forwarded), INA_FIELD(sim_node, wires),
     INA_FIELD(sim_node, ingress), INA_FIELD(sim_node, egress), INA_FIELD(sim_node, appointed),
     INA_FIELD(sim_node, held), INA_FIELD(sim_node, program), INA_FIELD(sim_node, queue), INA_FIELD(sim_node, macs),
-    INA_FIELD(sim_node, machine), INA_FIELD(sim_node, alive), INA_FIELD(sim_node, paused),
-    INA_FIELD(sim_node, is_held), INA_FIELD(sim_node, is_tapped), INA_FIELD(sim_node, unused),
+    INA_FIELD(sim_node, tape), INA_FIELD(sim_node, tape_used), INA_FIELD(sim_node, tape_room),
+    INA_FIELD(sim_node, machine), INA_FIELD(sim_node, alive), INA_FIELD(sim_node, paused), INA_FIELD(sim_node, is_held),
     INA_END(sizeof(struct sim_node))
 };
 
@@ -171,6 +167,5 @@ const struct ina_field sim_core_layout[] = {
     INA_FIELD(sim_core, data), INA_FIELD(sim_core, length), INA_FIELD(sim_core, number), INA_FIELD(sim_core, stride),
     INA_FIELD(sim_core, stage), INA_FIELD(sim_core, node), INA_FIELD(sim_core, port), INA_FIELD(sim_core, wire),
     INA_FIELD(sim_core, refused), INA_FIELD(sim_core, broken),
-    INA_FIELD(sim_core, notes), INA_FIELD(sim_core, noted),
-    INA_FIELD(sim_core, rows), INA_FIELD(sim_core, tape), INA_FIELD(sim_core, taped), INA_FIELD(sim_core, tape_used), INA_END(offsetof(struct sim_core, heap))
+    INA_FIELD(sim_core, notes), INA_FIELD(sim_core, noted), INA_END(offsetof(struct sim_core, heap))
 };

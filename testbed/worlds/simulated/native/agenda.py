@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from testbed.worlds.simulated.agenda import Actor, Agenda
-from testbed.worlds.simulated.native.library import NOTE_WORDS, ROW_WORDS, CoreStruct, Stage, Why
+from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
 
@@ -39,12 +39,13 @@ class NativeAgenda(Agenda):
         self.core = CoreStruct.from_address(self.pointer)
         self._run, self._at = library.sim_run, library.sim_at
         self._notes = ctypes.cast(self.core.notes, ctypes.POINTER(ctypes.c_int64))
-        self._rows = ctypes.cast(self.core.rows, ctypes.POINTER(ctypes.c_int64))
         self._actions: dict[int, tuple[Callable[[Any], None], Any]] = {}
         self._numbers = 0
         self._offered, self._offers = (-1, -1, -1), 0
         self.wires: list[WireRole] = []
         """by number; each adds itself"""
+        self.late_taps: list[Callable[[], None]] = []
+        """What gives taps the frames that C recorded for them."""
         self._nodes: list[NodeRole] = []
         self._tables: list[object] = []
         self._answers: dict[int, Callable[[], None]] = {
@@ -148,27 +149,16 @@ class NativeAgenda(Agenda):
     def _tell_notes(self) -> None:
         """Report what nodes noted since the last time, at the times when they did. Later events are reported
         afterwards."""
-        core, words = self.core, self._notes[: NOTE_WORDS * self.core.noted]
+        core, words = self.core, iter(self._notes[: NOTE_WORDS * self.core.noted])
         core.noted = 0
-        for at in range(0, len(words), NOTE_WORDS):
-            self.now, node, *entry = words[at : at + NOTE_WORDS]
-            self._nodes[node].tell_note(*entry)
+        tells = [node.tell_note for node in self._nodes]
+        for self.now, node, kind, first, second, third, fourth in zip(*[words] * NOTE_WORDS, strict=True):
+            tells[node](kind, first, second, third, fourth)
 
     def tell_taps(self) -> None:
-        """Tell taps of the frames on the tape, in the order in which they were taken and given."""
-        core = self.core
-        if not core.taped:
-            return
-        words, octets = self._rows[: ROW_WORDS * core.taped], ctypes.string_at(core.tape, core.tape_used)
-        core.taped = core.tape_used = 0
-        times, nodes, sides, ends = (words[at::ROW_WORDS] for at in range(ROW_WORDS))
-        rows = [
-            (time, side >> 1, side & 1 == 1, octets[start:end])
-            for time, side, start, end in zip(times, sides, [0, *ends], ends, strict=False)
-        ]
-        for number in dict.fromkeys(nodes):
-            mine = [row for row, node in zip(rows, nodes, strict=True) if node == number]
-            self._switch_of(number).record_late(mine)
+        """Give taps the frames that C recorded for them so far."""
+        for flush in self.late_taps:
+            flush()
 
     def _call(self) -> None:
         action, argument = self._actions.pop(self.core.number)
@@ -178,10 +168,7 @@ class NativeAgenda(Agenda):
         return self._nodes[self.core.node]  # type: ignore[return-value]
 
     def _switch(self) -> SwitchRole:
-        return self._switch_of(self.core.node)
-
-    def _switch_of(self, number: int) -> SwitchRole:
-        return self._nodes[number]  # type: ignore[return-value]
+        return self._nodes[self.core.node]  # type: ignore[return-value]
 
     def _frame(self) -> bytes:
         return ctypes.string_at(self.core.data, self.core.length)

@@ -121,10 +121,13 @@ static int enter(struct sim_core *core, enum why *why)
             core->stage = STAGE_ENTER;
             return 0;
         }
-        enum rc_endpoint_outcome outcome =
-            rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
+        enum rc_endpoint_outcome outcome = RC_ENDPOINT_PYTHON;
+        if (core->noted < NOTES)
+            outcome = rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
         if (outcome == RC_ENDPOINT_PYTHON)
             return 0;
+        if (!node->held->irn && node->held->note.kind)
+            keep_entry(core, &node->held->note);
         core->stage = outcome == RC_ENDPOINT_NEWS ? STAGE_NONE : STAGE_KICK;
         *why = WHY_NEWS;
     } else if (!absorb(core, node, why)) {
@@ -133,7 +136,7 @@ static int enter(struct sim_core *core, enum why *why)
     }
     node->frames_in++;
     node->bytes_in += length;
-    if (node->is_tapped && !keep_frame(core, frame, 0)) { /* Python records what it takes itself */
+    if (node->tape && !keep_frame(core, node, frame, 0)) { /* Python records what it takes itself */
         *why = WHY_RECORD_IN;
         return 0;
     }
@@ -163,7 +166,7 @@ static int leave(struct sim_core *core, const struct sim_node *node, int32_t por
         sim_put(core, wire, frame);
         return 1;
     }
-    if (!node->is_tapped && !wire->tells_drops) {
+    if (!node->tape && !wire->tells_drops) {
         sim_frame_free(core, frame);
         return 1;
     }
@@ -202,7 +205,7 @@ static int drain(struct sim_core *core, struct sim_node *node, enum why *why)
         queue->first = queue->last = queue->used = 0;
     core->stage = STAGE_LEAVE;
     *why = WHY_RECORD_OUT;
-    return !node->is_tapped || keep_frame(core, frame, 1);
+    return !node->tape || keep_frame(core, node, frame, 1);
 }
 
 /* The same, through the filter. */
@@ -221,11 +224,11 @@ static int filter_out(struct sim_core *core, struct sim_node *node, enum why *wh
     return 1;
 }
 
-/* nodes.py: _wake, of a held host with IRN: each progress puts its timer off. Returns whether Python is not needed. */
+/* nodes.py: _wake, of a held host: each progress puts its timer off. Returns whether Python is not needed. */
 static int wake(struct sim_core *core)
 {
     struct sim_node *node = core->nodes[core->node];
-    if (!node->is_held || !node->held->irn || !node->alive || node->paused)
+    if (!node->is_held || !node->alive || node->paused)
         return 0;
     if (node->armed != core->now)
         return 1;

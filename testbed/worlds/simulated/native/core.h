@@ -11,7 +11,7 @@
 #include "../../../../workloads/rc/native_endpoint.h"
 #include "../../../faults/link.h"
 
-enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096, MOST_STAGES = 1 << 15, TAPE_ROWS = 4096, TAPE_BYTES = 1 << 20 };
+enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096, MOST_STAGES = 1 << 15 };
 
 enum kind { EVENT_CALL, EVENT_END, EVENT_WAKE, EVENT_ENTER, EVENT_LEAVE };
 
@@ -88,12 +88,13 @@ struct sim_node {
     struct netreduce_switch *program;
     struct frame_queue *queue;
     struct mac_table *macs;
+    uint8_t *tape; /* what its tap has not heard of yet; NULL: it has no tap */
+    int64_t tape_used;
+    int64_t tape_room;
     int32_t machine; /* enum machine */
     int32_t alive;
     int32_t paused;
     int32_t is_held;
-    int32_t is_tapped;
-    int32_t unused;
 };
 
 struct sim_event {
@@ -111,14 +112,6 @@ struct sim_note {
     int64_t time;
     int64_t node;
     int64_t entry[5]; /* as in the log of the program, or of the host's queue pairs */
-};
-
-/* A frame that a switch took or gave, for its tap. */
-struct sim_row {
-    int64_t time;
-    int64_t node;
-    int64_t side; /* 2 * port + outgoing */
-    int64_t end;  /* its bytes end there on the tape, and begin where those before it end */
 };
 
 struct sim_core {
@@ -139,10 +132,6 @@ struct sim_core {
     int32_t broken;  /* there was no memory */
     struct sim_note *notes;
     int64_t noted;
-    struct sim_row *rows;
-    uint8_t *tape;
-    int64_t taped; /* rows that no tap has heard of yet */
-    int64_t tape_used;
     /* Own. */
     struct sim_event *heap;
     int64_t events;

@@ -14,7 +14,6 @@ from workloads.wire.dscp import LAYER_CLASSES
 
 __all__ = [
     "NOTE_WORDS",
-    "ROW_WORDS",
     "CoreStruct",
     "MachineKind",
     "NodeStruct",
@@ -28,8 +27,6 @@ _POINTER, _I32, _I64, _U64, _OCTETS = ctypes.c_void_p, ctypes.c_int32, ctypes.c_
 
 NOTE_WORDS = 7
 """of `struct sim_note`: time, node, entry of the program's log"""
-ROW_WORDS = 4
-"""of `struct sim_row`"""
 
 
 class Stage(IntEnum):
@@ -93,8 +90,12 @@ class NodeStruct(ctypes.Structure):
     _fields_ = (
         ("actor", _U64),
         *((name, _I64) for name in ("armed", "frames_in", "bytes_in", "forwarded")),
-        *((name, _POINTER) for name in ("wires", "ingress", "egress", "appointed", "held", "program", "queue", "macs")),
-        *((name, _I32) for name in ("machine", "alive", "paused", "is_held", "is_tapped", "unused")),
+        *(
+            (name, _POINTER)
+            for name in ("wires", "ingress", "egress", "appointed", "held", "program", "queue", "macs", "tape")
+        ),
+        *((name, _I64) for name in ("tape_used", "tape_room")),
+        *((name, _I32) for name in ("machine", "alive", "paused", "is_held")),
     )
     armed: int
     frames_in: int
@@ -112,7 +113,9 @@ class NodeStruct(ctypes.Structure):
     alive: int
     paused: int
     is_held: int
-    is_tapped: int
+    tape: int | None
+    tape_used: int
+    tape_room: int
 
 
 class CoreStruct(ctypes.Structure):
@@ -126,8 +129,6 @@ class CoreStruct(ctypes.Structure):
         *((name, _I32) for name in ("stage", "node", "port", "wire", "refused", "broken")),
         ("notes", _POINTER),
         ("noted", _I64),
-        *((name, _POINTER) for name in ("rows", "tape")),
-        *((name, _I64) for name in ("taped", "tape_used")),
     )
     now: int
     wires: int | None
@@ -143,10 +144,6 @@ class CoreStruct(ctypes.Structure):
     refused: int
     notes: int
     noted: int
-    rows: int
-    tape: int
-    taped: int
-    tape_used: int
 
 
 def load_core() -> ctypes.CDLL | None:

@@ -6,12 +6,13 @@ Everything else is that of nodes.py: code that asks for `machine` gets it up to 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from switch_nodes.filters import FrameFilter
 from switch_nodes.forwarding.fast import FastForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram
 from switch_nodes.tap import Tap
+from testbed.captures.pcapng import frames_of
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.native import CLink
 from testbed.worlds.simulated.finishing import FinishingMachine
@@ -24,40 +25,56 @@ from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from workloads.kernels import NEVER
 from workloads.machine import Buffer, FrameBatch
 from workloads.rc import RcEndpoint
-from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
+from workloads.rc.send_plan import address_of
 from workloads.worker import WorkerMachine
 
 __all__ = ["NativeHostNode", "NativeSwitchNode"]
 
+_TAPE_BYTES = 1 << 18
 _NEVER_PASSES = -(1 << 63)
 """a healing that is always due: every frame is for `admit`"""
 
 
 class _LateTap(Tap):
-    """What Python records of a switch comes behind what C has put on the tape."""
+    """A tap that gets what C has put on the tape of its switch, before what Python records."""
 
-    def __init__(self, tap: Tap, agenda: NativeAgenda) -> None:
-        self.tap, self._agenda = tap, agenda
+    def __init__(self, tap: Tap, node: NodeStruct) -> None:
+        self._tap, self._node = tap, node
+        self._tape = bytearray(_TAPE_BYTES)
+        node.tape, node.tape_room = address_of(self._tape), _TAPE_BYTES
+        self._record_blocks: Callable[[bytes], None] = getattr(tap, "record_blocks", self._record_each)
+
+    def flush(self) -> None:
+        """Record what is on the tape."""
+        node = self._node
+        if node.tape_used:
+            blocks = bytes(memoryview(self._tape)[: node.tape_used])
+            node.tape_used = 0
+            self._record_blocks(blocks)
+
+    def _record_each(self, blocks: bytes) -> None:
+        for port, now, outgoing, frame, _ in frames_of(blocks):
+            self._tap.record_frame(port, frame, now, outgoing)
 
     def record(self, batch: FrameBatch, start: int, stop: int, now: int, outgoing: bool) -> None:
-        self._agenda.tell_taps()
-        self.tap.record(batch, start, stop, now, outgoing)
+        self.flush()
+        self._tap.record(batch, start, stop, now, outgoing)
 
     def record_frame(self, port: int, frame: Buffer, now: int, outgoing: bool) -> None:
-        self._agenda.tell_taps()
-        self.tap.record_frame(port, frame, now, outgoing)
+        self.flush()
+        self._tap.record_frame(port, frame, now, outgoing)
 
     def dropped(self, port: int, frame: Buffer, now: int, outgoing: bool, reason: str) -> None:
-        self._agenda.tell_taps()
-        self.tap.dropped(port, frame, now, outgoing, reason)
+        self.flush()
+        self._tap.dropped(port, frame, now, outgoing, reason)
 
     def trimmed(self, port: int, frame: Buffer, now: int) -> None:
-        self._agenda.tell_taps()
-        self.tap.trimmed(port, frame, now)
+        self.flush()
+        self._tap.trimmed(port, frame, now)
 
     def close(self) -> None:
-        self.tap.close()
+        self._tap.close()
 
 
 class _Struct:
@@ -157,7 +174,7 @@ class NativeHostNode(_Struct, HostNode):
 
     def tell_note(self, kind: int, /, *entry: int) -> None:
         held, machine = self._held, self._machine
-        assert isinstance(held, NativeIrnEndpoint)
+        assert held is not None
         pair, a, b, _ = entry
         held.tell(kind, pair, a, b)
         while (event := machine.next_event()) is not None:
@@ -187,11 +204,14 @@ class NativeSwitchNode(_Struct, SwitchNode):
         egress: Mapping[int, FrameFilter],
         tap: Tap | None,
     ) -> None:
-        self.struct = NodeStruct(actor=actor, armed=-1, alive=1, is_tapped=tap is not None)
-        self._late = None if tap is None else _LateTap(tap, agenda)
+        self.struct = NodeStruct(actor=actor, armed=-1, alive=1)
+        late = None
+        if tap is not None:
+            late = _LateTap(tap, self.struct)
+            agenda.late_taps.append(late.flush)
         self._native, self._number = agenda, -1
         self._links: list[CLink] = []
-        super().__init__(name, actor, agenda, make, tell, ingress, egress, self._late)
+        super().__init__(name, actor, agenda, make, tell, ingress, egress, late)
 
     @property
     def machine(self) -> FinishingMachine:
@@ -249,10 +269,6 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def record(self, port: int, frame: bytes, *, outgoing: bool) -> None:
         """The tap sees a frame that the program took or gave."""
         self._record(port, frame, outgoing=outgoing)
-
-    def record_late(self, rows: Sequence[tuple[int, int, bool, bytes]]) -> None:
-        assert self._late is not None
-        self._late.tap.record_late(rows)
 
     def dropped(self, port: int, frame: bytes, reason: int) -> None:
         """The wire did not take a frame: `enum sent`."""

@@ -6,14 +6,16 @@
 
 #include "../../../../switch_nodes/netreduce/state.h"
 
+static void keep_entry(struct sim_core *core, const struct irn_entry *entry)
+{
+    core->notes[core->noted++] = (struct sim_note){core->now, core->node, {entry->kind, entry->pair, entry->a, entry->b}};
+}
+
 /* That a packet left again is told later, before anything else is: Python has nothing else to do with it. */
 static void keep_repeats(struct sim_core *core, struct irn_end *end)
 {
-    for (int64_t i = 0; i < end->news; i++) {
-        const struct irn_entry *entry = &end->log[i];
-        core->notes[core->noted++] =
-            (struct sim_note){core->now, core->node, {entry->kind, entry->pair, entry->a, entry->b}};
-    }
+    for (int64_t i = 0; i < end->news; i++)
+        keep_entry(core, &end->log[i]);
     end->news = 0;
 }
 
@@ -38,16 +40,27 @@ static int keep_notes(struct sim_core *core, struct netreduce_switch *program)
     return 1;
 }
 
-/* Put a frame on the tape: the tap of the switch hears of it later, before anything else is recorded. Returns whether there
- * was room. */
-static int keep_frame(struct sim_core *core, int32_t frame, int outgoing)
+enum { EPB = 6, EPB_FLAGS = 2, EPB_BYTES = 44 /* of a block, in addition to its frame and the pad */ };
+
+/* Put a frame on the tape of its switch, as an enhanced packet block of pcapng (captures/pcapng.py): the tap gets the tape later,
+ * before anything else is recorded. Returns whether there was room. */
+static int keep_frame(const struct sim_core *core, struct sim_node *node, int32_t frame, int outgoing)
 {
-    int64_t length = core->lengths[frame];
-    if (core->taped == TAPE_ROWS || length > TAPE_BYTES - core->tape_used)
+    uint32_t length = (uint32_t)core->lengths[frame], pad = -length & 3, whole = EPB_BYTES + length + pad;
+    if (whole > node->tape_room - node->tape_used)
         return 0;
-    memcpy(core->tape + core->tape_used, sim_frame_at(core, frame), (size_t)length);
-    core->tape_used += length;
-    core->rows[core->taped++] = (struct sim_row){core->now, core->node, 2 * (int64_t)core->port + outgoing, core->tape_used};
+    uint8_t *at = node->tape + node->tape_used;
+    const uint32_t head[] = {EPB, whole, (uint32_t)core->port, (uint32_t)(core->now >> 32), (uint32_t)core->now, length, length};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++, at += 4)
+        put32le(at, head[i]);
+    memcpy(at, sim_frame_at(core, frame), length);
+    memset(at + length, 0, pad);
+    at += length + pad;
+    put32le(at, 4 << 16 | EPB_FLAGS);
+    put32le(at + 4, outgoing ? 2 : 1);
+    put32le(at + 8, 0);
+    put32le(at + 12, whole);
+    node->tape_used += whole;
     return 1;
 }
 
