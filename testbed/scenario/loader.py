@@ -95,6 +95,7 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
         switch=switch,
         transport=transport,
         clocks=found.get("clocks"),
+        pfc=found.get("pfc"),
         job=job,
         jobs=jobs,
         routing=found.get("routing"),

@@ -97,7 +97,7 @@ class Simulation:
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
-        parts = choose_parts(plan, native=native)
+        parts = choose_parts(plan, self._tell, native=native)
         self.agenda = parts.agenda
         self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, Node] = {}

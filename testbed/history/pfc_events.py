@@ -1,0 +1,109 @@
+"""Facts about priority-based flow control: who paused whom, what a lossless class lost, and who waits in a circle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workloads.machine import Event
+
+__all__ = [
+    "FlowsPaused",
+    "HeadroomMeasured",
+    "LinkPaused",
+    "PfcDeadlocked",
+    "PfcDropped",
+    "PfcWatchdogActed",
+    "PfcWatchdogRestored",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPaused(Event):
+    """A pause of one class on one direction of a link is over. The node that obeyed reports it."""
+
+    link: str
+    direction: str
+    pfc_class: int
+    since_ns: int
+    """Time when the pause took effect."""
+    until_ns: int
+    """Time when the sender could go on."""
+    root: str
+    """What was congested when the pause began: `LINK DIRECTION`, or `slots of SWITCH`, `storm of HOST`, `receiver
+    HOST`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PfcDropped(Event):
+    """A buffer dropped a packet of a lossless class."""
+
+    link: str
+    """Link by which the packet came."""
+    direction: str
+    pfc_class: int
+    size: int
+    """Bytes of the packet."""
+    headroom: int
+    """Bytes of headroom of this port and class."""
+    missing: int
+    """Bytes of headroom that were missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadroomMeasured(Event):
+    """What the buffer of a node held of one link and class, reported at the end."""
+
+    link: str
+    direction: str
+    pfc_class: int
+    headroom: int
+    """Bytes of headroom."""
+    most_used: int
+    """Most bytes of headroom in use at one time."""
+    pauses_sent: int
+    """PFC frames that asked for a pause, also again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PfcDeadlocked(Event):
+    """Paused links that wait for each other in a circle. None of them can ever go on."""
+
+    cycle: tuple[str, ...]
+    """`LINK DIRECTION class N`, each waits for the next one and the last for the first. ` (slots of SWITCH)` follows
+    where packets wait in aggregation slots."""
+    links: int
+    """Number of links that are stuck, also outside of the circle."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowsPaused(Event):
+    """How long frames of each flow stood still at one port because of pauses, reported at the end."""
+
+    link: str
+    direction: str
+    waited_ns: dict[str, int]
+    """Sum over the frames that waited, by `srcip>dstip`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PfcWatchdogActed(Event):
+    """The watchdog of a port takes a class out of PFC, which was paused for longer than the detection time."""
+
+    link: str
+    direction: str
+    pfc_class: int
+    action: str
+    """drop, forward, alert"""
+    dropped: int
+    """Frames of the queue that it dropped at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class PfcWatchdogRestored(Event):
+    """The class obeys PFC again: no PFC frame came for the restoration time."""
+
+    link: str
+    direction: str
+    pfc_class: int
+    dropped: int
+    """Frames that the watchdog dropped in all, since it acted."""

@@ -1,0 +1,301 @@
+"""One direction of a link whose sender obeys PFC: a queue for each layer class, frames of MAC control in front of all,
+and no frame of a paused class begins."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from switch_nodes.lossless.pauses import Interval, PauseState
+from switch_nodes.lossless.watchdog import Watchdog
+from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.lossless.charge import Charge
+from testbed.worlds.simulated.wire import Station, Wire
+from topologies import LinkShape
+from workloads.machine import Buffer
+from workloads.wire.dscp import LAYER_CLASSES, layer_class_of, read_dscp
+from workloads.wire.ecn import mark_ce
+from workloads.wire.pfc import PFC_CLASSES
+
+__all__ = ["LosslessWire"]
+
+_BITS_NS = 8 * 1_000_000_000
+_END, _ARRIVE, _TICK, _POLL = range(4)
+"""appointments: a frame ends, a frame arrives after the delay, a pause may be over, the watchdog looks"""
+_HELD = 16
+"""frames of a paused class that a NIC takes from its host to reach those of other classes (decided here)"""
+_IPV4 = b"\x08\x00"
+
+
+class _Waiting(NamedTuple):
+    number: int
+    """counts arrivals: without priorities, the oldest frame that may begin is next"""
+    frame: bytes
+    charge: Charge | None
+    paused_ns: int
+    """how long its class had been paused when it came"""
+
+
+class LosslessWire(Wire):
+    """A `Wire` that `obey` makes lossless. Lossless classes have no limit here: the switch's buffer has. Unlike a plain
+    wire it also delays frames, where no filter of a switch at its end does."""
+
+    def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
+        super().__init__(agenda, actor, shape)
+        self.pauses = PauseState(shape.rate_bps, 0)
+        self.watchdog: Watchdog | None = None
+        self.delay_ns = 0
+        self.offered: Charge | None = None
+        """charge of the frame that the next `send` brings"""
+        self.on_pause_end: Callable[[LosslessWire, Interval], None] = _nothing
+        self.on_watchdog: Callable[[LosslessWire, int, bool, int], None] = _nothing
+        """(wire, class, whether it begins to act, frames that it dropped)"""
+        self.control_frames = 0
+        self.held_up = [0] * PFC_CLASSES
+        """how often a frame could have begun, but for a pause"""
+        self.flows: dict[tuple[bytes, bytes], int] = {}
+        """ns that frames stood still here because of pauses, by (source, destination) of IPv4"""
+        self._classes: tuple[int, ...] = (0,) * LAYER_CLASSES
+        self._lossless: frozenset[int] = frozenset()
+        self._rows: tuple[deque[_Waiting], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
+        self._control: deque[bytes] = deque()
+        self._came = 0
+        self._charge: Charge | None = None
+        self._puller: Station | None = None
+        self._station: Station | None = None
+        self._station_port = 0
+        self._dropped_by_watchdog = [0] * PFC_CLASSES
+        self._is_polled = False
+        self._before_pull = [0] * PFC_CLASSES
+
+    def obey(self, classes: tuple[int, ...], lossless: frozenset[int], response_ns: int) -> None:
+        """`classes`: PFC class by layer class. `response_ns`: from a PFC frame to the pause."""
+        self._classes, self._lossless = classes, lossless
+        self.pauses = PauseState(self.rate_bps, response_ns)
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._rows))
+
+    def charges(self) -> list[tuple[int, Charge]]:
+        """(PFC class, charge) of what waits, or is on the wire now (class of those: -1)."""
+        found = [(-1, self._charge)] if self._charge is not None else []
+        for layer_class, rows in enumerate(self._rows):
+            found += [(self._classes[layer_class], row.charge) for row in rows if row.charge is not None]
+        return found
+
+    def is_paused(self, pfc_class: int) -> bool:
+        """Whether a pause holds now."""
+        return self.pauses.paused_since(pfc_class, self._agenda.now) is not None
+
+    def class_of(self, frame: Buffer) -> int:
+        """PFC class of a frame."""
+        return self._classes[layer_class_of(read_dscp(frame))]
+
+    def leads_to(self, station: Station, port: int) -> None:
+        self._station, self._station_port = station, port
+
+    def fed_by(self, station: Station) -> None:
+        self._puller = station
+
+    def send(self, frame: bytes) -> str:
+        """As `Wire.send`. `watchdog`: the watchdog drops its class."""
+        charge, self.offered = self.offered, None
+        if len(frame) > self._longest:
+            self.drops += 1
+            return "misfit"
+        layer_class = layer_class_of(read_dscp(frame))
+        pfc_class, rows = self._classes[layer_class], self._rows[layer_class]
+        if self.watchdog is not None and self.watchdog.drops(pfc_class):
+            self._dropped_by_watchdog[pfc_class] += 1
+            return "watchdog"
+        if pfc_class not in self._lossless and len(rows) >= self._limit:
+            self.drops += 1
+            return "queue"
+        waiting = len(rows) if self._serves_classes else self.waiting
+        if self._busy and waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
+            frame = bytes(marked)
+            self.marks += 1
+        if charge is not None:
+            charge.keep()
+        self._put(layer_class, frame, charge)
+        self.kick()
+        return ""
+
+    def send_control(self, frame: bytes) -> None:
+        """A frame of MAC control: it leaves after the frame in service, before all others, also from a paused port."""
+        self._control.append(frame)
+        self.kick()
+
+    def hear(self, times: Mapping[int, int]) -> None:
+        """The other end asks the sender of this wire to pause classes, or to go on: quanta by class."""
+        now = self._agenda.now
+        self.pauses.hear(times, now)
+        for pfc_class, quanta in times.items():
+            if quanta:
+                self._agenda.appoint(self.pauses.ends_at(pfc_class), self._actor, self, _TICK, None)
+        if self.watchdog is not None and not self._is_polled:
+            self._is_polled = True
+            self._agenda.appoint(now + self.watchdog.knobs.poll_ns, self._actor, self, _POLL, None)
+        self._look(now)
+
+    def kick(self) -> None:
+        if not self._busy:
+            self._begin_next()
+
+    def act(self, what: int, argument: Any) -> None:
+        if what == _END:
+            self._ended(argument)
+        elif what == _ARRIVE:
+            self._arrive(argument)
+        elif what == _TICK:
+            self.pauses.tick(self._agenda.now)
+            self._look(self._agenda.now)
+        else:
+            self._poll()
+
+    def finish(self) -> None:
+        """The run is over: report the pause that holds."""
+        self.pauses.finish(self._agenda.now)
+        self._report()
+
+    def _waiting_in(self, layer_class: int) -> int:
+        return len(self._rows[layer_class])
+
+    def _put(self, layer_class: int, frame: bytes, charge: Charge | None) -> None:
+        self._came += 1
+        paused_ns = self.pauses.paused_ns(self._classes[layer_class], self._agenda.now)
+        self._rows[layer_class].append(_Waiting(self._came, frame, charge, paused_ns))
+
+    def _look(self, now: int) -> None:
+        self._report()
+        self.kick()
+
+    def _report(self) -> None:
+        for interval in self.pauses.ended():
+            self.on_pause_end(self, interval)
+
+    def _begin_next(self) -> None:
+        if self._control:
+            self._begin_control(self._control.popleft())
+            return
+        self._count_held()
+        found = self._choose()
+        if found is None and self._puller is not None:
+            found = self._pull(self._puller)
+        if found is None:
+            return
+        self._charge = found.charge
+        Wire._begin(self, found.frame)
+
+    def _count_held(self) -> None:
+        now = self._agenda.now
+        for layer_class, rows in enumerate(self._rows):
+            pfc_class = self._classes[layer_class]
+            if rows and not self.pauses.may_begin(pfc_class, now):
+                self.held_up[pfc_class] += 1
+
+    def _choose(self) -> _Waiting | None:
+        """The next of the frames that wait, and may begin."""
+        now, best, place = self._agenda.now, -1, -1
+        for layer_class, rows in enumerate(self._rows):
+            if rows and self.pauses.may_begin(self._classes[layer_class], now):
+                if self._serves_classes:
+                    place = layer_class
+                    break
+                if place < 0 or rows[0].number < best:
+                    best, place = rows[0].number, layer_class
+        if place < 0:
+            return None
+        found = self._rows[place].popleft()
+        self._note_wait(place, found.frame, self.pauses.paused_ns(self._classes[place], now) - found.paused_ns)
+        return found
+
+    def _pull(self, puller: Station) -> _Waiting | None:
+        """The next frame of a host that may begin. Frames of paused classes wait in the NIC, a few of each."""
+        now = self._agenda.now
+        while self._may_pull(now):
+            frame = puller.pull()
+            if frame is None:
+                return None
+            layer_class = layer_class_of(read_dscp(frame))
+            pfc_class = self._classes[layer_class]
+            if self.pauses.may_begin(pfc_class, now):
+                total = self.pauses.paused_ns(pfc_class, now)
+                self._note_wait(layer_class, frame, total - self._before_pull[pfc_class])
+                self._before_pull[pfc_class] = total
+                return _Waiting(0, frame, None, 0)
+            self._put(layer_class, frame, None)
+        return None
+
+    def _may_pull(self, now: int) -> bool:
+        """Whether a frame of the host could begin, and none that is held stands in its way."""
+        is_open = False
+        for layer_class, pfc_class in enumerate(self._classes):
+            if self.pauses.may_begin(pfc_class, now):
+                is_open = True
+            elif len(self._rows[layer_class]) >= _HELD:
+                return False
+        return is_open
+
+    def _note_wait(self, layer_class: int, frame: bytes, waited: int) -> None:
+        if waited > 0 and frame[12:14] == _IPV4:
+            flow = frame[26:30], frame[30:34]
+            self.flows[flow] = self.flows.get(flow, 0) + waited
+
+    def _begin_control(self, frame: bytes) -> None:
+        """As `_begin`, but it counts neither among the frames nor among the bytes of the link."""
+        self._busy = True
+        self.control_frames += 1
+        bits = len(frame) * _BITS_NS + self._remainder
+        duration = bits // self.rate_bps
+        self._remainder = bits - duration * self.rate_bps
+        self._agenda.appoint(self._agenda.now + duration, self._actor, self, _END, frame)
+
+    def _ended(self, frame: bytes) -> None:
+        self._busy = False
+        charge, self._charge = self._charge, None
+        if charge is not None:
+            charge.drop()
+        self.kick()
+        if self.delay_ns:
+            self._agenda.appoint(self._agenda.now + self.delay_ns, self._actor, self, _ARRIVE, frame)
+        else:
+            self._arrive(frame)
+
+    def _arrive(self, frame: bytes) -> None:
+        if self._station is None:
+            self.deliver(frame)
+        else:
+            self._station.arrive(self._station_port, frame)
+
+    def _poll(self) -> None:
+        """The watchdog looks, as long as a pause may come back."""
+        watchdog, now = self.watchdog, self._agenda.now
+        assert watchdog is not None
+        for pfc_class, begins in watchdog.poll(now):
+            if begins:
+                self._dropped_by_watchdog[pfc_class] = 0
+                if watchdog.drops(pfc_class):
+                    self._flush(pfc_class)
+            self.on_watchdog(self, pfc_class, begins, self._dropped_by_watchdog[pfc_class])
+        self._is_polled = self.pauses.is_any(now) or watchdog.is_any()
+        if self._is_polled:
+            self._agenda.appoint(now + watchdog.knobs.poll_ns, self._actor, self, _POLL, None)
+        self._look(now)
+
+    def _flush(self, pfc_class: int) -> None:
+        for layer_class, rows in enumerate(self._rows):
+            if self._classes[layer_class] != pfc_class:
+                continue
+            dropped = list(rows)
+            rows.clear()
+            self._dropped_by_watchdog[pfc_class] += len(dropped)
+            for each in dropped:
+                if each.charge is not None:
+                    each.charge.drop()
+
+
+def _nothing(*_: object) -> None:
+    """The default of the hooks."""
