@@ -44,7 +44,7 @@ class PortLimits:
 class Account:
     """What is charged to one (port, class), in bytes."""
 
-    __slots__ = ("headroom_used", "is_paused", "key", "limits", "most_headroom", "used")
+    __slots__ = ("dropped", "headroom_used", "is_paused", "key", "limits", "most_headroom", "used")
 
     def __init__(self, key: Key, limits: PortLimits) -> None:
         self.key, self.limits = key, limits
@@ -52,6 +52,8 @@ class Account:
         """in reserve and shared buffer"""
         self.headroom_used = self.most_headroom = 0
         self.is_paused = False
+        self.dropped = 0
+        """packets that were not taken"""
 
     @property
     def total(self) -> int:

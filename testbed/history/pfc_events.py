@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from workloads.machine import Event
 
 __all__ = [
+    "BufferMeasured",
     "FlowsPaused",
-    "HeadroomMeasured",
     "LinkPaused",
     "PfcDeadlocked",
     "PfcDropped",
     "PfcWatchdogActed",
     "PfcWatchdogRestored",
+    "WithoutPfc",
 ]
 
 
@@ -50,7 +51,17 @@ class PfcDropped(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class HeadroomMeasured(Event):
+class WithoutPfc(Event):
+    """The same run with all classes lossy, up to the first packet that a buffer dropped."""
+
+    dropped_ns: int
+    """Time of this drop; -1: no buffer dropped a packet."""
+    link: str
+    """`LINK DIRECTION` by which this packet came; empty: none was dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class BufferMeasured(Event):
     """What the buffer of a node held of one link and class, reported at the end."""
 
     link: str
@@ -62,6 +73,8 @@ class HeadroomMeasured(Event):
     """Most bytes of headroom in use at one time."""
     pauses_sent: int
     """PFC frames that asked for a pause, also again."""
+    dropped: int
+    """Packets that the buffer dropped."""
 
 
 @dataclass(frozen=True, slots=True)

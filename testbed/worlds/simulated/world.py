@@ -7,6 +7,7 @@ import gc
 import platform
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -28,6 +29,7 @@ from testbed.history.events import (
     TimeLimitReached,
     TrafficStarted,
 )
+from testbed.history.pfc_events import WithoutPfc
 from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
@@ -98,7 +100,7 @@ class Simulation:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
         parts = choose_parts(plan, self._tell, native=native)
-        self.agenda = parts.agenda
+        self.agenda, self.fabric = parts.agenda, parts.fabric
         self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
@@ -361,6 +363,9 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
+                if simulation.fabric is not None and not simulation.fabric.first_drop:
+                    with must_answer(), doing("repeating the run without PFC"):
+                        on_record(_without_pfc(plan, simulation.agenda.now, self._real_limit_s))
             event_loop = simulation.event_loop
             with doing("giving memory back"):
                 del simulation
@@ -380,6 +385,19 @@ class SimulatedWorld:
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in files.values()), environment=environment)
+
+
+def _without_pfc(plan: Plan, ended_ns: int, real_limit_s: float | None) -> Record:
+    """What the checker of lossless classes asks: whether the same run would have lost a packet without PFC."""
+    assert plan.scenario.pfc is not None
+    lossy = replace(plan.scenario, pfc=replace(plan.scenario.pfc, lossless=()))
+    twin = Simulation(replace(plan, scenario=lossy), lambda record: None, real_limit_s=real_limit_s)
+    fabric = twin.fabric
+    assert fabric is not None
+    twin.start()
+    twin.advance(min(ended_ns, lossy.time_limit_ns), lambda: bool(twin.unfinished) and not fabric.first_drop)
+    dropped_ns = twin.agenda.now if fabric.first_drop else -1
+    return make_record(ended_ns, "world", WithoutPfc(dropped_ns, fabric.first_drop))
 
 
 def _arrived_bits(wire: Wire, now: int) -> int:

@@ -50,13 +50,15 @@ class LosslessFabric:
         self._roots: dict[tuple[str, str, int], str] = {}
         """what was congested when the pause of (link, direction, class) began"""
         self._is_deadlocked = False
+        self.first_drop = ""
+        """`LINK DIRECTION` by which the first packet came that a buffer dropped; empty: none was"""
 
     def connect(
         self, topology: Topology, nodes: Mapping[str, Node], wires: Mapping[tuple[str, Direction], Wire]
     ) -> None:
         """All nodes and wires are there."""
         pfc = self._pfc
-        hooks = Hooks(self.look_for_deadlock, self._blame, self._half_pause_ns, self._finish)
+        hooks = Hooks(self.look_for_deadlock, self._blame, self._dropped, self._half_pause_ns, self._finish)
         for link in topology.links:
             for direction in (Direction.UP, Direction.DOWN):
                 wire = wires[link.name, direction]
@@ -171,6 +173,9 @@ class LosslessFabric:
         """Work out what is congested, as a pause of this (port, class) begins."""
         wire = self._into[node, key[0]]
         self._roots[wire.link, wire.direction, key[1]] = self._root(node, key)
+
+    def _dropped(self, link: str, direction: str) -> None:
+        self.first_drop = self.first_drop or f"{link} {direction}"
 
     def _root(self, node: str, key: Key) -> str:
         if node in self._hosts:

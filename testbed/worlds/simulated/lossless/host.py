@@ -8,10 +8,10 @@ from typing import Any
 
 from switch_nodes.lossless.asking import Asking
 from switch_nodes.lossless.buffer import Account, Key, SharedBuffer
-from testbed.history.pfc_events import HeadroomMeasured, PfcDropped
+from testbed.history.pfc_events import PfcDropped
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
-from testbed.worlds.simulated.lossless.hooks import Hooks, no_hooks
+from testbed.worlds.simulated.lossless.hooks import Hooks, measured, no_hooks
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from testbed.worlds.simulated.node import Tell
 from testbed.worlds.simulated.nodes import HostNode
@@ -102,10 +102,8 @@ class LosslessHost(HostNode):
             assert self._buffer is not None
             assert self._asking is not None
             for key, account in self._buffer.accounts.items():
-                if key[0] == port and account.limits.is_lossless:
-                    room, most = account.limits.headroom, account.most_headroom
-                    sent = self._asking.sent[key]
-                    self._tell(self.name, HeadroomMeasured(link, direction, key[1], room, most, sent))
+                if key[0] == port:
+                    self._tell(self.name, measured(account, link, direction, self._asking.sent[key]))
         self.hooks.finish(self.name, self.wires)
 
     def _queue_frame(self, buffer: SharedBuffer, port: int, frame: bytes, pfc_class: int) -> None:
@@ -115,6 +113,8 @@ class LosslessHost(HostNode):
         self._asking.after_adding(account)
         if missing:
             link, direction = self.links[port]
+            account.dropped += 1
+            self.hooks.dropped(link, direction)
             if account.limits.is_lossless:
                 headroom = account.limits.headroom
                 self._tell(self.name, PfcDropped(link, direction, pfc_class, len(frame), headroom, missing))

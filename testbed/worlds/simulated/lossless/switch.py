@@ -10,11 +10,11 @@ from switch_nodes.lossless.asking import Asking
 from switch_nodes.lossless.buffer import Account, Key, SharedBuffer
 from switch_nodes.program import bytes_in_slots
 from switch_nodes.tap import Tap
-from testbed.history.pfc_events import HeadroomMeasured, PfcDropped
+from testbed.history.pfc_events import PfcDropped
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.lossless.charge import Charge
-from testbed.worlds.simulated.lossless.hooks import Hooks, no_hooks
+from testbed.worlds.simulated.lossless.hooks import Hooks, measured, no_hooks
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from testbed.worlds.simulated.node import Node, Tell
 from testbed.worlds.simulated.nodes import SwitchNode
@@ -81,14 +81,8 @@ class LosslessSwitch(SwitchNode):
         assert self.buffer is not None
         assert self.asking is not None
         for key, account in self.buffer.accounts.items():
-            if account.limits.is_lossless and key[0] in self.links:
-                link, direction = self.links[key[0]]
-                self._tell(
-                    self.name,
-                    HeadroomMeasured(
-                        link, direction, key[1], account.limits.headroom, account.most_headroom, self.asking.sent[key]
-                    ),
-                )
+            link, direction = self.links[key[0]]
+            self._tell(self.name, measured(account, link, direction, self.asking.sent[key]))
         self.hooks.finish(self.name, self.wires)
 
     def arrive(self, port: int, frame: bytes) -> None:
@@ -135,8 +129,10 @@ class LosslessSwitch(SwitchNode):
             wire.hear(times)
 
     def _report_drop(self, port: int, pfc_class: int, frame: bytes, account: Account, missing: int) -> None:
+        account.dropped += 1
+        link, direction = self.links[port]
+        self.hooks.dropped(link, direction)
         if account.limits.is_lossless:
-            link, direction = self.links[port]
             headroom = account.limits.headroom
             self._tell(self.name, PfcDropped(link, direction, pfc_class, len(frame), headroom, missing))
         if self._tap is not None:

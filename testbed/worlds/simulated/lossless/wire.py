@@ -129,8 +129,10 @@ class LosslessWire(Wire):
         self.kick()
 
     def hear(self, times: Mapping[int, int]) -> None:
-        """The other end asks the sender of this wire to pause classes, or to go on: quanta by class."""
+        """The other end asks the sender of this wire to pause classes, or to go on: quanta by class. Lossy classes do
+        not obey."""
         now = self._agenda.now
+        times = {pfc_class: quanta for pfc_class, quanta in times.items() if pfc_class in self._lossless}
         self.pauses.hear(times, now)
         for pfc_class, quanta in times.items():
             if quanta:

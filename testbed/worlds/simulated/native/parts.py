@@ -55,6 +55,8 @@ class Parts:
     wire: type[Wire]
     connect: Callable[..., None]
     """(topology, nodes by name, wires by link and direction), when all are there"""
+    fabric: LosslessFabric | None = None
+    """of a network with PFC"""
 
 
 def choose_parts(plan: Plan, tell: Callable[[str, Event], None] | None = None, *, native: bool = True) -> Parts:
@@ -64,7 +66,7 @@ def choose_parts(plan: Plan, tell: Callable[[str, Event], None] | None = None, *
     gets nodes and wires of its own, and `tell` for events of the network as a whole."""
     if plan.scenario.pfc is not None:
         fabric = LosslessFabric(plan.scenario, tell or _nothing)
-        return Parts(Agenda(plan.scenario.seed), LosslessHost, LosslessSwitch, LosslessWire, fabric.connect)
+        return Parts(Agenda(plan.scenario.seed), LosslessHost, LosslessSwitch, LosslessWire, fabric.connect, fabric)
     is_for_c = native and _is_known(plan) and (plan.ring_workers or not compiled_status().available)
     library = load_core() if is_for_c else None
     if library is None:

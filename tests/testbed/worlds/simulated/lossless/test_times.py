@@ -4,7 +4,7 @@ import pytest
 
 from switch_nodes.lossless.headroom import exact_headroom
 from testbed.faults.events import FaultStruck
-from testbed.history.pfc_events import HeadroomMeasured, LinkPaused, PfcDropped
+from testbed.history.pfc_events import BufferMeasured, LinkPaused, PfcDropped
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from tests.support.scripted import Network
 
@@ -32,7 +32,7 @@ def test_a_pause_and_its_end_are_right_to_the_ns():
     assert pause.root == "h2-s1 down"
     ends = [89_000 + 80_000 * number for number in range(5)]
     assert network.came("h2") == [end + 1_000 for end in ends]
-    up, _ = network.events(HeadroomMeasured)
+    up, _ = network.events(BufferMeasured)
     assert (up.most_used, up.pauses_sent) == (2_000, 1)
 
 
@@ -41,7 +41,7 @@ def test_without_a_response_time_the_frame_in_service_still_ends():
     network.send("h1", "h2", 5, 1000)
     network.run(1_000_000)
     assert network.events(LinkPaused)[0].since_ns == 26_480
-    assert network.events(HeadroomMeasured)[0].most_used == 2_000
+    assert network.events(BufferMeasured)[0].most_used == 2_000
 
 
 def test_a_frame_that_begins_within_the_response_time_goes():
@@ -50,7 +50,7 @@ def test_a_frame_that_begins_within_the_response_time_goes():
     network.send("h1", "h2", 5, 1000)
     network.run(1_000_000)
     assert network.events(LinkPaused)[0].since_ns == 32_480
-    assert network.events(HeadroomMeasured)[0].most_used == 3_000
+    assert network.events(BufferMeasured)[0].most_used == 3_000
 
 
 def test_a_pause_that_is_not_asked_for_again_runs_out():
@@ -107,7 +107,7 @@ def test_exact_headroom_drops_nothing_and_one_frame_less_does(rate, delay, bps, 
     given = (rate, delay, bps, delay_ns, response_ns)
     enough = worst_phase(*given, exact, 1, more)
     assert not enough.events(PfcDropped)
-    used = next(event for event in enough.events(HeadroomMeasured) if event.link == "h1-s1").most_used
+    used = next(event for event in enough.events(BufferMeasured) if event.link == "h1-s1").most_used
     assert exact - FRAME < used <= exact
     less = worst_phase(*given, exact - FRAME, 1, more)
     (drop,) = less.events(PfcDropped)[:1]
