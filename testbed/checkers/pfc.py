@@ -73,12 +73,12 @@ def pfc_deadlock(context: CheckContext) -> CheckResult:
     found = context.events(PfcDeadlocked)
     if not found:
         return CheckResult("pfc_deadlock", Verdict.PASS, "no paused links waited for each other in a circle")
-    event, t = found[0].event, found[0].t
-    if len(event.cycle) == 1:
-        detail = f"a paused link waits for itself since {moment(t)} at the latest: {event.cycle[0]}"
-    else:
-        detail = f"{len(event.cycle)} paused links wait for each other since {moment(t)} at the latest: "
+    event, since = found[0].event, f"since {moment(found[0].t)} at the latest"
+    if len(event.cycle) > 1:
+        detail = f"{len(event.cycle)} paused links wait for each other {since}: "
         detail += " -> ".join((*event.cycle, event.cycle[0]))
+    else:
+        detail = f"a paused link waits for packets that must come over itself {since}: {event.cycle[0]}"
     return CheckResult("pfc_deadlock", Verdict.FAIL, detail, event.cycle)
 
 

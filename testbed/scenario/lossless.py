@@ -69,7 +69,7 @@ def limits_of(pfc: Pfc, topology: Topology, switch: str) -> dict[Key, PortLimits
             found[port, pfc_class] = PortLimits(
                 headroom=headroom_of(pfc, link.shape) if lossless else 0,
                 threshold=pfc.threshold_bytes or 0,
-                share_num=FIXED if pfc.model == "static" and lossless else share.numerator,
+                share_num=FIXED if pfc.model == "static" else share.numerator,
                 share_den=share.denominator,
                 reserve=reserve_of(pfc),
                 is_lossless=lossless,
