@@ -13,6 +13,7 @@ from testbed.checkers.context import Capture
 from workloads.wire import OPCODES
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
 from workloads.wire.dscp import layer_class_of, read_dscp
+from workloads.wire.pfc import is_mac_control
 
 if not cython.compiled:
     from testbed.checkers.frames import part
@@ -70,6 +71,8 @@ def _read(capture: Capture, classes: bool) -> Seen:
     seen, open_frames = Seen(), dict[tuple[str, bytes], list[Frame]]()
     try:
         for number, (link, found) in enumerate(capture.read()):
+            if is_mac_control(found.frame):
+                continue
             key, content, is_data = _identity(found.frame)
             if found.outgoing and found.comment:
                 # It was recorded before, when the program gave it.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from testbed.jct.hops import Hop, Hops
 from testbed.jct.hosts import Host, cut
 from testbed.jct.model import Part, Span
+from testbed.jct.paused import during
 
 __all__ = ["Step", "Walk"]
 
@@ -114,7 +115,9 @@ class Walk:
         until = hop.arrives
         for part, since in hop.spans():
             if since < until:
-                pauses = self._pauses.get(hop.target, ()) if part is Part.QUEUEING else ()
+                pauses = list[Span]()
+                if part is Part.QUEUEING:
+                    pauses = [*self._pauses.get(hop.target, ()), *during(self.hops.paused.get(hop.wire, ()), since, until)]
                 for span in reversed(cut([(part, since, until)], pauses)):
                     yield Step(hop.target, span[1], span)
                 until = since
@@ -163,7 +166,10 @@ class Walk:
             if began is not None and began > 0:
                 spans = cut([(Part.COMPUTING, began, time)], host.paused)
                 return _Cause([Step(node, span[1], span) for span in reversed(spans)], began)
-            spans = cut([(rest, max(latest, 0), time)], host.busy(latest, time, timers=False))
+            over = host.busy(latest, time, timers=False)
+            if sent is not None:
+                over = [*during(host.held, latest, time), *over]
+            spans = cut([(rest, max(latest, 0), time)], over)
             steps = [Step(node, span[1], span) for span in reversed(spans)]
         if latest < 0:
             return None if time <= 0 else _Cause(steps, 0)
