@@ -1,8 +1,8 @@
 """Which paused links wait for each other in a circle (a cyclic buffer dependency that has closed).
 
 A link that is paused goes on when enough of what came over it has left its switch. What waits behind another paused
-link, or in a slot that lacks a packet which must come over one, does not leave. `deadlocked` removes every link that can
-go on, until none is left that can: what remains waits for ever.
+link does not leave, nor does what waits in a slot for a packet that must come over one. `deadlocked` removes every link
+that can go on, until none is left that can. What remains waits for ever.
 """
 
 from __future__ import annotations

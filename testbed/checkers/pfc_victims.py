@@ -16,8 +16,8 @@ def victims_of(context: CheckContext) -> list[tuple[str, str, str, int]]:
     """(flow, `LINK DIRECTION` where it waited, what was congested, ns that its frames waited there in sum). Of each
     link, what was congested for the longest time counts."""
     roots: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for event in (record.event for record in context.events(LinkPaused)):
-        roots[f"{event.link} {event.direction}"][event.root] += event.until_ns - event.since_ns
+    for pause in (record.event for record in context.events(LinkPaused)):
+        roots[f"{pause.link} {pause.direction}"][pause.root] += pause.until_ns - pause.since_ns
     paths, found = _paths(context), []
     for event in (record.event for record in context.events(FlowsPaused)):
         place = f"{event.link} {event.direction}"

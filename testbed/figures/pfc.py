@@ -49,7 +49,10 @@ def pfc_metrics(context: CheckContext) -> dict[str, Any] | None:
             for name, entry in sorted(links.items())
         },
         "headroom": {
-            f"{each.link} {each.direction} class {each.pfc_class}": {"bytes": each.headroom, "most_used": each.most_used}
+            f"{each.link} {each.direction} class {each.pfc_class}": {
+                "bytes": each.headroom,
+                "most_used": each.most_used,
+            }
             for each in measured
             if each.headroom
         },

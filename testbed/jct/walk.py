@@ -117,7 +117,10 @@ class Walk:
             if since < until:
                 pauses = list[Span]()
                 if part is Part.QUEUEING:
-                    pauses = [*self._pauses.get(hop.target, ()), *during(self.hops.paused.get(hop.wire, ()), since, until)]
+                    pauses = [
+                        *self._pauses.get(hop.target, ()),
+                        *during(self.hops.paused.get(hop.wire, ()), since, until),
+                    ]
                 for span in reversed(cut([(part, since, until)], pauses)):
                     yield Step(hop.target, span[1], span)
                 until = since

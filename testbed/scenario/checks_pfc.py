@@ -22,7 +22,9 @@ def check_no_pfc(problems: Problems, switch: SwitchOptions, faults: Sequence[Pla
     """A scenario without PFC asks for nothing that only PFC has."""
     if switch.slot_memory != "own":
         problem = "without PFC, no packet charges a port"
-        problems.add(("switch", "slot_memory"), problem, found=f"'{switch.slot_memory}'", allowed="own; or a section pfc")
+        problems.add(
+            ("switch", "slot_memory"), problem, found=f"'{switch.slot_memory}'", allowed="own; or a section pfc"
+        )
     for path, _, fault in faults:
         if isinstance(fault, PauseStorm):
             problem = "no node of this scenario obeys PFC"
@@ -40,7 +42,9 @@ def check_pfc(
         here = ("topology", "links", index if topology.kind == "custom" else link.name)
         if link.shape.jitter_ns:
             found = format_duration(link.shape.jitter_ns)
-            problems.add((*here, "jitter"), "headroom is worked out for delays without jitter", found=found, allowed="0ns")
+            problems.add(
+                (*here, "jitter"), "headroom is worked out for delays without jitter", found=found, allowed="0ns"
+            )
             break
         if link.shape.trims:
             problem = "a lossless buffer has no full queue that could trim"
@@ -65,7 +69,9 @@ def _check_buffers(problems: Problems, pfc: Pfc, topology: Topology) -> None:
         wanted = kept + max(largest_frame(link.shape) for _, link, _ in topology.ports(node.name))
         if pfc.buffer_bytes < wanted:
             most = max((each.headroom for each in limits.values()), default=0)
-            problem = f"headroom and reserves of {node.name} fill its buffer (up to {most} B of headroom per port and class)"
+            problem = (
+                f"headroom and reserves of {node.name} fill its buffer (up to {most} B of headroom per port and class)"
+            )
             found, allowed = format_size(pfc.buffer_bytes), f"at least {wanted} B"
             problems.add(("pfc", "buffer"), problem, found=found, allowed=allowed)
             return
@@ -110,4 +116,6 @@ def _check_faults(problems: Problems, pfc: Pfc, topology: Topology, faults: Sequ
                 problems.add((*path, "node"), problem, found=fault.node, allowed=", ".join(hosts))
             if fault.pfc_class not in pfc.classes:
                 allowed = ", ".join(map(str, sorted(set(pfc.classes))))
-                problems.add((*path, "class"), "no packet is of this class", found=str(fault.pfc_class), allowed=allowed)
+                problems.add(
+                    (*path, "class"), "no packet is of this class", found=str(fault.pfc_class), allowed=allowed
+                )

@@ -16,8 +16,8 @@ __all__ = [
     "limits_of",
     "receive_buffer",
     "reserve_of",
-    "resume_below",
     "response_of",
+    "resume_below",
 ]
 
 _ETHERNET_BYTES = 14

@@ -101,9 +101,7 @@ class Pfc(Section):
     the link's rate"""
     quanta: Annotated[int, whole(1, MAX_QUANTA, " (512 bit times)")] = MAX_QUANTA
     """pause time that a PFC frame asks for; half of it later the frame is sent again"""
-    classes: Annotated[tuple[int, ...], _numbers(LAYER_CLASSES, f"{LAYER_CLASSES} classes from 0 to 7, as [3, 3, 3, 3]")] = (
-        3, 3, 3, 3,
-    )  # fmt: skip
+    classes: Annotated[tuple[int, ...], _numbers(LAYER_CLASSES, "four classes from 0 to 7, as [3, 3, 3, 3]")] = (3,) * 4
     """PFC class of each layer class 0 to 3 ([priority](priority.md#the-classes)); packets without a layer class are of
     layer class 0"""
     lossless: Annotated[tuple[int, ...], _numbers(None, "classes from 0 to 7, as [3]")] = (3,)
@@ -124,5 +122,5 @@ class Pfc(Section):
             (at / "alpha").add(f"the model {self.model} has no alpha", allowed="model: dynamic, conweave")
         unused = sorted(set(self.lossless) - set(self.classes))
         if unused:
-            found = ", ".join(map(str, unused))
-            (at / "lossless").add("no packet is of this class", found=found, allowed=", ".join(map(str, sorted(set(self.classes)))))
+            found, allowed = (", ".join(map(str, each)) for each in (unused, sorted(set(self.classes))))
+            (at / "lossless").add("no packet is of this class", found=found, allowed=allowed)

@@ -38,7 +38,7 @@ def test_scapy_reads_it_alike(quanta):
 
 @pytest.mark.parametrize("wrong", [{8: 1}, {-1: 1}, {0: 0x10000}, {0: -1}])
 def test_what_does_not_fit_is_refused(wrong):
-    with pytest.raises(ValueError, match="allowed: 0 .. 7"):
+    with pytest.raises(ValueError, match=r"allowed: 0 \.\. 7"):
         encode_pfc(SOURCE, wrong)
 
 

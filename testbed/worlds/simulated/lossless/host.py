@@ -27,9 +27,7 @@ _BITS_NS = 8 * 1_000_000_000
 class LosslessHost(HostNode):
     """Hosts of PFC networks have one port. Without `receive_through`, the host takes each frame at once."""
 
-    def __init__(
-        self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell
-    ) -> None:
+    def __init__(self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell) -> None:
         super().__init__(name, actor, agenda, make, tell)
         self.hooks: Hooks = no_hooks()
         self.mac = bytes(6)

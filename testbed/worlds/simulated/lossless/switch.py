@@ -206,9 +206,8 @@ class LosslessSwitch(SwitchNode):
         super()._hold(until, port, frame, outgoing)
 
     def _leave(self, port: int, frame: bytes) -> None:
-        wire = self._ports[port]
-        if wire is None:
-            raise KeyError(port)
+        wire = self.wires[port]
+        assert isinstance(wire, LosslessWire)
         if is_mac_control(frame):
             wire.send_control(frame)
             return
