@@ -7,7 +7,6 @@ import gc
 import platform
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -29,7 +28,6 @@ from testbed.history.events import (
     TimeLimitReached,
     TrafficStarted,
 )
-from testbed.history.pfc_events import WithoutPfc
 from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.scenario.own_code import blame
@@ -44,6 +42,7 @@ from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.looks import Looks
+from testbed.worlds.simulated.lossless.without import first_loss, lossy
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.node import Node
@@ -365,7 +364,8 @@ class SimulatedWorld:
                     simulation.run()
                 if simulation.fabric is not None and not simulation.fabric.first_drop:
                     with must_answer(), doing("repeating the run without PFC"):
-                        on_record(_without_pfc(plan, simulation.agenda.now, self._real_limit_s))
+                        twin = Simulation(lossy(plan), lambda record: None, real_limit_s=self._real_limit_s)
+                        on_record(first_loss(twin, simulation.agenda.now))
             event_loop = simulation.event_loop
             with doing("giving memory back"):
                 del simulation
@@ -385,19 +385,6 @@ class SimulatedWorld:
             **code_that_ran(*SIMULATED_LIBRARIES),
         }
         return RunFacts(captures=tuple(tap.path for tap in files.values()), environment=environment)
-
-
-def _without_pfc(plan: Plan, ended_ns: int, real_limit_s: float | None) -> Record:
-    """What the checker of lossless classes asks: whether the same run would have lost a packet without PFC."""
-    assert plan.scenario.pfc is not None
-    lossy = replace(plan.scenario, pfc=replace(plan.scenario.pfc, lossless=()))
-    twin = Simulation(replace(plan, scenario=lossy), lambda record: None, real_limit_s=real_limit_s)
-    fabric = twin.fabric
-    assert fabric is not None
-    twin.start()
-    twin.advance(min(ended_ns, lossy.time_limit_ns), lambda: bool(twin.unfinished) and not fabric.first_drop)
-    dropped_ns = twin.agenda.now if fabric.first_drop else -1
-    return make_record(ended_ns, "world", WithoutPfc(dropped_ns, fabric.first_drop))
 
 
 def _arrived_bits(wire: Wire, now: int) -> int:
