@@ -1,7 +1,8 @@
-"""Whom a buffer pauses: when to send a PFC frame for a (port, class), and with which time.
+"""The PFC frames that a buffer sends: when one leaves for a (port, class), and with which pause time.
 
-Rule 1: a pause is asked for when the buffer says so, and asked for again after half its time while it is needed.
-Rule 2: it is taken back with a time of 0.
+Rule 1: a frame with `quanta` leaves when the buffer must pause the (port, class), and again after half of this time
+while the pause is needed.
+Rule 2: a frame with a time of 0 leaves when the neighbour may go on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Asking:
         self.sent: dict[Key, int] = dict.fromkeys(buffer.accounts, 0)
         """PFC frames that asked for a pause"""
         self._reminders: dict[Key, int] = dict.fromkeys(buffer.accounts, 0)
-        """that are still to come"""
+        """number of reminders that are still to come"""
         self._paused: list[Account] = []
 
     def after_adding(self, account: Account) -> None:

@@ -1,4 +1,5 @@
-"""The shared packet buffer of a switch: every packet is charged to the (port, class) by which it came, until it leaves.
+"""The shared packet buffer of a switch. It charges every packet to a port and class, those of its arrival, until the
+packet leaves.
 
 Rule 1: bytes of one (port, class) fill its reserve first, then the shared buffer up to its threshold, then its
 headroom. A packet belongs to one of the last two as a whole.
@@ -8,8 +9,8 @@ after a packet was added.
 Rule 4: the neighbour goes on when the headroom is empty, and the shared use is 0 or at least `resume_below` bytes
 below the threshold.
 
-The order of the parts, and the two tests, follow the switch model of the HPCC simulator (`switch-mmu`), of which
-`static` and `dynamic` thresholds are variants decided here.
+The order of the parts, and the two tests, follow the switch model of the HPCC simulator (`switch-mmu`). The thresholds
+`static` and `dynamic` are variants decided here.
 """
 
 from __future__ import annotations

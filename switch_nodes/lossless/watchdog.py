@@ -29,7 +29,7 @@ class WatchdogKnobs:
 
 
 class Watchdog:
-    """Asked every `poll_ns`. It changes `PauseState.ignored` alone; the port drops what it is told to drop."""
+    """Asked every `poll_ns`. It changes `PauseState.ignored` alone; the port asks `drops` about each frame."""
 
     def __init__(self, knobs: WatchdogKnobs, pauses: PauseState) -> None:
         self.knobs, self._pauses = knobs, pauses

@@ -1,4 +1,4 @@
-"""Facts about priority-based flow control: who paused whom, what a lossless class lost, and who waits in a circle."""
+"""Facts about priority-based flow control: pauses of links, losses of lossless classes, links that wait in a circle."""
 
 from __future__ import annotations
 

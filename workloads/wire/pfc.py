@@ -4,7 +4,7 @@ stop classes of traffic for a time, or to go on.
     Eth: 01:80:C2:00:00:01, source, 0x8808 | opcode 0x0101 | enabled classes (16 bits, low 8 used) | 8 pause times
     (16 bits, quanta of 512 bit times) | zeros up to 60 bytes (64 with FCS)
 
-A pause time of 0 resumes its class. A class that is not enabled keeps what it was told before. No node forwards these
+A pause time of 0 resumes its class. A class that is not enabled keeps its time. No node forwards these
 frames.
 """
 

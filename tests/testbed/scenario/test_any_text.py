@@ -86,7 +86,9 @@ _SCENARIOS = st.fixed_dictionaries(
         "description": st.text(max_size=60),
         "seed": st.integers(0, 2**63 - 1),
         # A pause storm needs a section `pfc`: `test_pfc.py`.
-        "faults": st.sampled_from(sorted(FAULT_KINDS.keys() - {"pause_storm"})).flatmap(_fault).map(lambda fault: [fault]),
+        "faults": st.sampled_from(sorted(FAULT_KINDS.keys() - {"pause_storm"}))
+        .flatmap(_fault)
+        .map(lambda fault: [fault]),
         "transport": st.fixed_dictionaries(
             {},
             optional={

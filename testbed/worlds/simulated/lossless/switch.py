@@ -59,7 +59,7 @@ class LosslessSwitch(SwitchNode):
         """charges of frames that a filter holds back, by identity"""
         self._in_slots: dict[Key, int] = {}
         self._is_quiet = False
-        """charges move between the buffer and the slots: nobody is asked to pause or to go on before the end"""
+        """whether charges move between the buffer and the slots: the switch sends no PFC frame before the end"""
         self._port_of: dict[bytes, int] = {}
         """port by which frames of a source came last, by MAC"""
 

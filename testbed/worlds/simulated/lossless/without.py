@@ -28,17 +28,17 @@ class _Run(Protocol):
 
 
 def lossy(plan: Plan) -> Plan:
-    """The same plan with the same thresholds, but no class is lossless, and nobody pauses."""
+    """The same plan with the same thresholds, but without any lossless class or pause."""
     assert plan.scenario.pfc is not None
     return replace(plan, scenario=replace(plan.scenario, pfc=replace(plan.scenario.pfc, lossless=())))
 
 
-def first_loss(run: _Run, until_ns: int) -> Record[WithoutPfc]:
+def first_loss(run: _Run, until_ns: int) -> Record:
     """Carry out a run of a lossy plan, up to the first packet that a buffer drops, or `until_ns`, when the record is
     made."""
     fabric = run.fabric
     assert fabric is not None
     run.start()
     run.advance(until_ns, lambda: bool(run.unfinished) and not fabric.first_drop)
-    found = WithoutPfc(run.agenda.now if fabric.first_drop else -1, fabric.first_drop)
-    return make_record(until_ns, "world", found)
+    dropped_ns = run.agenda.now if fabric.first_drop else -1
+    return make_record(until_ns, "world", WithoutPfc(dropped_ns, fabric.first_drop))
