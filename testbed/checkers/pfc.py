@@ -17,6 +17,7 @@ from testbed.history.pfc_events import (
     PfcDeadlocked,
     PfcDropped,
     PfcWatchdogActed,
+    PfcWatchdogMeasured,
     WithoutPfc,
 )
 from testbed.history.verdict import CheckResult, Verdict
@@ -54,9 +55,9 @@ def pfc_lossless(context: CheckContext) -> CheckResult:
     if not sent and not storms:
         return CheckResult("pfc_lossless", Verdict.UNKNOWN, "PFC never engaged: no buffer reached its threshold")
     held = f"lossless classes lost nothing; {amount(sent, 'PFC frame')} asked for a pause"
-    dropped = sum(record.event.dropped for record in context.events(PfcWatchdogActed))
+    dropped = sum(record.event.dropped for record in context.events(PfcWatchdogMeasured))
     if dropped:
-        held += f"; the watchdog dropped {amount(dropped, 'waiting frame')}"
+        held += f"; watchdogs dropped {amount(dropped, 'frame')}"
     for twin in (record.event for record in context.events(WithoutPfc)):
         if twin.dropped_ns >= 0:
             held += f"; without PFC a buffer drops a packet from {twin.link} at {moment(twin.dropped_ns)}"

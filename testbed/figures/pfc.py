@@ -13,6 +13,7 @@ from testbed.history.pfc_events import (
     PfcDeadlocked,
     PfcDropped,
     PfcWatchdogActed,
+    PfcWatchdogMeasured,
     PfcWatchdogRestored,
 )
 
@@ -38,6 +39,7 @@ def pfc_metrics(context: CheckContext) -> dict[str, Any] | None:
         "dropped_by_buffers": sum(each.dropped for each in measured),
         "watchdog_acted": len(context.events(PfcWatchdogActed)),
         "watchdog_restored": len(context.events(PfcWatchdogRestored)),
+        "watchdog_dropped": sum(record.event.dropped for record in context.events(PfcWatchdogMeasured)),
         "deadlock": next((list(record.event.cycle) for record in context.events(PfcDeadlocked)), None),
         "links": {
             name: {

@@ -13,6 +13,7 @@ __all__ = [
     "PfcDeadlocked",
     "PfcDropped",
     "PfcWatchdogActed",
+    "PfcWatchdogMeasured",
     "PfcWatchdogRestored",
     "WithoutPfc",
 ]
@@ -79,7 +80,7 @@ class BufferMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class PfcDeadlocked(Event):
-    """Paused links that wait for each other in a circle. None of them can ever go on."""
+    """Paused links that wait for each other in a circle. None of them can ever go on, unless a watchdog acts."""
 
     cycle: tuple[str, ...]
     """`LINK DIRECTION class N`, each waits for the next one and the last for the first. ` (slots of SWITCH)` follows
@@ -119,4 +120,14 @@ class PfcWatchdogRestored(Event):
     direction: str
     pfc_class: int
     dropped: int
-    """Frames that the watchdog dropped in all, since it acted."""
+    """Frames that the watchdog dropped since it acted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PfcWatchdogMeasured(Event):
+    """How many frames the watchdog of a port dropped in the run, reported at the end."""
+
+    link: str
+    direction: str
+    pfc_class: int
+    dropped: int

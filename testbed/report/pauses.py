@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.terminal.numbers import seconds
-from testbed.terminal.words import amount
+from testbed.terminal.words import amount, times
 
 __all__ = ["pfc_texts"]
 
@@ -18,6 +18,9 @@ def pfc_texts(pfc: dict[str, Any]) -> Iterator[str]:
     if pfc["dropped_by_buffers"]:
         of_lossless = f", {pfc['dropped_lossless']:,} of them of lossless classes"
         yield f"buffers dropped {amount(pfc['dropped_by_buffers'], 'packet')}{of_lossless}"
+    if pfc.get("watchdog_acted"):
+        acted, dropped = times(pfc["watchdog_acted"]), amount(pfc["watchdog_dropped"], "frame")
+        yield f"watchdogs acted {acted} and dropped {dropped}"
     if pfc.get("links"):
         links = sorted(pfc["links"].items(), key=lambda item: (-item[1]["paused_s"], item[0]))
         which = ", ".join(f"{name} {seconds(entry['paused_s'])}" for name, entry in links[:_SHOWN])

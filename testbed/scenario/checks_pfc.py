@@ -46,6 +46,10 @@ def check_pfc(
                 (*here, "jitter"), "headroom is worked out for delays without jitter", found=found, allowed="0ns"
             )
             break
+        if link.shape.drop_low_above_packets is not None:
+            problem, found = "buffers of PFC drop no class early", str(link.shape.drop_low_above_packets)
+            problems.add((*here, "drop_low_above"), problem, found=found, allowed="none")
+            break
         if link.shape.trims:
             problem = "a lossless buffer has no full queue that could trim"
             problems.add((*here, "queue_full"), problem, found="'trim'", allowed="drop")

@@ -84,6 +84,9 @@ def test_a_storm_stops_the_job_and_a_watchdog_saves_it(tmp_path: Path) -> None:
     saved = document_of("pfc-storm-watchdog", tmp_path / "saved")
     assert_passes(saved)
     assert saved["metrics"]["pfc"]["watchdog_acted"] == 1
+    # 20 Mbit/s in frames of 1,042 B: 2,400 in a second, from the start of the storm until the end of the run
+    figures = saved["metrics"]["pfc"]
+    assert figures["watchdog_dropped"] == pytest.approx(2400 * figures["links"]["h4-s1 down"]["paused_s"], rel=0.02)
 
 
 @pytest.mark.parametrize("action", ["forward", "alert"])

@@ -11,7 +11,14 @@ from switch_nodes.lossless.pauses import Interval
 from switch_nodes.lossless.waits import Place, Waiting, cycle_of, deadlocked
 from switch_nodes.lossless.watchdog import Watchdog, WatchdogAction, WatchdogKnobs
 from switch_nodes.program import slot_waits
-from testbed.history.pfc_events import FlowsPaused, LinkPaused, PfcDeadlocked, PfcWatchdogActed, PfcWatchdogRestored
+from testbed.history.pfc_events import (
+    FlowsPaused,
+    LinkPaused,
+    PfcDeadlocked,
+    PfcWatchdogActed,
+    PfcWatchdogMeasured,
+    PfcWatchdogRestored,
+)
 from testbed.scenario.lossless import buffer_of, receive_buffer, response_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.pfc import Pfc
@@ -214,6 +221,9 @@ class LosslessFabric:
         for wire in wires.values():
             assert isinstance(wire, LosslessWire)
             wire.finish()
+            for pfc_class, dropped in enumerate(wire.watchdog_dropped):
+                if dropped:
+                    self._tell(node, PfcWatchdogMeasured(wire.link, wire.direction, pfc_class, dropped))
             if wire.flows:
                 texts = {f"{format_ip(a)}>{format_ip(b)}": ns for (a, b), ns in sorted(wire.flows.items())}
                 self._tell(node, FlowsPaused(wire.link, wire.direction, texts))

@@ -50,7 +50,9 @@ class LosslessWire(Wire):
         """charge of the frame that the next `send` brings"""
         self.on_pause_end: Callable[[LosslessWire, Interval], None] = _nothing
         self.on_watchdog: Callable[[LosslessWire, int, bool, int], None] = _nothing
-        """(wire, class, whether it begins to act, frames that it dropped)"""
+        """(wire, class, whether it begins to act, frames that it dropped in this action)"""
+        self.watchdog_dropped = [0] * PFC_CLASSES
+        """frames in the whole run, by class"""
         self.control_frames = 0
         self.held_up = [0] * PFC_CLASSES
         """how often a frame could have begun, but for a pause"""
@@ -108,13 +110,13 @@ class LosslessWire(Wire):
         layer_class = layer_class_of(read_dscp(frame))
         pfc_class, rows = self._classes[layer_class], self._rows[layer_class]
         if self.watchdog is not None and self.watchdog.drops(pfc_class):
-            self._dropped_by_watchdog[pfc_class] += 1
+            self._count_dropped(pfc_class, 1)
             return "watchdog"
         if pfc_class not in self._lossless and len(rows) >= self._limit:
             self.drops += 1
             return "queue"
         waiting = len(rows) if self._serves_classes else self.waiting
-        if self._busy and waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
+        if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
             frame = bytes(marked)
             self.marks += 1
         if charge is not None:
@@ -287,13 +289,17 @@ class LosslessWire(Wire):
             self._agenda.appoint(now + watchdog.knobs.poll_ns, self._actor, self, _POLL, None)
         self._look(now)
 
+    def _count_dropped(self, pfc_class: int, frames: int) -> None:
+        self._dropped_by_watchdog[pfc_class] += frames
+        self.watchdog_dropped[pfc_class] += frames
+
     def _flush(self, pfc_class: int) -> None:
         for layer_class, rows in enumerate(self._rows):
             if self._classes[layer_class] != pfc_class:
                 continue
             dropped = list(rows)
             rows.clear()
-            self._dropped_by_watchdog[pfc_class] += len(dropped)
+            self._count_dropped(pfc_class, len(dropped))
             for each in dropped:
                 if each.charge is not None:
                     each.charge.drop()

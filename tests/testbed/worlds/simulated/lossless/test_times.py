@@ -53,6 +53,16 @@ def test_a_frame_that_begins_within_the_response_time_goes():
     assert network.events(BufferMeasured)[0].most_used == 3_000
 
 
+def test_a_pause_that_is_needed_longer_is_asked_for_again():
+    """110 quanta are 56.32 us. The switch asks at 25 us, then each 28.16 us, until it lets h1 go on at 249 us."""
+    network = Network(TWO_HOSTS.replace("response_time: 2us", "response_time: 2us, quanta: 110"))
+    network.send("h1", "h2", 5, 1000)
+    network.run(1_000_000)
+    (pause,) = network.events(LinkPaused)
+    assert (pause.since_ns, pause.until_ns) == (28_480, 250_480)
+    assert network.events(BufferMeasured)[0].pauses_sent == 8
+
+
 def test_a_pause_that_is_not_asked_for_again_runs_out():
     """The link loses all that the switch sends from 30 us on. With 200 quanta of 512 ns a pause ends 102.4 us after its
     frame came, at 26.48 us."""
@@ -117,7 +127,7 @@ def test_exact_headroom_drops_nothing_and_one_frame_less_does(rate, delay, bps, 
     assert not worst_phase(*given, exact, FRAME * 4 * 10**9 // bps, more).events(PfcDropped)
 
 
-def test_a_control_frame_overtakes_what_waits_and_is_not_forwarded():
+def test_a_control_frame_is_not_forwarded():
     network = Network(TWO_HOSTS)
     network.send("h1", "h2", 5, 1000)
     network.run(1_000_000)
@@ -125,3 +135,22 @@ def test_a_control_frame_overtakes_what_waits_and_is_not_forwarded():
     assert all(isinstance(wire, LosslessWire) for wire in wires.values())
     assert sum(wire.control_frames for wire in wires.values()) == 2
     assert network.came("h1") == []
+
+
+def test_a_control_frame_overtakes_what_waits_but_not_the_frame_in_service():
+    """20 frames of 1,500 B, 12 us each, wait for h1 when the switch pauses it. The storm keeps h2's frames back."""
+    network = Network(
+        """
+topology: {kind: rack, hosts: 4, link: {rate: 1Gbps, mtu: 1486}}
+switch: {program: forward}
+pfc: {model: static, threshold: 40kB, buffer: 1MB, response_time: 0ns}
+faults: [{kind: pause_storm, node: h2}]
+"""
+    )
+    for source in ("h3", "h4"):
+        network.send(source, "h1", 40, 1500)
+    network.send("h1", "h2", 40, 1500)
+    network.run(3_000_000)
+    pause = next(event for event in network.events(LinkPaused) if event.link == "h1-s1")
+    crossing = 27 * 12_000  # the 27th frame of h1 exceeds 40 kB; one left before the storm
+    assert crossing < pause.since_ns <= crossing + 2 * 12_000 + 480
