@@ -71,6 +71,21 @@ def test_a_dynamic_threshold_is_a_share_of_what_is_free():
     assert found.threshold(found.accounts[OTHER]) == 3500
 
 
+def test_it_does_not_go_on_while_headroom_is_in_use_however_much_is_free():
+    found = buffer(share_num=1, share_den=2)
+    account, other = found.accounts[KEY], found.accounts[OTHER]
+    for each, count in ((other, 4), (account, 3)):
+        for _ in range(count):
+            found.admit(each, 1000)
+    account.is_paused = True
+    assert (account.used, account.headroom_used) == (2000, 1000)
+    found.release(other, 4000)
+    assert found.threshold(account) == 4000
+    assert not found.should_resume(account)
+    found.release(account, 1000)
+    assert found.should_resume(account)
+
+
 def test_a_fixed_threshold_never_promises_more_than_is_free():
     found = buffer(shared=3_000)
     found.admit(found.accounts[KEY], 2_000)
