@@ -1,6 +1,8 @@
 """Times of pauses, to the ns, worked out by hand; and exact headroom in the worst phase."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from switch_nodes.lossless.headroom import exact_headroom
 from testbed.faults.events import FaultStruck
@@ -125,6 +127,29 @@ def test_exact_headroom_drops_nothing_and_one_frame_less_does(rate, delay, bps, 
     assert 0 < drop.missing <= FRAME
     # Half a frame earlier or later is not the worst phase.
     assert not worst_phase(*given, exact, FRAME * 4 * 10**9 // bps, more).events(PfcDropped)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(60, FRAME), min_size=8, max_size=60),
+    back=st.lists(st.tuples(st.integers(0, 150_000), st.integers(60, FRAME)), max_size=40),
+    threshold=st.integers(2 * FRAME, 12 * FRAME),
+    response=st.sampled_from([0, 1_024, 30_000]),
+)
+def test_exact_headroom_is_enough_in_every_phase(sizes, back, threshold, response):
+    """Frames of any size, a threshold anywhere, and any traffic on the way back."""
+    exact = exact_headroom(10**9, 1_000, FRAME, response)
+    text = WORST.format(
+        rate="1Gbps", delay="1us", threshold=threshold, headroom=exact, more=f", response_time: {response}ns"
+    )
+    network = Network(text)
+    for size in sizes * 3:
+        network.send("h1", "h2", 1, size, at=10_000)
+    for at, size in back:
+        network.send("h3", "h1", 1, size, at=at)
+    network.run(3_000_000)
+    assert not network.events(PfcDropped)
+    assert len(network.came("h1")) == len(back)
 
 
 def test_a_control_frame_is_not_forwarded():
