@@ -1,4 +1,4 @@
-"""PFC that is never needed changes nothing: histories are those of plain wires and switches, but for its own reports."""
+"""PFC that is never needed changes nothing: histories are as with plain wires and switches, but for its own reports."""
 
 from __future__ import annotations
 
