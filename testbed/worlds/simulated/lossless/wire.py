@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from switch_nodes.lossless.pauses import Interval, PauseState
 from switch_nodes.lossless.watchdog import Watchdog
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.lossless.charge import Charge
+from testbed.worlds.simulated.lossless.rows import Rows, Waiting
 from testbed.worlds.simulated.wire import Station, Wire
 from topologies import LinkShape
 from workloads.machine import Buffer
-from workloads.wire.dscp import LAYER_CLASSES, layer_class_of, read_dscp
+from workloads.wire.dscp import layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
 from workloads.wire.pfc import PFC_CLASSES
 
@@ -26,15 +27,6 @@ _END, _ARRIVE, _TICK, _POLL = range(4)
 _HELD = 16
 """frames of a paused class that a NIC takes from its host to reach those of other classes (decided here)"""
 _IPV4 = b"\x08\x00"
-
-
-class _Waiting(NamedTuple):
-    number: int
-    """counts arrivals: without priorities, the oldest frame that may begin is next"""
-    frame: bytes
-    charge: Charge | None
-    paused_ns: int
-    """how long its class had been paused when it came"""
 
 
 class LosslessWire(Wire):
@@ -58,11 +50,9 @@ class LosslessWire(Wire):
         """how often a frame could have begun, but for a pause"""
         self.flows: dict[tuple[bytes, bytes], int] = {}
         """ns that frames stood still here because of pauses, by (source, destination) of IPv4"""
-        self._classes: tuple[int, ...] = (0,) * LAYER_CLASSES
         self._lossless: frozenset[int] = frozenset()
-        self._rows: tuple[deque[_Waiting], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
+        self._rows = Rows(by_priority=self._serves_classes)
         self._control: deque[bytes] = deque()
-        self._came = 0
         self._charge: Charge | None = None
         self._puller: Station | None = None
         self._station: Station | None = None
@@ -73,19 +63,17 @@ class LosslessWire(Wire):
 
     def obey(self, classes: tuple[int, ...], lossless: frozenset[int], response_ns: int) -> None:
         """`classes`: PFC class by layer class. `response_ns`: from a PFC frame to the pause."""
-        self._classes, self._lossless = classes, lossless
+        self._rows.classes, self._lossless = classes, lossless
         self.pauses = PauseState(self.rate_bps, response_ns)
 
     @property
     def waiting(self) -> int:
-        return sum(map(len, self._rows))
+        return len(self._rows)
 
     def charges(self) -> list[tuple[int, Charge]]:
         """(PFC class, charge) of what waits, or is on the wire now (class of those: -1)."""
         found = [(-1, self._charge)] if self._charge is not None else []
-        for layer_class, rows in enumerate(self._rows):
-            found += [(self._classes[layer_class], row.charge) for row in rows if row.charge is not None]
-        return found
+        return [*found, *self._rows.charges()]
 
     def is_paused(self, pfc_class: int) -> bool:
         """Whether a pause holds now."""
@@ -93,7 +81,7 @@ class LosslessWire(Wire):
 
     def class_of(self, frame: Buffer) -> int:
         """PFC class of a frame."""
-        return self._classes[layer_class_of(read_dscp(frame))]
+        return self._rows.classes[layer_class_of(read_dscp(frame))]
 
     def leads_to(self, station: Station, port: int) -> None:
         self._station, self._station_port = station, port
@@ -108,14 +96,15 @@ class LosslessWire(Wire):
             self.drops += 1
             return "misfit"
         layer_class = layer_class_of(read_dscp(frame))
-        pfc_class, rows = self._classes[layer_class], self._rows[layer_class]
+        pfc_class, waiting = self._rows.classes[layer_class], self._rows.waiting_in(layer_class)
         if self.watchdog is not None and self.watchdog.drops(pfc_class):
             self._count_dropped(pfc_class, 1)
             return "watchdog"
-        if pfc_class not in self._lossless and len(rows) >= self._limit:
+        if pfc_class not in self._lossless and waiting >= self._limit:
             self.drops += 1
             return "queue"
-        waiting = len(rows) if self._serves_classes else self.waiting
+        if not self._serves_classes:
+            waiting = len(self._rows)
         if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
             frame = bytes(marked)
             self.marks += 1
@@ -165,12 +154,11 @@ class LosslessWire(Wire):
         self._report()
 
     def _waiting_in(self, layer_class: int) -> int:
-        return len(self._rows[layer_class])
+        return self._rows.waiting_in(layer_class)
 
     def _put(self, layer_class: int, frame: bytes, charge: Charge | None) -> None:
-        self._came += 1
-        paused_ns = self.pauses.paused_ns(self._classes[layer_class], self._agenda.now)
-        self._rows[layer_class].append(_Waiting(self._came, frame, charge, paused_ns))
+        paused_ns = self.pauses.paused_ns(self._rows.classes[layer_class], self._agenda.now)
+        self._rows.put(layer_class, frame, charge, paused_ns)
 
     def _look(self, now: int) -> None:
         self._report()
@@ -184,7 +172,8 @@ class LosslessWire(Wire):
         if self._control:
             self._begin_control(self._control.popleft())
             return
-        self._count_held()
+        for pfc_class in self._rows.held(self.pauses, self._agenda.now):
+            self.held_up[pfc_class] += 1
         found = self._choose()
         if found is None and self._puller is not None:
             found = self._pull(self._puller)
@@ -193,30 +182,18 @@ class LosslessWire(Wire):
         self._charge = found.charge
         Wire._begin(self, found.frame)
 
-    def _count_held(self) -> None:
-        now = self._agenda.now
-        for layer_class, rows in enumerate(self._rows):
-            pfc_class = self._classes[layer_class]
-            if rows and not self.pauses.may_begin(pfc_class, now):
-                self.held_up[pfc_class] += 1
-
-    def _choose(self) -> _Waiting | None:
+    def _choose(self) -> Waiting | None:
         """The next of the frames that wait, and may begin."""
-        now, best, place = self._agenda.now, -1, -1
-        for layer_class, rows in enumerate(self._rows):
-            if rows and self.pauses.may_begin(self._classes[layer_class], now):
-                if self._serves_classes:
-                    place = layer_class
-                    break
-                if place < 0 or rows[0].number < best:
-                    best, place = rows[0].number, layer_class
-        if place < 0:
+        now = self._agenda.now
+        taken = self._rows.take(self.pauses, now)
+        if taken is None:
             return None
-        found = self._rows[place].popleft()
-        self._note_wait(place, found.frame, self.pauses.paused_ns(self._classes[place], now) - found.paused_ns)
+        layer_class, found = taken
+        paused_ns = self.pauses.paused_ns(self._rows.classes[layer_class], now)
+        self._note_wait(found.frame, paused_ns - found.paused_ns)
         return found
 
-    def _pull(self, puller: Station) -> _Waiting | None:
+    def _pull(self, puller: Station) -> Waiting | None:
         """The next frame of a host that may begin. Frames of paused classes wait in the NIC, a few of each."""
         now = self._agenda.now
         while self._may_pull(now):
@@ -224,26 +201,26 @@ class LosslessWire(Wire):
             if frame is None:
                 return None
             layer_class = layer_class_of(read_dscp(frame))
-            pfc_class = self._classes[layer_class]
+            pfc_class = self._rows.classes[layer_class]
             if self.pauses.may_begin(pfc_class, now):
                 total = self.pauses.paused_ns(pfc_class, now)
-                self._note_wait(layer_class, frame, total - self._before_pull[pfc_class])
+                self._note_wait(frame, total - self._before_pull[pfc_class])
                 self._before_pull[pfc_class] = total
-                return _Waiting(0, frame, None, 0)
+                return Waiting(0, frame, None, 0)
             self._put(layer_class, frame, None)
         return None
 
     def _may_pull(self, now: int) -> bool:
         """Whether a frame of the host could begin, and none that is held stands in its way."""
         is_open = False
-        for layer_class, pfc_class in enumerate(self._classes):
+        for layer_class, pfc_class in enumerate(self._rows.classes):
             if self.pauses.may_begin(pfc_class, now):
                 is_open = True
-            elif len(self._rows[layer_class]) >= _HELD:
+            elif self._rows.waiting_in(layer_class) >= _HELD:
                 return False
         return is_open
 
-    def _note_wait(self, layer_class: int, frame: bytes, waited: int) -> None:
+    def _note_wait(self, frame: bytes, waited: int) -> None:
         if waited > 0 and frame[12:14] == _IPV4:
             flow = frame[26:30], frame[30:34]
             self.flows[flow] = self.flows.get(flow, 0) + waited
@@ -282,7 +259,7 @@ class LosslessWire(Wire):
             if begins:
                 self._dropped_by_watchdog[pfc_class] = 0
                 if watchdog.drops(pfc_class):
-                    self._flush(pfc_class)
+                    self._count_dropped(pfc_class, self._rows.flush(pfc_class))
             self.on_watchdog(self, pfc_class, begins, self._dropped_by_watchdog[pfc_class])
         self._is_polled = self.pauses.is_any(now) or watchdog.is_any()
         if self._is_polled:
@@ -292,17 +269,6 @@ class LosslessWire(Wire):
     def _count_dropped(self, pfc_class: int, frames: int) -> None:
         self._dropped_by_watchdog[pfc_class] += frames
         self.watchdog_dropped[pfc_class] += frames
-
-    def _flush(self, pfc_class: int) -> None:
-        for layer_class, rows in enumerate(self._rows):
-            if self._classes[layer_class] != pfc_class:
-                continue
-            dropped = list(rows)
-            rows.clear()
-            self._count_dropped(pfc_class, len(dropped))
-            for each in dropped:
-                if each.charge is not None:
-                    each.charge.drop()
 
 
 def _nothing(*_: object) -> None:

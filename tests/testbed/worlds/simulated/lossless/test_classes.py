@@ -40,7 +40,7 @@ def test_a_nic_holds_a_few_frames_of_a_paused_class_to_reach_the_others():
     network.run(300_000)
     # 40 frames are offered before; the NIC takes 16 of them and then waits.
     wire = network.simulation._wires["h1-s1", "up"]
-    assert len(wire._rows[0]) == 16
+    assert wire._waiting_in(0) == wire.waiting == 16
     assert network.came("h2") == []
 
 
