@@ -138,7 +138,7 @@ class LosslessFabric:
                 assert isinstance(wire, LosslessWire)
                 end, port = self._ends[id(wire)]
                 for pfc_class, charge in wire.charges():
-                    if pfc_class >= 0 and end in self._switches:
+                    if pfc_class >= 0 and end in self._switches and wire.is_still(pfc_class):
                         charges[id(charge)] = charge
                         behind[id(charge)].add(self._place(end, (port, pfc_class)))
             for identity, charge in charges.items():
@@ -153,8 +153,12 @@ class LosslessFabric:
         for slot in slot_waits(node.machine):
             for (port, pfc_class), waiting in found.items():
                 if port in slot.held:
-                    lacks = tuple(sorted(self._place(name, (missing, pfc_class)) for missing in slot.missing))
-                    waiting.append(Waiting(slot.held[port], lacks, name))
+                    lacks = (
+                        self._place(name, (missing, pfc_class))
+                        for missing in slot.missing
+                        if self._into[name, missing].is_still(pfc_class)
+                    )
+                    waiting.append(Waiting(slot.held[port], tuple(sorted(lacks)), name))
 
     def _that_go_on(self, stuck: Mapping[Place, int]) -> Iterable[Place]:
         """Which of these links their switch would let go on if only so many bytes of each were left, and nothing of all
@@ -218,6 +222,7 @@ class LosslessFabric:
         self._tell(self._from[id(wire)], event)
 
     def _finish(self, node: str, wires: Mapping[int, Wire]) -> None:
+        self.look_for_deadlock()
         for wire in wires.values():
             assert isinstance(wire, LosslessWire)
             wire.finish()

@@ -38,6 +38,9 @@ class LosslessWire(Wire):
         self.pauses = PauseState(shape.rate_bps, 0)
         self.watchdog: Watchdog | None = None
         self.delay_ns = 0
+        """from the last bit sent to the arrival, unless a filter at the other end delays frames"""
+        self.flight_ns = shape.delay_ns
+        """the same with the filter"""
         self.offered: Charge | None = None
         """charge of the frame that the next `send` brings"""
         self.on_pause_end: Callable[[LosslessWire, Interval], None] = _nothing
@@ -78,6 +81,12 @@ class LosslessWire(Wire):
     def is_paused(self, pfc_class: int) -> bool:
         """Whether a pause holds now."""
         return self.pauses.paused_since(pfc_class, self._agenda.now) is not None
+
+    def is_still(self, pfc_class: int) -> bool:
+        """Whether no frame of the class may begin now, and none is on its way to the other end."""
+        since = self.pauses.paused_since(pfc_class, self._agenda.now)
+        last = self._longest * _BITS_NS // self.rate_bps + self.flight_ns
+        return since is not None and not self.pauses.ignored[pfc_class] and self._agenda.now > since + last
 
     def class_of(self, frame: Buffer) -> int:
         """PFC class of a frame."""

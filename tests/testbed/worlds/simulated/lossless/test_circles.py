@@ -73,9 +73,9 @@ def test_ten_thousand_random_trees(block):
         check_tree(seed)
 
 
-def ring(switches, hop, threshold="2kB"):
+def ring(switches, hop, threshold="2kB", quanta=1000):
     edges = [(number, (number + 1) % switches, "") for number in range(switches)]
-    pfc = f"model: static, threshold: {threshold}, buffer: 1MB, quanta: 1000"
+    pfc = f"model: static, threshold: {threshold}, buffer: 1MB, quanta: {quanta}"
     network = network_of(switches, edges, range(switches), pfc)
     for number in range(switches):
         network.send(f"h{number}", f"h{(number + hop) % switches}", 200, FRAME)
@@ -92,6 +92,12 @@ def test_a_ring_in_which_flows_take_two_links_deadlocks_with_its_circle(switches
     assert len(set(links)) == switches
     for text, following in zip(links, links[1:] + links[:1], strict=True):
         assert text.partition("-")[2] == following.partition("-")[0] or {*text.split("-")} & {*following.split("-")}
+
+
+def test_a_circle_is_found_at_the_end_where_no_pause_had_to_be_asked_for_again():
+    network = ring(5, 2, quanta=65535)  # half of it is 16.8 ms
+    network.run(10_000_000)
+    assert len(network.events(PfcDeadlocked)) == 1
 
 
 def test_what_is_found_to_be_stuck_never_moves_again():
