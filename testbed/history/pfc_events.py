@@ -80,7 +80,8 @@ class BufferMeasured(Event):
 
 @dataclass(frozen=True, slots=True)
 class PfcDeadlocked(Event):
-    """Paused links that wait for each other in a circle. None of them can ever go on, unless a watchdog acts."""
+    """Paused links that wait for each other in a circle. None of them can go on, unless a watchdog acts
+    or a fault drops PFC frames."""
 
     cycle: tuple[str, ...]
     """`LINK DIRECTION class N`, each waits for the next one and the last for the first. ` (slots of SWITCH)` follows

@@ -12,7 +12,7 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.lossless import largest_frame, limits_of, response_of
 from testbed.scenario.pfc import Pfc
 from testbed.scenario.switch import SwitchOptions
-from topologies import Topology
+from topologies import Topology, attachment
 from workloads.wire.pfc import pause_ns
 
 __all__ = ["check_no_pfc", "check_pfc"]
@@ -61,7 +61,7 @@ def check_pfc(
             problems.add(("pfc", "receivers", name), "no such host", allowed=", ".join(known), hint=hint)
     _check_buffers(problems, pfc, topology)
     _check_quanta(problems, pfc, topology)
-    _check_slots(problems, switch)
+    _check_slots(problems, switch, topology)
     _check_faults(problems, pfc, topology, faults)
 
 
@@ -93,7 +93,7 @@ def _check_quanta(problems: Problems, pfc: Pfc, topology: Topology) -> None:
             return
 
 
-def _check_slots(problems: Problems, switch: SwitchOptions) -> None:
+def _check_slots(problems: Problems, switch: SwitchOptions, topology: Topology) -> None:
     if switch.slot_memory == "own":
         return
     kind = program_kinds().get(switch.program)
@@ -101,6 +101,10 @@ def _check_slots(problems: Problems, switch: SwitchOptions) -> None:
         able = ", ".join(name for name, each in program_kinds().items() if each.reports_slots)
         problem = f"program {switch.program} does not report what waits in its slots"
         allowed = f"own; or switch.program: {able}"
+        problems.add(("switch", "slot_memory"), problem, found="'shared'", allowed=allowed)
+    elif len(topology.switches) > 1 and attachment(topology) is None:
+        problem = "where several switches sum, it is not known which packets a slot waits for"
+        allowed = "own; or a topology with one switch, or topology.kind: rack_accelerator"
         problems.add(("switch", "slot_memory"), problem, found="'shared'", allowed=allowed)
 
 

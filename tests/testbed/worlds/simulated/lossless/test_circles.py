@@ -5,8 +5,12 @@ import random
 import pytest
 
 from testbed.history.pfc_events import BufferMeasured, LinkPaused, PfcDeadlocked, PfcDropped
+from testbed.plan import make_plan
+from testbed.scenario import load_scenario
 from testbed.worlds.simulated.lossless.wire import LosslessWire
+from testbed.worlds.simulated.world import simulate
 from tests.support.scripted import Network
+from workloads.events import WorkerFinished
 
 FRAME = 500
 
@@ -114,6 +118,22 @@ def test_what_is_found_to_be_stuck_never_moves_again():
     agenda.run(found_at + 100_000_000, lambda: True)
     assert sum(len(host.came) for host in network.hosts.values()) == still >= came
     assert still < 5 * 200
+
+
+@pytest.mark.parametrize("memory", ["shared", "own"])
+def test_a_lost_packet_blocks_a_rack_whose_slots_charge_ports(memory):
+    """Later results wait for the lost packet in their turn; what waits fills the port over which it must come again."""
+    changes = ["pfc={model: static, threshold: 9kB, buffer: 400kB, quanta: 4000}", "job.size=200kB"]
+    scenario = load_scenario("rack-lossy", [*changes, f"switch.slot_memory={memory}"], world="simulated")
+    records = simulate(make_plan(scenario))
+    found = [record.event for record in records if isinstance(record.event, PfcDeadlocked)]
+    finished = {record.node for record in records if isinstance(record.event, WorkerFinished)}
+    if memory == "own":
+        assert not found
+        assert len(finished) == 4
+    else:
+        assert all(text.endswith(" up class 3 (slots of s1)") for text in found[0].cycle)
+        assert not finished
 
 
 def test_flows_of_one_link_in_a_ring_do_not_deadlock():
