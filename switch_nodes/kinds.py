@@ -37,6 +37,8 @@ class ProgramKind:
     """False: it only forwards"""
     some_only_forward: bool = False
     """whether a switch of this program that sums may be configured to aggregate nothing"""
+    reports_slots: bool = False
+    """its Machine has `bytes_in_slots` and `slot_waits` (`switch_nodes.program`)"""
     is_card: bool = False
     """its switch is an aggregation card, configured through registers"""
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from workloads.machine import Buffer, Event, Machine
 
-__all__ = ["LetsJobsGo", "ProgramBase", "SwitchProgram", "TakesRings", "slots_of"]
+__all__ = [
+    "LetsJobsGo",
+    "ProgramBase",
+    "SlotWait",
+    "SwitchProgram",
+    "TakesRings",
+    "bytes_in_slots",
+    "slot_waits",
+    "slots_of",
+]
 
 
 @runtime_checkable
@@ -49,6 +59,29 @@ def slots_of(program: object) -> int | None:
     """Of its memory, in use right now. None: it has none, or does not report it."""
     found = getattr(program, "slots_in_use", None)
     return found if isinstance(found, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotWait:
+    """Packets that wait in one slot."""
+
+    held: Mapping[int, int]
+    """bytes by the port by which they came"""
+    missing: frozenset[int]
+    """ports by which the packets must come that the slot lacks"""
+
+
+def bytes_in_slots(program: object) -> Mapping[int, int]:
+    """Bytes of packets that wait in slots, by the port by which they came. Empty: none does, or the program does not
+    report it."""
+    found = getattr(program, "bytes_in_slots", None)
+    return {} if found is None else found()
+
+
+def slot_waits(program: object) -> Sequence[SlotWait]:
+    """The same slot by slot, with what each waits for."""
+    found = getattr(program, "slot_waits", None)
+    return () if found is None else found()
 
 
 class ProgramBase:

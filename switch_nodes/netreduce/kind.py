@@ -10,5 +10,6 @@ KINDS = (
         "sums the packets of a ring in the switch, under the hosts' RoCE v2 transport",
         "switch_nodes.netreduce:create_netreduce",
         uses=("rings", "release", "gate"),
+        reports_slots=True,
     ),
 )

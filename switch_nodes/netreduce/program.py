@@ -10,7 +10,7 @@ endpoints do the recovery, and the switch only keeps what they need for it. What
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
@@ -28,6 +28,7 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
+from switch_nodes.netreduce.held import bytes_in_slots, slot_waits
 from switch_nodes.netreduce.placement import Place, Placement
 from switch_nodes.netreduce.ring import Cursor, Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
@@ -41,6 +42,7 @@ from switch_nodes.netreduce.tables import (
     FrameKind,
     SlotEvent,
 )
+from switch_nodes.program import SlotWait
 from workloads.automaton import words
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
@@ -237,6 +239,14 @@ class NetReduceProgram(ForwardProgram):
     @property
     def slots_in_use(self) -> int:
         return sum(int(ring.cursor[Cursor.OCCUPIED]) for ring in self.rings.values())
+
+    def bytes_in_slots(self) -> Mapping[int, int]:
+        """As `switch_nodes.program.bytes_in_slots`."""
+        return bytes_in_slots(self.rings.values())
+
+    def slot_waits(self) -> Sequence[SlotWait]:
+        """As `switch_nodes.program.slot_waits`."""
+        return slot_waits(self.rings.values())
 
     def finish(self, now: int) -> None:
         for ring in self.rings.values():

@@ -19,6 +19,7 @@ from testbed.checkers.jobs import blocks_once, job_credit, memory_private
 from testbed.checkers.liveness import liveness
 from testbed.checkers.of_protocol import skip_approximate
 from testbed.checkers.order import no_crash, no_leftovers
+from testbed.checkers.pfc import pfc_deadlock, pfc_lossless, pfc_pause_time, skip_pfc
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
 from testbed.checkers.training import skip_training, training
@@ -136,6 +137,27 @@ STOCK = (
         early_drops,
         proves="queues that know classes dropped the low class early, and nothing else while they had room",
         skip=skip_early_drops,
+        of_run=True,
+    ),
+    Checker(
+        "pfc_lossless",
+        pfc_lossless,
+        proves="PFC engaged, and lossless classes lost nothing that they would have lost without it",
+        skip=skip_pfc,
+        of_run=True,
+    ),
+    Checker(
+        "pfc_deadlock",
+        pfc_deadlock,
+        proves="no paused links waited for each other in a circle",
+        skip=skip_pfc,
+        of_run=True,
+    ),
+    Checker(
+        "pfc_pause_time",
+        pfc_pause_time,
+        proves="no frame began during a pause of its class; names paused links and victims",
+        skip=skip_pfc,
         of_run=True,
     ),
     Checker("faults_exercised", faults_exercised, proves="every fault of the scenario hit at least once", of_run=True),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from testbed.cli.validation import resolved_text, validate_as_json, warnings
 from testbed.estimate import MemoryNeed, memory_need
+from testbed.estimate.headroom import headroom_needs, kept_bytes
 from testbed.faults.healing import kind_of
 from testbed.kernel.free_memory import available_bytes
 from testbed.plan import make_plan
@@ -70,6 +71,15 @@ def _summary(scenario: Scenario) -> Iterator[str]:
         yield f"  fault     {fault.name} ({kind_of(fault)})"
     if transport.congestion_control != "none":
         yield f"  control   {transport.congestion_control}"
+    for need in headroom_needs(scenario):
+        more = f" and {amount(len(need.links) - 1, 'other')}" if len(need.links) > 1 else ""
+        yield (
+            f"  pfc       headroom of {need.links[0]}{more}: {need.given:,} B per port and class; "
+            f"{need.exact:,} B lose nothing"
+        )
+    if scenario.pfc is not None:
+        kept = kept_bytes(scenario)
+        yield f"  pfc       buffer {scenario.pfc.buffer_bytes:,} B; headroom and reserves take at most {kept:,} B"
     for flow in scenario.background:
         rate = "" if flow.rate_bps is None else f", {format_rate(flow.rate_bps)}"
         yield f"  tenant    {flow.name} ({flow.kind}, {flow.source} to {flow.target}{rate})"

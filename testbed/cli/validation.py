@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from testbed.estimate import MemoryNeed, memory_need
+from testbed.estimate.headroom import headroom_warnings
 from testbed.kernel.free_memory import available_bytes
 from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import TimeNeed, time_need
@@ -67,6 +68,7 @@ def warnings(plan: Plan, time: TimeNeed, memory: MemoryNeed) -> Iterator[str]:
     scenario = plan.scenario
     for part in plan.parts:
         yield from (f"{scenario.source}: {warning}" for warning in part.timers.warnings())
+    yield from headroom_warnings(scenario)
     limit_s = scenario.time_limit_ns / 1e9
     if limit_s < time.least_s:
         on = f" on {time.bottleneck}" if time.bottleneck else ""

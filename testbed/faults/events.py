@@ -19,7 +19,8 @@ class FaultStruck(Event):
     fault: str
     """its name"""
     kind: str
-    """loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, forge, link_down, rate_change, kill, pause"""
+    """loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, forge, link_down, rate_change, kill, pause,
+    pause_storm"""
     backend: str
     """user (the ports of our switch), ebpf, netem, netlink, signal, virtual"""
     target: str

@@ -15,6 +15,7 @@ from testbed.faults.kinds.kill import Kill
 from testbed.faults.kinds.link_down import LinkDown
 from testbed.faults.kinds.loss import Loss
 from testbed.faults.kinds.pause import Pause
+from testbed.faults.kinds.pause_storm import PauseStorm
 from testbed.faults.kinds.rate_change import RateChange
 from testbed.faults.kinds.reorder import Reorder
 
@@ -35,6 +36,7 @@ __all__ = [
     "NodeFault",
     "PacketFault",
     "Pause",
+    "PauseStorm",
     "RateChange",
     "Reorder",
     "Window",

@@ -21,6 +21,7 @@ from testbed.figures.congestion import background_metrics, congestion_metrics
 from testbed.figures.extent import end_of_job
 from testbed.figures.jobs import job_metrics, without_performance
 from testbed.figures.percentiles import iteration_times, message_times
+from testbed.figures.pfc import pfc_metrics
 from testbed.figures.queues import queue_metrics
 from testbed.figures.recovery import routing_metrics
 from testbed.figures.sampled import sampled_metrics
@@ -131,6 +132,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "routing": routing,
         "sampled": sampled_metrics(context),
         "queues": queue_metrics(context),
+        "pfc": pfc_metrics(context),
     }
     values |= {name: found for name, found in extra.items() if found is not None}
     return values if fidelity is None else withhold(values, fidelity)

@@ -15,7 +15,7 @@ import testbed.steering.events
 import workloads.datagrams.blocks
 import workloads.events
 from testbed.history import events as of_worlds
-from testbed.history import lab_events, training_events
+from testbed.history import lab_events, pfc_events, training_events
 from workloads.machine import Event
 
 __all__ = ["KNOWN_KINDS", "event_kinds", "host_kinds"]
@@ -25,6 +25,7 @@ _MODULES = (
     switch_nodes.fpga.events,
     testbed.faults.events,
     lab_events,
+    pfc_events,
     training_events,
     testbed.steering.events,
     of_worlds,

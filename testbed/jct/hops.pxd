@@ -30,6 +30,8 @@ cdef class _Wire:
 
 @cython.locals(delay="long long", free="long long", begins="long long", frame=Frame, kept=list, hops=list)
 cdef list _to_host(object source, object target, object link, _Wire wire, object outs)
+@cython.locals(delay="long long", free="long long", begins="long long", frame=Frame, hops=list)
+cdef list _to_host_with_pfc(object source, object target, object link, _Wire wire, object outs, object held)
 @cython.locals(delay="long long", free="long long", begins="long long", place=Py_ssize_t, frame=Frame, hops=list)
 cdef list _by_class(object source, object target, object link, _Wire wire, list kept)
 @cython.locals(

@@ -13,6 +13,7 @@ from operator import attrgetter
 from switch_nodes.forwarding.classes import ClassQueue
 from testbed.faults.model import RateChange
 from testbed.jct.model import Part, Span
+from testbed.jct.paused import LinkPauses, during
 from testbed.jct.records import Frame, Seen
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
@@ -53,7 +54,7 @@ class Hop:
 
     def spans(self) -> tuple[tuple[Part, int], ...]:
         """Backwards from `arrives`: (part, when it began)."""
-        if self.taken_as < 0:  # the port of the switch delays a frame before it queues
+        if self.taken_as < 0 and self.arrives == self.ends:  # the port of the switch delays a frame before it queues
             waits = self.given + self.delay
             return (Part.SERIALISATION, self.begins), (Part.QUEUEING, waits), (Part.PROPAGATION, self.given)
         return (
@@ -94,6 +95,8 @@ class Hops:
     """by switch, in the order of its records"""
     wires: list[list[Hop]] = field(default_factory=list)
     """by direction of a link"""
+    paused: dict[int, Sequence[Span]] = field(default_factory=dict)
+    """pauses by PFC, by place in `wires`"""
 
     def before(self, hop: Hop) -> Hop | None:
         """The frame before it on its wire."""
@@ -124,8 +127,11 @@ class _Wire:
         return duration
 
 
-def hops_of(scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, Sequence[Span]]) -> Hops:
-    """`seen`: by switch; `pauses`: when switches stood still. Frames between two hosts are not among them."""
+def hops_of(
+    scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, Sequence[Span]], held: LinkPauses
+) -> Hops:
+    """`seen`: by switch; `pauses`: when switches stood still; `held`: when PFC paused links. Frames between two hosts
+    are not among them."""
     found, sent, came = Hops(), defaultdict[str, list[Hop]](list), defaultdict[str, list[Hop]](list)
     taken, given = defaultdict[str, list[Hop]](list), defaultdict[str, list[Hop]](list)
     for link in scenario.topology.links:
@@ -134,11 +140,15 @@ def hops_of(scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, S
             wire = _Wire(scenario, link, direction)
             outs = seen[source].given.get(link.name, []) if source in seen else None
             ins = seen[target].taken.get(link.name, []) if target in seen else None
-            if ins is None:
+            of_link = held.get((link.name, str(direction)), ())
+            if ins is None and scenario.pfc is not None:
+                hops = _to_host_with_pfc(source, target, link, wire, outs or [], of_link)
+            elif ins is None:
                 hops = _to_host(source, target, link, wire, outs or [])
             else:
                 hops = _to_switch(source, target, link, wire, ins, outs, pauses.get(target, ()))
             wire_of_these = len(found.wires)
+            found.paused[wire_of_these] = of_link
             found.wires.append(hops)
             for place_of_hop, hop in enumerate(hops):
                 hop.wire, hop.place = wire_of_these, place_of_hop
@@ -166,6 +176,23 @@ def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[F
         begins = max(free, frame.time + delay)
         free = begins + wire.duration(frame.size, begins)
         hops.append(hop_of(source, target, frame, frame.time, begins, free, free, link.shape, frame.number, -1))
+    return hops
+
+
+def _to_host_with_pfc(
+    source: str, target: str, link: Link, wire: _Wire, outs: Sequence[Frame], held: Sequence[Span]
+) -> list[Hop]:
+    """The wire delays frames behind the queue, and pauses hold them in it. Layer classes keep their order here."""
+    delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
+    for frame in outs:
+        if frame.is_lost:
+            continue
+        begins = max(free, frame.time)
+        for _, _, until in during(held, begins, begins + 1):
+            begins = until
+        free = begins + wire.duration(frame.size, begins)
+        end = free + delay
+        hops.append(hop_of(source, target, frame, frame.time, begins, free, end, link.shape, frame.number, -1))
     return hops
 
 

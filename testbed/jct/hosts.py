@@ -34,6 +34,8 @@ class Host:
     computing: list[Span] = field(default_factory=list)
     """from a result to the next iteration, unless a frame was the cause, and passes of one that computes by layers"""
     paused: list[Span] = field(default_factory=list)
+    held: list[Span] = field(default_factory=list)
+    """when PFC paused its link, so that it could not send"""
     held_ns: int = 0
     """how long faults and jitter hold frames back on its links, at most"""
     is_doubtful: bool = False

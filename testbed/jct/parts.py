@@ -7,6 +7,7 @@ from testbed.history.events import CaptureLost, TrafficStarted
 from testbed.jct.hops import hops_of
 from testbed.jct.hosts import hosts_of, pauses_of
 from testbed.jct.model import JctParts, Part, total
+from testbed.jct.paused import link_pauses
 from testbed.jct.records import Unreadable, read
 from testbed.jct.walk import Walk
 from testbed.jct.workers import Timelines
@@ -33,10 +34,15 @@ def jct_parts(context: CheckContext) -> JctParts:
     for done in context.events(CollectiveCompleted):
         last[done.node] = max(done.event.completed_ns - start, last.get(done.node, 0))
     pauses = {switch.name: pauses_of(context, switch.name) for switch in context.plan.switches}
-    hops = hops_of(scenario, seen, pauses)
+    held = link_pauses(context)
+    hops = hops_of(scenario, seen, pauses, held)
     late = 0 if scenario.world == "simulated" else _LATE_NS // (scenario.dilation or 1)
     came = {name: [hop.arrives for hop in each] for name, each in hops.came.items()}
     hosts = hosts_of(context, (host.name for host in scenario.topology.hosts), came, late)
+    for link in scenario.topology.links:
+        for name, direction in ((link.a, "up"), (link.b, "down")):
+            if name in hosts:
+                hosts[name].held += held.get((link.name, direction), ())
     walk = Walk(hops, hosts, pauses, late)
     slowest = max(last, key=lambda name: (last[name], name))
     timelines, workers = Timelines(walk, context.workers), dict[str, dict[Part, int]]()

@@ -12,6 +12,7 @@ from testbed.checkers.context import Capture
 from workloads.wire import OPCODES
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
 from workloads.wire.dscp import layer_class_of, read_dscp
+from workloads.wire.pfc import is_mac_control
 
 if not cython.compiled:
     import zlib
@@ -93,6 +94,8 @@ def _read(capture: Capture, classes: bool) -> Seen:
     try:
         for number, (link, found) in enumerate(capture.read()):
             raw = found.frame
+            if is_mac_control(raw):
+                continue
             key, content, is_data = _identity(raw)
             if found.outgoing and found.comment:
                 # It was recorded before, when the program gave it.

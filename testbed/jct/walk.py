@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from testbed.jct.hops import Hop, Hops
 from testbed.jct.hosts import Host, cut
 from testbed.jct.model import Part, Span
+from testbed.jct.paused import during
 
 __all__ = ["Step", "Walk"]
 
@@ -116,7 +117,12 @@ class Walk:
         until, found = hop.arrives, list[Span]()
         for part, since in hop.spans():
             if since < until:
-                pauses = self._pauses.get(hop.target) if part is Part.QUEUEING else None
+                pauses: list[Span] = []
+                if part is Part.QUEUEING:
+                    pauses = [
+                        *self._pauses.get(hop.target, ()),
+                        *during(self.hops.paused.get(hop.wire, ()), since, until),
+                    ]
                 if pauses:
                     found += reversed(cut([(part, since, until)], pauses))
                 else:
@@ -175,7 +181,10 @@ class Walk:
             if began is not None and began > 0:
                 spans = cut([(Part.COMPUTING, began, time)], host.paused)
                 return _Cause([Step(node, span[1], span) for span in reversed(spans)], began)
-            spans = cut([(rest, max(latest, 0), time)], host.busy(latest, time, timers=False))
+            over = host.busy(latest, time, timers=False)
+            if sent is not None:
+                over = [*during(host.held, latest, time), *over]
+            spans = cut([(rest, max(latest, 0), time)], over)
             steps = [Step(node, span[1], span) for span in reversed(spans)]
         if latest < 0:
             return None if time <= 0 else _Cause(steps, 0)

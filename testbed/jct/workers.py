@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from testbed.jct.hops import Hop
 from testbed.jct.hosts import cut
 from testbed.jct.model import Part, Span
+from testbed.jct.paused import during
 from testbed.jct.walk import Walk
 
 __all__ = ["Timelines"]
@@ -63,7 +64,8 @@ class Timelines:
         """A time in which the worker's links were idle. `ended_by`: the next frame on one of them."""
         if ended_by.source == worker:
             rest = self._walk.hosts[worker].rest(until - since, self._walk.by_rate)
-            spans: list[Span] = [(rest, since, until)]
+            held = during(self._walk.hosts[worker].held, since, until)
+            spans: list[Span] = cut([(rest, since, until)], held)
         else:
             spans = self._wait(worker, since, until, ended_by)
         return self._covered(worker, spans)

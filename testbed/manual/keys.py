@@ -21,6 +21,7 @@ from testbed.scenario.clocks import Clocks
 from testbed.scenario.job import Compute, Job, JobEntry, Straggler
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.pfc import Pfc, PfcWatchdog
 from testbed.scenario.routing import Routing
 from testbed.scenario.stages import StagesKeys
 from testbed.scenario.switch import SwitchOptions
@@ -146,8 +147,8 @@ def _custom() -> str:
 
 
 _SECTIONS = (
-    Scenario, Job, JobEntry, LinkShape, SwitchOptions, AggregatorKnobs, Transport, DcqcnOptions, Routing, Clocks,
-    BackgroundFlow, PacketFault, Match, Beside, Compute, Straggler, Layer, StagesKeys,
+    Scenario, Job, JobEntry, LinkShape, SwitchOptions, AggregatorKnobs, Transport, DcqcnOptions, Routing, Pfc,
+    PfcWatchdog, Clocks, BackgroundFlow, PacketFault, Match, Beside, Compute, Straggler, Layer, StagesKeys,
 )  # fmt: skip
 TABLES: dict[str, Callable[[], str]] = {
     **{f"keys of {section.__name__}": partial(key_table, section) for section in _SECTIONS},

@@ -9,6 +9,7 @@ from testbed.checkers.refused import refused_text
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line
 from testbed.report.parts import parts_line
+from testbed.report.pauses import pfc_texts
 from testbed.report.routes import route_lines
 from testbed.report.speed import unknown_speed, waited
 from testbed.report.witnesses import exact_words, slower_code
@@ -157,9 +158,11 @@ def _recovery(result: dict[str, Any]) -> list[Line]:
     queues = metrics.get("queues") or {"dropped": 0, "trimmed": 0}
     if queues["dropped"] or queues["trimmed"]:
         lines.append(Line(_of_queues(queues), "", 2))
+    pfc = metrics.get("pfc") or {"dropped_by_buffers": 0}
+    lines += [Line(text, "", 2) for text in pfc_texts(pfc)]
     if queues.get("early"):
         lines.append(Line(_of_classes(queues), "", 2))
-    elif not total and not (queues["dropped"] or queues["trimmed"]):
+    elif not total and not (queues["dropped"] or queues["trimmed"] or pfc["dropped_by_buffers"]):
         lines.append(Line("no packet was lost", "", 2))
     backs = ", ".join(f"{count:,} {_CAUSES.get(cause, cause)}" for cause, count in again["by_cause"].items())
     if backs:

@@ -29,6 +29,7 @@ from testbed.scenario.checks_classes import check_classes
 from testbed.scenario.checks_datagrams import check_no_devices
 from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_real_nodes, check_stages
+from testbed.scenario.checks_pfc import check_no_pfc, check_pfc
 from testbed.scenario.checks_server import check_server_keys
 from testbed.scenario.checks_trim import check_trim
 from testbed.scenario.clocks import Clocks
@@ -40,6 +41,7 @@ from testbed.scenario.job import Job, JobEntry
 from testbed.scenario.nics import check_nics
 from testbed.scenario.own_code import require
 from testbed.scenario.owned_keys import check_owned_keys
+from testbed.scenario.pfc import Pfc
 from testbed.scenario.routing import Routing, check_routing
 from testbed.scenario.sections import KnownSections
 from testbed.scenario.switch import SwitchOptions
@@ -62,6 +64,7 @@ class Sections:
     switch: SwitchOptions | None
     transport: Transport | None
     clocks: Clocks | None
+    pfc: Pfc | None
     job: Job | None
     jobs: Sequence[Job | None]
     routing: Routing | None
@@ -161,6 +164,10 @@ class _Between:
             with as_far_as_known():
                 check_nics(self.problems, of.world, of.nics, [fault for _, _, fault in of.faults])
             self._run(check_clocks, of.world, of.clocks)
+        if of.pfc is None:
+            self._run(check_no_pfc, of.switch, of.faults)
+        else:
+            self._run(check_pfc, of.pfc, of.world, of.shapes and of.shapes.topology, of.switch, of.faults)
         if of.nics:
             self._run(check_no_devices, of.job, of.nics)
         if of.beside and check_parties(self.problems, of.parties, of.world, topology, self.data):

@@ -95,6 +95,7 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
         switch=switch,
         transport=transport,
         clocks=found.get("clocks"),
+        pfc=found.get("pfc"),
         job=job,
         jobs=jobs,
         routing=found.get("routing"),
@@ -130,5 +131,14 @@ def _of_party(at: At, entry: Beside | None, own: Sections) -> Sections:
     transport: Transport | None = getattr(entry, "transport", None)
     job, jobs = _jobs(at, getattr(entry, "job", None), getattr(entry, "jobs", None), transport, own.topology)
     return replace(
-        own, switch=PLAIN, transport=transport, job=job, jobs=jobs, routing=None, nics=(), faults=[], background=()
+        own,
+        switch=PLAIN,
+        transport=transport,
+        job=job,
+        jobs=jobs,
+        routing=None,
+        pfc=None,
+        nics=(),
+        faults=[],
+        background=(),
     )

@@ -17,6 +17,7 @@ from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
 from testbed.scenario.job_loader import JobsType, JobType
 from testbed.scenario.nics import NicsType
+from testbed.scenario.pfc import Pfc
 from testbed.scenario.recoveries import RecoveriesType
 from testbed.scenario.routing import Routing
 from testbed.scenario.switch import SwitchOptions
@@ -74,6 +75,8 @@ class Scenario(Section):
     """[below](#routing)"""
     clocks: Annotated[Clocks, Key(shown="all true")] = TRUE_CLOCKS
     """[below](#clocks)"""
+    pfc: Pfc | None = None
+    """priority-based flow control, world `simulated` only, [below](#pfc)"""
     nics: Annotated[tuple[tuple[str, str], ...], NicsType(), Key(shown="all `soft`")] = ()
     """host -> NIC: `soft`, our own endpoint, or `verbs:NAME`, an RDMA device ([devices](verbs.md#in-a-scenario)); world
     `emulated` only"""
@@ -158,10 +161,10 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Check that the world can run it. Clocks of their own exist in virtual time only, and so do switches with more
-        than `MAX_PORTS` ports. TCP exists in the kernel only, and a controller only where Open vSwitch is."""
+        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only, and so do switches
+        with more than `MAX_PORTS` ports. TCP exists in the kernel only, and a controller only where Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
-        virtual = self.clocks != TRUE_CLOCKS or len(self.topology.hosts) > MAX_PORTS
+        virtual = self.clocks != TRUE_CLOCKS or self.pfc is not None or len(self.topology.hosts) > MAX_PORTS
         return ("simulated",) if virtual else ("emulated", "simulated")

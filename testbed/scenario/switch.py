@@ -57,6 +57,10 @@ class SwitchOptions(Section):
     commodity: Annotated[str, choice(names.COMMODITY_KINDS)] = "soft"
     """what the switches without aggregation are. `soft`: our own programs. `openflow`: Open vSwitch under our
     controller, in the emulated world; the simulated one takes `soft` ([steering](steering.md))"""
+    slot_memory: Annotated[str, choice(("own", "shared"))] = "own"
+    """with `pfc`: whether a packet that waits in an aggregation slot still charges the port by which it came. `own`: it
+    does not, slots are memory of their own; `shared`: it does, and may then block the packet that it waits for
+    ([lossless](lossless.md#slots))"""
     memory: Annotated[int, whole(1, 1 << 16, " (values)"), Key(title="Switch memory (values)")] = 256
     """1 to 65536. `switchml`: how many packets' values the switch can store. Each slot index stores two, itself and its
     shadow copy; over `uc` each of them `uc_packets`. `atp`, `esa`, `ps`: one per index, and all indices are

@@ -27,21 +27,23 @@ def make_filters(plan: Plan, switch: str, backend: str = "user") -> tuple[dict[i
         far = link.a if link.b == switch else link.b
         served = [(ingress, entering)] if far in switches else [(ingress, entering), (egress, leaving)]
         for side, direction in served:
-            found = _make_filter(plan, link, direction, table, backend)
+            # Wires of a network with PFC delay frames themselves on their way to a host, behind the queue.
+            delay_ns = 0 if side is egress and plan.scenario.pfc is not None else link.shape.delay_ns
+            found = _make_filter(plan, link, direction, table, backend, delay_ns)
             if found is not None:
                 side[port] = found
     return ingress, egress
 
 
 def _make_filter(
-    plan: Plan, link: Link, direction: Direction, table: ConnectionTable, backend: str
+    plan: Plan, link: Link, direction: Direction, table: ConnectionTable, backend: str, delay_ns: int
 ) -> LinkFilter | None:
     faults = [
         fault
         for fault in plan.scenario.faults
         if isinstance(fault, PacketFault) and link.name in fault.links and direction in fault.directions
     ]
-    if not faults and not link.shape.delay_ns and not link.shape.jitter_ns:
+    if not faults and not delay_ns and not link.shape.jitter_ns:
         return None
     for fault in faults:
         _need_messages(fault, plan)
@@ -51,7 +53,7 @@ def _make_filter(
         direction=direction,
         faults=faults,
         table=table,
-        delay_ns=link.shape.delay_ns,
+        delay_ns=delay_ns,
         jitter_ns=link.shape.jitter_ns,
         backend=backend,
     )

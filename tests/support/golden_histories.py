@@ -274,8 +274,24 @@ _REPAIR: Cases = {
     },
 }
 """repairs through switches that combine, and without"""
+_TENTH = "job.size=40kB"
+_LOSSLESS: Cases = {
+    "pfc-incast": ("pfc-incast", (), (1, 2)),
+    "pfc-victim": ("pfc-victim", ("job.size=100kB",), (1,)),
+    "pfc-deadlock": ("pfc-deadlock", ("time_limit=100ms",), (1,)),
+    "pfc-storm": ("pfc-storm", ("time_limit=50ms",), (1,)),
+    "pfc-storm-watchdog": ("pfc-storm-watchdog", (_TENTH,), (1,)),
+    "pfc-slots": ("pfc-slots", (_TENTH,), (1,)),
+    "pfc-slots-deadlock": ("pfc-slots-deadlock", ("time_limit=100ms",), (1,)),
+    "pfc-netreduce": ("pfc-netreduce", (_TENTH,), (1,)),
+    "pfc-lossy": ("pfc-incast", (_LOSS % "1%",), (1, 2)),
+    "pfc-delayed": ("pfc-incast", ("topology.link.delay=300us", "pfc.buffer=300kB"), (1,)),
+    "pfc-hpcc": ("pfc-incast", ("pfc={model: hpcc, buffer: 90kB, headroom: 6kB}",), (1,)),
+    "pfc-receiver": ("pfc-netreduce", (_TENTH, "pfc.receivers={h2: 50Mbps}"), (1,)),
+}
+"""networks with PFC"""
 FAMILIES: Mapping[str, Cases] = {
-    "switchml": _SWITCHML, "atp": _ATP, "grid": _GRID, "dlcp": _DLCP, "repair": _REPAIR,
+    "switchml": _SWITCHML, "atp": _ATP, "grid": _GRID, "dlcp": _DLCP, "repair": _REPAIR, "lossless": _LOSSLESS,
 }  # fmt: skip
 """by file"""
 

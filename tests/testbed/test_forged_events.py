@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import testbed.history.events
+import testbed.history.pfc_events
 import testbed.history.training_events
 from testbed.cli import main
 from testbed.history.eventkinds import KNOWN_KINDS
@@ -141,7 +142,7 @@ def test_each_process_tells_what_is_its_own(role, node, record, problem):
 def test_all_that_histories_hold_is_somebodys_to_tell():
     """A kind that is added must be given a teller: a program, another part of a node, or the world."""
     by_nodes = {kind for kinds in _KINDS_OF.values() for kind in kinds}
-    told_by_world = (testbed.history.events, testbed.history.training_events)
+    told_by_world = (testbed.history.events, testbed.history.pfc_events, testbed.history.training_events)
     by_world = {kind for module in told_by_world for kind in vars(module).values() if isinstance(kind, type)}
     assert KNOWN_KINDS - by_nodes - by_world == {LabStep}
 

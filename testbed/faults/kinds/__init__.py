@@ -25,6 +25,7 @@ NAMES = (
     "rate_change",
     "kill",
     "pause",
+    "pause_storm",
 )
 """names in the order of the pages"""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from switch_nodes.events import LoadSampled, PlaneStatistics
-from switch_nodes.program import slots_of
+from switch_nodes.program import SlotWait, bytes_in_slots, slot_waits, slots_of
 from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed
@@ -76,6 +76,14 @@ class ClockedMachine:
     def slots_in_use(self) -> int | None:
         """Of a switch."""
         return slots_of(self.machine)
+
+    def bytes_in_slots(self) -> Mapping[int, int]:
+        """Of a switch."""
+        return bytes_in_slots(self.machine)
+
+    def slot_waits(self) -> Sequence[SlotWait]:
+        """Of a switch."""
+        return slot_waits(self.machine)
 
     def finish(self, now: int) -> None:
         self.machine.finish(self._clock.local(now))

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from testbed.faults.events import NOTHING_CARRIED, NOTHING_HELD_UP, FaultHealed, FaultMissed, FaultStruck
-from testbed.faults.model import Fault, Kill, Pause, RateChange, Window
+from testbed.faults.model import Fault, Kill, Pause, PauseStorm, RateChange, Window
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.lossless.host import LosslessHost
 from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.wire import Wire
 from topologies import Direction, Topology
@@ -37,6 +38,8 @@ class NodeFaults:
         """by dead node that will restart: how often"""
         self._pauses: dict[str, Pause] = {}
         """by node that stands still"""
+        self._storms: dict[PauseStorm, int] = {}
+        """by storm that blows: how often its switch had held a frame back when it began"""
         self._slowed: dict[tuple[RateChange, str, Direction], int] = {}
         """frames that the wire had carried when its rate was changed"""
 
@@ -50,6 +53,8 @@ class NodeFaults:
             self._appoint(fault.window, actor, self._pause, self._resume, fault)
         elif isinstance(fault, RateChange):
             self._appoint(fault.window, actor, self._slow, self._restore, fault)
+        elif isinstance(fault, PauseStorm):
+            self._appoint(fault.window, actor, self._blow, self._calm, fault)
 
     def _appoint(
         self, window: Window, actor: int, strike: Callable[[Any], None], heal: Callable[[Any], None], fault: Fault
@@ -80,11 +85,33 @@ class NodeFaults:
         if not self._nodes[fault.node].resume():
             self._missed_pause(fault)
 
+    def _blow(self, fault: PauseStorm) -> None:
+        host = self._nodes[fault.node]
+        assert isinstance(host, LosslessHost)
+        host.begin_storm(fault.pfc_class)
+        self._storms[fault] = host.held_up(fault.pfc_class)
+        self._struck(fault, "pause_storm", fault.node)
+
+    def _calm(self, fault: PauseStorm) -> None:
+        host = self._nodes[fault.node]
+        assert isinstance(host, LosslessHost)
+        self._tell("world", FaultHealed(fault.name, fault.node))
+        self._look_at_storm(fault)
+        host.end_storm(fault.pfc_class)
+
+    def _look_at_storm(self, fault: PauseStorm) -> None:
+        host, before = self._nodes[fault.node], self._storms.pop(fault)
+        assert isinstance(host, LosslessHost)
+        if host.held_up(fault.pfc_class) == before:
+            self._tell("world", FaultMissed(fault.name, "pause_storm", fault.node, "", 1, NOTHING_HELD_UP))
+
     def finish(self) -> None:
         """The run is over: report the faults that changed nothing."""
         for node, fault in self._pauses.items():
             if not self._nodes[node].is_late():
                 self._missed_pause(fault)
+        for storm in list(self._storms):
+            self._look_at_storm(storm)
         for change, link, direction in list(self._slowed):
             self._look_at_rate(change, link, direction)
 

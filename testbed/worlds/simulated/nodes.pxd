@@ -14,7 +14,7 @@ cdef class HostNode(Node):
 
 cdef class SwitchNode(Node):
     cdef public object _ingress, _egress, _tap, _queue_drops
-    cdef list _gates, _ports
+    cdef public list _gates, _ports
     cdef public long long[::1] _appointed
 
     cdef _know(self, Py_ssize_t port)

@@ -42,6 +42,7 @@ from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.looks import Looks
+from testbed.worlds.simulated.lossless.without import first_loss, lossy
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.node import Node
@@ -97,8 +98,8 @@ class Simulation:
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
-        parts = choose_parts(plan, native=native)
-        self.agenda = parts.agenda
+        parts = choose_parts(plan, self._tell, native=native)
+        self.agenda, self.fabric = parts.agenda, parts.fabric
         self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, Node] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
@@ -361,6 +362,10 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
+                if simulation.fabric is not None and not simulation.fabric.first_drop:
+                    with must_answer(), doing("repeating the run without PFC"):
+                        twin = Simulation(lossy(plan), lambda record: None, real_limit_s=self._real_limit_s)
+                        on_record(first_loss(twin, simulation.agenda.now))
             event_loop = simulation.event_loop
             with doing("giving memory back"):
                 del simulation

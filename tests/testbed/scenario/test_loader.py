@@ -82,7 +82,7 @@ def test_every_key_arrives_where_it_belongs():
     assert thresholds == [65, None, 20]
     assert scenario.clocks == Clocks(offset_ns=500_000_000, drift_ppb=100_000)
     assert dataclasses.astuple(scenario.switch) == (
-        "netreduce", "asap", "epsn", "soft", 99, (True, "none", "early", True, True, True)
+        "netreduce", "asap", "epsn", "soft", "own", 99, (True, "none", "early", True, True, True)
     )  # fmt: skip
     assert dataclasses.astuple(transport) == (
         4096, "send", "gbn", 14, 3, 2, 9, 4, 0xFFFFFC, 2_000_000, None, None, None, "udp", 1, True, "dcqcn",
@@ -289,7 +289,7 @@ def test_the_loss_case_table_is_covered():
     failing = {name for name in builtin_names() if load_scenario(name).expect == "fail"}
     assert failing == {
         "straggler-too-late", "corrupt-contribution", "corrupt-result", "dead-link", "switch-killed",
-        "switch-restarted", "worker-killed",
+        "switch-restarted", "worker-killed", "pfc-deadlock", "pfc-slots-deadlock", "pfc-storm",
     }  # fmt: skip
 
 

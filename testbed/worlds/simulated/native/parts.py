@@ -10,12 +10,17 @@ from typing import Any
 from testbed.faults.model import Kill, PacketFault, Pause, RateChange
 from testbed.plan import Plan
 from testbed.worlds.simulated.agenda import Agenda
+from testbed.worlds.simulated.lossless.fabric import LosslessFabric
+from testbed.worlds.simulated.lossless.host import LosslessHost
+from testbed.worlds.simulated.lossless.switch import LosslessSwitch
+from testbed.worlds.simulated.lossless.wire import LosslessWire
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import load_core
 from testbed.worlds.simulated.native.nodes import NativeHostNode, NativeSwitchNode
 from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from testbed.worlds.simulated.wire import Wire
+from workloads.machine import Event
 from workloads.native.compiled import compiled_status
 
 __all__ = ["Parts", "choose_parts"]
@@ -50,12 +55,18 @@ class Parts:
     wire: type[Wire]
     connect: Callable[..., None]
     """(topology, nodes by name, wires by link and direction), when all are there"""
+    fabric: LosslessFabric | None = None
+    """of a network with PFC"""
 
 
-def choose_parts(plan: Plan, *, native: bool = True) -> Parts:
+def choose_parts(plan: Plan, tell: Callable[[str, Event], None] | None = None, *, native: bool = True) -> Parts:
     """The loop in C, if `native` is true, this machine can build it, and it knows all that the plan asks for. It does
     not know later kinds of faults, or later properties of links, nodes or the scenario that are not at their default.
-    It is also not used for a plan without Machines that C drives, while the other loop is compiled."""
+    It is also not used for a plan without Machines that C drives, while the other loop is compiled. A scenario with PFC
+    gets nodes and wires of its own, and `tell` for events of the network as a whole."""
+    if plan.scenario.pfc is not None:
+        fabric = LosslessFabric(plan.scenario, tell or _nothing)
+        return Parts(Agenda(plan.scenario.seed), LosslessHost, LosslessSwitch, LosslessWire, fabric.connect, fabric)
     is_for_c = native and _is_known(plan) and (plan.ring_workers or not compiled_status().available)
     library = load_core() if is_for_c else None
     if library is None:

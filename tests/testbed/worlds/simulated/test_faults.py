@@ -146,7 +146,8 @@ CASES = [
 
 
 def test_no_kind_is_left_out():
-    assert {kind_of(fault) for fault, _ in CASES} == set(FAULT_KINDS)
+    """A pause storm needs PFC: `tests/testbed/worlds/test_lossless_worlds.py`."""
+    assert {kind_of(fault) for fault, _ in CASES} == FAULT_KINDS.keys() - {"pause_storm"}
 
 
 @pytest.mark.parametrize(("fault", "effect"), CASES, ids=lambda value: kind_of(value) if hasattr(value, "name") else "")

@@ -18,7 +18,8 @@ QUICK = ("switchml 1", "lossy", "two-jobs 1", "uc-lossy 1", "uc 1", "traced 1", 
          "dlcp-ina-racks 1", "dlcp-ina-two", "dlcp-ina-few-slots 1", "dlcp-one", "dlcp-ring-trimmed",
          "dlcp-faults-kill", "dlcp-ina-faults-switch", "dlcp-ring-faults-host", "repair-lossy 1", "repair-gf256",
          "repair-direct-lossy 1", "repair-msr-lossy 1", "repair-traced 1", "repair-two-jobs 1", "repair-trimmed",
-         "repair-switch-restarted 1", "repair-faults-switch", "repair-direct-faults-server")  # fmt: skip
+         "repair-switch-restarted 1", "repair-faults-switch", "repair-direct-faults-server",
+         "pfc-incast 1", "pfc-deadlock", "pfc-slots", "pfc-storm-watchdog", "pfc-lossy 1", "pfc-receiver")  # fmt: skip
 INTERPRETED = ("lossy 1", "uc-lossy 1", "trimmed 1", "atp-lossy 1", "esa-scarce-lossy 1", "atp-trimmed 1",
                "grid-lossy 3", "grid-to-ps 1", "grid-goat-lossy 1", "grid-little-capacity 1",
                "ps-tree-traced 1", "dlcp-lossy 1", "dlcp-ina-lossy 1", "dlcp-ring-trimmed 1", "dlcp-int32sat 1",

@@ -1,0 +1,78 @@
+"""What waits at a port, by layer class: of the frames that may begin, the next one is the oldest, or that of the best
+class."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from switch_nodes.lossless.pauses import PauseState
+from testbed.worlds.simulated.lossless.charge import Charge
+from workloads.wire.dscp import LAYER_CLASSES
+
+__all__ = ["Rows", "Waiting"]
+
+
+class Waiting(NamedTuple):
+    number: int
+    """counts arrivals"""
+    frame: bytes
+    charge: Charge | None
+    paused_ns: int
+    """how long its class had been paused when it came"""
+
+
+class Rows:
+    """`by_priority`: the best layer class is served first; else frames leave as they came."""
+
+    def __init__(self, *, by_priority: bool) -> None:
+        self._by_priority, self._came = by_priority, 0
+        self.classes: tuple[int, ...] = (0,) * LAYER_CLASSES
+        """PFC class by layer class"""
+        self._rows: tuple[deque[Waiting], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._rows))
+
+    def waiting_in(self, layer_class: int) -> int:
+        return len(self._rows[layer_class])
+
+    def put(self, layer_class: int, frame: bytes, charge: Charge | None, paused_ns: int) -> None:
+        self._came += 1
+        self._rows[layer_class].append(Waiting(self._came, frame, charge, paused_ns))
+
+    def take(self, pauses: PauseState, now: int) -> tuple[int, Waiting] | None:
+        """(layer class, the next of the frames that may begin)"""
+        best = -1
+        for layer_class, row in enumerate(self._rows):
+            if row and pauses.may_begin(self.classes[layer_class], now):
+                if best < 0 or row[0].number < self._rows[best][0].number:
+                    best = layer_class
+                if self._by_priority:
+                    break
+        return None if best < 0 else (best, self._rows[best].popleft())
+
+    def held(self, pauses: PauseState, now: int) -> Iterator[int]:
+        """PFC classes, once for each layer class with frames that a pause keeps from beginning."""
+        for layer_class, row in enumerate(self._rows):
+            if row and not pauses.may_begin(self.classes[layer_class], now):
+                yield self.classes[layer_class]
+
+    def charges(self) -> Iterator[tuple[int, Charge]]:
+        """(PFC class, charge) of each frame that has one."""
+        for layer_class, row in enumerate(self._rows):
+            yield from ((self.classes[layer_class], each.charge) for each in row if each.charge is not None)
+
+    def flush(self, pfc_class: int) -> int:
+        """Drop all frames of a PFC class. Returns their number."""
+        count = 0
+        for layer_class, row in enumerate(self._rows):
+            if self.classes[layer_class] == pfc_class:
+                dropped = list(row)
+                row.clear()
+                count += len(dropped)
+                for each in dropped:
+                    if each.charge is not None:
+                        each.charge.drop()
+        return count
