@@ -13,7 +13,7 @@ MOST = {
     "functions named by strings": 28,
     "flags of Traits": 18,
     "files that ask a flag": 34,
-    "functions with nine or more parameters": 12,
+    "functions with nine or more parameters": 13,
     "public classes that share a name": 215,
     "files outside its folders that name a protocol": 73,
 }

@@ -78,11 +78,14 @@ class Host:
     def _waits(self) -> list[Span]:
         """The times of timers, without overlap: with hundreds at once, to look at each takes longer than the run."""
         found: list[Span] = []
+        last: Span | None = None
         for part, since, until in sorted(self.timers, key=_begin):
-            if found and since <= found[-1][2]:
-                found[-1] = (part, found[-1][1], max(until, found[-1][2]))
+            if last is not None and since <= last[2]:
+                last = part, last[1], max(until, last[2])
+                found.pop()
             else:
-                found.append((part, since, until))
+                last = part, since, until
+            found.append(last)
         return found
 
     def rest(self, waited: int, otherwise: Part) -> Part:

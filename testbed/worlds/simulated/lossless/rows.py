@@ -11,10 +11,10 @@ from switch_nodes.lossless.pauses import PauseState
 from testbed.worlds.simulated.lossless.charge import Charge
 from workloads.wire.dscp import LAYER_CLASSES
 
-__all__ = ["Rows", "Waiting"]
+__all__ = ["ClassRows", "QueuedFrame"]
 
 
-class Waiting(NamedTuple):
+class QueuedFrame(NamedTuple):
     number: int
     """counts arrivals"""
     frame: bytes
@@ -23,14 +23,14 @@ class Waiting(NamedTuple):
     """how long its class had been paused when it came"""
 
 
-class Rows:
+class ClassRows:
     """`by_priority`: the best layer class is served first; else frames leave as they came."""
 
     def __init__(self, *, by_priority: bool) -> None:
         self._by_priority, self._came = by_priority, 0
         self.classes: tuple[int, ...] = (0,) * LAYER_CLASSES
         """PFC class by layer class"""
-        self._rows: tuple[deque[Waiting], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
+        self._rows: tuple[deque[QueuedFrame], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -40,9 +40,9 @@ class Rows:
 
     def put(self, layer_class: int, frame: bytes, charge: Charge | None, paused_ns: int) -> None:
         self._came += 1
-        self._rows[layer_class].append(Waiting(self._came, frame, charge, paused_ns))
+        self._rows[layer_class].append(QueuedFrame(self._came, frame, charge, paused_ns))
 
-    def take(self, pauses: PauseState, now: int) -> tuple[int, Waiting] | None:
+    def take(self, pauses: PauseState, now: int) -> tuple[int, QueuedFrame] | None:
         """(layer class, the next of the frames that may begin)"""
         best = -1
         for layer_class, row in enumerate(self._rows):

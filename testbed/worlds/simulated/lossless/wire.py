@@ -11,7 +11,7 @@ from switch_nodes.lossless.pauses import Interval, PauseState
 from switch_nodes.lossless.watchdog import Watchdog
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.lossless.charge import Charge
-from testbed.worlds.simulated.lossless.rows import Rows, Waiting
+from testbed.worlds.simulated.lossless.rows import ClassRows, QueuedFrame
 from testbed.worlds.simulated.wire import Station, Wire
 from topologies import LinkShape
 from workloads.machine import Buffer
@@ -54,7 +54,7 @@ class LosslessWire(Wire):
         self.flows: dict[tuple[bytes, bytes], int] = {}
         """ns that frames stood still here because of pauses, by (source, destination) of IPv4"""
         self._lossless: frozenset[int] = frozenset()
-        self._rows = Rows(by_priority=self._serves_classes)
+        self._rows = ClassRows(by_priority=self._serves_classes)
         self._control: deque[bytes] = deque()
         self._charge: Charge | None = None
         self._puller: Station | None = None
@@ -191,7 +191,7 @@ class LosslessWire(Wire):
         self._charge = found.charge
         Wire._begin(self, found.frame)
 
-    def _choose(self) -> Waiting | None:
+    def _choose(self) -> QueuedFrame | None:
         """The next of the frames that wait, and may begin."""
         now = self._agenda.now
         taken = self._rows.take(self.pauses, now)
@@ -202,7 +202,7 @@ class LosslessWire(Wire):
         self._note_wait(found.frame, paused_ns - found.paused_ns)
         return found
 
-    def _pull(self, puller: Station) -> Waiting | None:
+    def _pull(self, puller: Station) -> QueuedFrame | None:
         """The next frame of a host that may begin. Frames of paused classes wait in the NIC, a few of each."""
         now = self._agenda.now
         while self._may_pull(now):
@@ -215,7 +215,7 @@ class LosslessWire(Wire):
                 total = self.pauses.paused_ns(pfc_class, now)
                 self._note_wait(frame, total - self._before_pull[pfc_class])
                 self._before_pull[pfc_class] = total
-                return Waiting(0, frame, None, 0)
+                return QueuedFrame(0, frame, None, 0)
             self._put(layer_class, frame, None)
         return None
 
