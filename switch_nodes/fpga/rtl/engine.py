@@ -1,0 +1,217 @@
+"""The engine: one frame after the other, from its headers to what leaves because of it.
+
+It does what `switch_nodes/netreduce/program.py` does, in the same order, as one state machine: classify (`classify`),
+place (`placing`), slot (`slots`), release (`releasing`), forward (`forwarding`). Decisions come from the tables
+(`decisions`).
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value
+
+from switch_nodes.fpga.rtl.applying import Applier
+from switch_nodes.fpga.rtl.counters import Counters
+from switch_nodes.fpga.rtl.emitter import Emitter
+from switch_nodes.fpga.rtl.folding import Folder
+from switch_nodes.fpga.rtl.headers import Headers
+from switch_nodes.fpga.rtl.ingress import Ingress
+from switch_nodes.fpga.rtl.memory import Ram
+from switch_nodes.fpga.rtl.naming import name_signals
+from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
+from switch_nodes.fpga.rtl.records import (
+    BANK_BITS,
+    TAG_BITS,
+    connection_layout,
+    entry_layout,
+    header_layout,
+    message_layout,
+    slot_layout,
+)
+from switch_nodes.fpga.rtl.registers import Registers
+from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, SlotEvent
+
+__all__ = ["Engine"]
+
+
+class Engine(Elaboratable):
+    """Between `ingress` and `emitter`, configured by `applier`. `idle`: no frame is under way here."""
+
+    def __init__(
+        self, p: RtlParameters, ingress: Ingress, emitter: Emitter, applier: Applier, registers: Registers,
+        counters: Counters, *, verilog: bool = True,
+    ) -> None:  # fmt: skip
+        self.p, self.ingress, self.emitter, self.applier = p, ingress, emitter, applier
+        self.registers, self.counters = registers, counters
+        self.idle = Signal()
+        contexts, beats = p.rings * p.members, HEADER_BYTES // p.beat
+
+        def ram(width: int, depth: int) -> Ram:
+            return Ram(width, depth, verilog=verilog)
+
+        self.slot_shape, self.connection_shape = slot_layout(p), connection_layout()
+        self.entry_shape, self.message_shape, self.header_shape = entry_layout(), message_layout(), header_layout()
+        self.slot_ram = ram(self.slot_shape.size, p.slots)
+        self.connection_ram = ram(self.connection_shape.size, contexts)
+        self.entry_ram = ram(self.entry_shape.size, contexts << BANK_BITS)
+        self.message_ram = ram(self.message_shape.size, p.rings << BANK_BITS)
+        self.header_ram = ram(p.width, p.slots * p.members * beats)
+        self.header_facts = ram(self.header_shape.size, p.slots * p.members)
+        self.payload_ram = ram(p.width, p.slots * p.members * p.payload_words)
+        self.value_ram = ram(p.width, p.slots * p.payload_words)
+        self.learnt_ram = ram(54, p.learnt)
+        self.plain_ram = ram(280, p.plain)
+        self.folder = Folder(p, verilog=verilog)
+
+        # What is known of the frame under way. Its connection: `context`, `rank`. Its place: `message`, `bank`,
+        # `entry`, `offset`, `packets`.
+        rank = range(p.members)
+        self.kind = Signal(range(len(FrameKind)))
+        self.context, self.rank = Signal(range(max(p.rings, 2))), Signal(rank)
+        self.state = Signal(range(len(ConnectionState)))
+        self.event = Signal(range(len(ConnectionEvent)))
+        self.slot_event = Signal(range(len(SlotEvent)))
+        self.message, self.bank, self.entry = Signal(32), Signal(BANK_BITS), Signal(BANK_BITS)
+        self.offset, self.packets = Signal(16), Signal(16)
+        self.slot = Signal(range(p.slots))
+        self.connection = Signal(self.connection_shape)
+        self.record = Signal(self.slot_shape)
+        """of `slot`"""
+        self.heads = [
+            tuple(
+                Signal(width, name=f"head{number}_{name}")
+                for name, width in (("message", TAG_BITS), ("bank", BANK_BITS), ("offset", 16), ("waiting", 24))
+            )
+            for number in range(p.rings)
+        ]
+        self.learnt_count, self.plain_count = Signal(range(p.learnt + 1)), Signal(range(p.plain + 1))
+        self.plain_next = Signal(range(max(p.plain, 2)))
+        self.step = Signal(24)
+        """counter of the state that runs"""
+        name_signals(self)
+
+    def elaborate(self, platform: object) -> Module:
+        from switch_nodes.fpga.rtl.classify import classify_states
+        from switch_nodes.fpga.rtl.forwarding import forward_states
+        from switch_nodes.fpga.rtl.placing import place_states
+        from switch_nodes.fpga.rtl.releasing import release_states
+        from switch_nodes.fpga.rtl.slots import slot_states
+
+        p, m, ingress = self.p, Module(), self.ingress
+        for name in (
+            "slot_ram", "connection_ram", "entry_ram", "message_ram", "header_ram", "header_facts", "payload_ram",
+            "value_ram", "learnt_ram", "plain_ram", "folder",
+        ):  # fmt: skip
+            m.submodules[name] = getattr(self, name)
+        self.headers = Headers(m, ingress.header, ingress.length)
+        self.words_of_context(m)
+        with m.FSM(name="engine"):
+            with m.State("IDLE"):
+                m.d.comb += self.idle.eq(~ingress.full & ~ingress.busy)
+                m.d.sync += self.step.eq(0)
+                with m.If(self.applier.hold):
+                    m.d.comb += self.applier.held.eq(1)
+                    with m.If(self.applier.init):
+                        m.d.sync += self.context.eq(self.applier.context)
+                        m.next = "INIT"
+                with m.Elif(ingress.full):
+                    self.pulse(m, "frames_in")
+                    m.next = "HEADERS"
+                    with m.If(~self.registers.running):
+                        self.pulse(m, "not_running")
+                        m.next = "RELEASE"
+                    with m.Elif(ingress.too_long):
+                        self.pulse(m, "filtered")
+                        m.next = "RELEASE"
+            with m.State("RELEASE"):
+                m.d.comb += ingress.release.eq(1)
+                m.next = "IDLE"
+            self._init_states(m)
+            classify_states(m, self)
+            place_states(m, self)
+            slot_states(m, self)
+            release_states(m, self)
+            forward_states(m, self)
+        with m.If(self.applier.forget | self.registers.was_reset):
+            m.d.sync += [self.learnt_count.eq(0), self.plain_count.eq(0), self.plain_next.eq(0)]
+        return m
+
+    def words_of_context(self, m: Module) -> None:
+        """Wires: the ring of `context`, its head, and what follows from them."""
+        rings = self.applier.rings
+
+        def of(name: str) -> Signal:
+            values = [getattr(ring, name) for ring in rings]
+            wire = Signal(values[0].shape(), name=f"ring_{name}")
+            m.d.comb += wire.eq(Array(values)[self.context])
+            return wire
+
+        self.ring_packets, self.ring_window, self.ring_members = of("packets"), of("window"), of("members")
+        self.ring_base, self.ring_slots, self.ring_mtu = of("base"), of("slots"), of("mtu")
+        self.ring_op, self.ring_dtype, self.ring_id = of("op"), of("dtype"), of("id")
+        self.ring_family = of("family")
+        self.banks, self.entries = Signal(BANK_BITS), Signal(BANK_BITS)
+        self.everyone = Signal(self.p.members)
+        m.d.comb += [
+            self.banks.eq(self.ring_window << 1), self.entries.eq((self.ring_window << 1) + 1),
+            self.everyone.eq((1 << self.ring_members) - 1),
+        ]  # fmt: skip
+        self.head_message, self.head_bank, self.head_offset, self.waiting = (
+            Array(head[at] for head in self.heads)[self.context] for at in range(4)
+        )
+
+    def pulse(self, m: Module, name: str) -> None:
+        m.d.comb += self.counters.pulse[name].eq(1)
+
+    def at_connection(self, context: Value, rank: Value) -> Value:
+        """Address of a connection."""
+        return Cat(rank[0 : len(self.rank)], context) if self.p.rings > 1 else rank
+
+    def at_entry(self, entry: Value) -> Value:
+        return Cat(entry[0:BANK_BITS], self.rank, self.context)
+
+    def at_message(self, bank: Value) -> Value:
+        return Cat(bank[0:BANK_BITS], self.context)
+
+    def slot_at(self, bank: Value, offset: Value) -> Value:
+        return self.ring_base + bank * self.ring_packets + offset
+
+    def next_of(self, value: Value, count: Value) -> Value:
+        return Mux(value + 1 == count, 0, value + 1)[0:BANK_BITS]
+
+    def before(self, value: Value, count: Value) -> Value:
+        return Mux(value == 0, count - 1, value - 1)[0:BANK_BITS]
+
+    def _init_states(self, m: Module) -> None:
+        """A ring without any state: its slots, connections, messages, head."""
+        bank, left = Signal(BANK_BITS), Signal(16)
+        with m.State("INIT"):
+            m.d.sync += [self.step.eq(0), bank.eq(0), left.eq(self.ring_packets)]
+            m.d.sync += [signal.eq(0) for signal in (self.head_message, self.head_bank, self.head_offset, self.waiting)]
+            m.next = "INIT_SLOTS"
+        fresh = Signal(self.slot_shape)
+        with m.State("INIT_SLOTS"):
+            m.d.comb += [
+                fresh.tag.eq(bank), self.slot_ram.w_en.eq(1), self.slot_ram.w_data.eq(fresh.as_value()),
+                self.slot_ram.w_addr.eq(self.ring_base + self.step),
+            ]  # fmt: skip
+            m.d.sync += [self.step.eq(self.step + 1), left.eq(left - 1)]
+            with m.If(left == 1):
+                m.d.sync += [left.eq(self.ring_packets), bank.eq(bank + 1)]
+            with m.If(self.step + 1 == self.ring_slots):
+                m.d.sync += [self.step.eq(0), self.rank.eq(0)]
+                m.next = "INIT_ENTRIES"
+        with m.State("INIT_ENTRIES"):
+            m.d.comb += [
+                self.entry_ram.w_en.eq(1), self.entry_ram.w_addr.eq(self.at_entry(self.step)),
+                self.connection_ram.w_en.eq(1),
+                self.connection_ram.w_addr.eq(self.at_connection(self.context, self.rank)),
+                self.registers.qpn_ram.w_en.eq(1),
+                self.registers.qpn_ram.w_addr.eq(self.at_connection(self.context, self.rank)),
+                self.message_ram.w_en.eq(1), self.message_ram.w_addr.eq(self.at_message(self.step)),
+            ]  # fmt: skip
+            m.d.sync += self.step.eq(self.step + 1)
+            with m.If(self.step == (1 << BANK_BITS) - 1):
+                m.d.sync += [self.step.eq(0), self.rank.eq(self.rank + 1)]
+                with m.If(self.rank == self.p.members - 1):
+                    m.d.comb += self.applier.init_done.eq(1)
+                    m.next = "IDLE"

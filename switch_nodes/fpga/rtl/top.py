@@ -1,0 +1,73 @@
+"""The card: data ports, engine, registers; and its Verilog."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Elaboratable, Module, Signal
+
+from switch_nodes.fpga.rtl.applying import Applier
+from switch_nodes.fpga.rtl.counters import Counters
+from switch_nodes.fpga.rtl.emitter import Emitter
+from switch_nodes.fpga.rtl.engine import Engine
+from switch_nodes.fpga.rtl.ingress import Ingress
+from switch_nodes.fpga.rtl.memory import RAM_VERILOG
+from switch_nodes.fpga.rtl.naming import name_signals
+from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.registers import Registers
+
+__all__ = ["MODULE", "Card", "verilog_of"]
+
+MODULE = "ina_card"
+
+
+class Card(Elaboratable):
+    """Pins, all of the clock `clk` with the reset `rst`.
+
+    `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `tx_data` and `tx_keep` are one beat,
+    which all ports share: only one `tx_valid` is set at a time. `bus_*`: the registers, one word per strobe.
+    `hash`: SHA-256 of the bitstream, by the card's loader. `idle`: no frame is inside. `frames_in`: frames so far."""
+
+    def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
+        self.p, self._verilog = p, verilog
+        self.rx_valid, self.rx_ready, self.rx_last = Signal(p.ports), Signal(p.ports), Signal(p.ports)
+        self.rx_data, self.rx_keep = Signal(p.ports * p.width), Signal(p.ports * p.beat)
+        self.tx_valid, self.tx_ready, self.tx_last = Signal(p.ports), Signal(p.ports), Signal(p.ports)
+        self.tx_data, self.tx_keep = Signal(p.width), Signal(p.beat)
+        self.bus_strobe, self.bus_write, self.bus_ack = Signal(), Signal(), Signal()
+        self.bus_address, self.bus_w_data, self.bus_r_data = Signal(32), Signal(32), Signal(32)
+        self.hash, self.idle, self.frames_in = Signal(256), Signal(), Signal(64)
+        name_signals(self)
+
+    @property
+    def pins(self) -> dict[str, tuple[Signal, None]]:
+        """By name; their directions follow from the design."""
+        return {name: (value, None) for name, value in vars(self).items() if isinstance(value, Signal)}
+
+    def elaborate(self, platform: object) -> Module:
+        p, m, kind = self.p, Module(), self._verilog
+        m.submodules.ingress = ingress = Ingress(p, verilog=kind)
+        m.submodules.emitter = emitter = Emitter(p)
+        m.submodules.applier = applier = Applier(p, verilog=kind)
+        m.submodules.counters = counters = Counters(plants=p.plants)
+        m.submodules.registers = registers = Registers(p, applier, counters, verilog=kind)
+        m.submodules.engine = engine = Engine(p, ingress, emitter, applier, registers, counters, verilog=kind)
+        m.d.comb += [
+            ingress.valid.eq(self.rx_valid), ingress.last.eq(self.rx_last), ingress.data.eq(self.rx_data),
+            ingress.keep.eq(self.rx_keep), self.rx_ready.eq(ingress.ready), self.tx_valid.eq(emitter.valid),
+            self.tx_last.eq(emitter.last), self.tx_data.eq(emitter.data), self.tx_keep.eq(emitter.keep),
+            emitter.ready.eq(self.tx_ready), emitter.header.eq(engine.header_ram.r_data),
+            emitter.value.eq(engine.value_ram.r_data), emitter.frame.eq(ingress.r_data),
+            registers.strobe.eq(self.bus_strobe), registers.write.eq(self.bus_write),
+            registers.address.eq(self.bus_address), registers.w_data.eq(self.bus_w_data),
+            registers.hash.eq(self.hash), self.bus_ack.eq(registers.ack), self.bus_r_data.eq(registers.r_data),
+            self.idle.eq(engine.idle), self.frames_in.eq(counters.frames_in),
+        ]  # fmt: skip
+        return m
+
+
+def verilog_of(p: RtlParameters) -> str:
+    """The card as plain Verilog: module `ina_card`, its memories last."""
+    from amaranth.back import verilog
+
+    card = Card(p)
+    text: str = verilog.convert(card, name=MODULE, ports=card.pins, emit_src=False, strip_internal_attrs=True)
+    return text + "\n" + RAM_VERILOG
