@@ -33,6 +33,7 @@ examples:
   ./tb card program --card unix:/run/c1.sock netreduce.bit
   ./tb card configure --card unix:/run/c1.sock --config rings.yaml
   ./tb card golden rack-lossy                     the emulated card, in memory
+  ./tb card golden rack-lossy --rtl               the card's hardware, simulated
   sudo ./tb card golden trace.pcapng --config rings.yaml --card unix:/run/c1.sock --port t1 --port t2
   ./tb card registers --format markdown
 """
@@ -107,6 +108,19 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
     child.add_argument(
         "--fault", dest="faults", action="append", default=[], metavar="FAULT",
         help="without --card: what is wrong with the emulated card, as wrong-sum:N or wrong-psn:N",
+    )  # fmt: skip
+    child.add_argument(
+        "--rtl", action="store_true", help="through the card's hardware, simulated, under gaps and back-pressure"
+    )
+    child.add_argument(
+        "--width", type=int, choices=(64, 512), default=64, help="with --rtl: bits of a data port (64)"
+    )
+    child.add_argument(
+        "--pressure", type=seed, metavar="N", default=2, help="with --rtl: seed of gaps and back-pressure; 0: none (2)"
+    )
+    child.add_argument(
+        "--vcd", type=named_path, metavar="FILE",
+        help="with --rtl: where 200 cycles around the first difference go (difference.vcd in the folder of --out)",
     )  # fmt: skip
     child.add_argument("--frames", type=whole(1, 10**9), metavar="N", help="only the first N")
     child.add_argument(

@@ -16,7 +16,7 @@ from switch_nodes.fpga.rtl.simulation.library import SimulatedCard
 from switch_nodes.fpga.transport import StepClock
 from workloads.errors import ScenarioError
 
-__all__ = ["Passage", "bring_up", "parameters_for", "play_simulated"]
+__all__ = ["Passage", "bring_up", "parameters_for", "play_simulated", "refuse_unfit"]
 
 _CYCLES_PER_FRAME = 200_000
 _HASH = bytes(range(32))

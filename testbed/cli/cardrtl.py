@@ -1,0 +1,65 @@
+"""`tb card golden --rtl`: a golden trace through the card's hardware, simulated in this process."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.fpga.golden import Difference, Output, TimedFrame, compare
+from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.simulation.building import built_library
+from switch_nodes.fpga.rtl.simulation.playing import Passage, parameters_for, play_simulated, refuse_unfit
+from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
+
+__all__ = ["play_rtl"]
+
+_VCD = "difference.vcd"
+
+
+def play_rtl(
+    args: argparse.Namespace, config: SwitchConfig, inputs: Sequence[TimedFrame], expected: Sequence[Output]
+) -> tuple[list[Output], list[str], bool]:
+    """(what came out, lines for people, whether the hardware is wrong whatever came out). Raises ScenarioError,
+    CardError, HostCapabilityError."""
+    if args.card is not None or args.faults or args.interfaces:
+        raise ScenarioError(
+            "plays through a simulation in memory", file="tb card golden", key="--rtl",
+            allowed="without --card, --port and --fault",
+        )  # fmt: skip
+    refuse_unfit(config)
+    parameters = parameters_for(config, args.width)
+    library = built_library(parameters)
+    passage = play_simulated(library, config, inputs, seed=args.pressure)
+    outputs = list(passage.outputs)
+    notes = _figures(parameters, passage, len(inputs))
+    if passage.stuck:
+        notes.append("the card did not become idle: frames are stuck in it")
+    if passage.wrong_beats:
+        notes.append(f"{passage.wrong_beats} beats break a rule of AXI4-Stream")
+    difference = compare(expected, outputs)
+    path = args.vcd or (args.out / _VCD if args.out is not None else None)
+    if difference is not None and path is not None:
+        require_trusted(path.parent, key="--vcd")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cycle = _cycle_of(difference, passage)
+        play_simulated(library, config, inputs, seed=args.pressure, waveform=(path, cycle))
+        notes.append(f"waveform around cycle {cycle}: {path}")
+    return outputs, notes, passage.stuck or passage.wrong_beats > 0
+
+
+def _figures(parameters: RtlParameters, passage: Passage, frames: int) -> list[str]:
+    each = passage.total_cycles / max(frames, 1)
+    return [
+        f"{passage.total_cycles:,} cycles, {each:.0f} per frame, {parameters.width} bits wide",
+    ]
+
+
+def _cycle_of(difference: Difference, passage: Passage) -> int:
+    """When the frame that differs left; of a missing one, when the next one left."""
+    of_port = [
+        cycle for output, cycle in zip(passage.outputs, passage.cycles, strict=True) if output.port == difference.port
+    ]
+    later = of_port[difference.index :] or list(passage.cycles[-1:])
+    return later[0] if later else 0
