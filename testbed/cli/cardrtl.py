@@ -9,7 +9,13 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import Difference, Output, TimedFrame, compare
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.simulation.building import built_library
-from switch_nodes.fpga.rtl.simulation.playing import Passage, parameters_for, play_simulated, refuse_unfit
+from switch_nodes.fpga.rtl.simulation.playing import (
+    Passage,
+    parameters_for,
+    play_simulated,
+    reference_counters,
+    refuse_unfit,
+)
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
@@ -38,6 +44,9 @@ def play_rtl(
         notes.append("the card did not become idle: frames are stuck in it")
     if passage.wrong_beats:
         notes.append(f"{passage.wrong_beats} beats break a rule of AXI4-Stream")
+    wanted = reference_counters(config, inputs)
+    wrong = {name: count for name, count in passage.counters.items() if count != wanted.get(name, count)}
+    notes += [f"counter {name}: expected {wanted[name]}, found {count}" for name, count in wrong.items()]
     difference = compare(expected, outputs)
     path = args.vcd or (args.out / _VCD if args.out is not None else None)
     if difference is not None and path is not None:
@@ -46,7 +55,7 @@ def play_rtl(
         cycle = _cycle_of(difference, passage)
         play_simulated(library, config, inputs, seed=args.pressure, waveform=(path, cycle))
         notes.append(f"waveform around cycle {cycle}: {path}")
-    return outputs, notes, passage.stuck or passage.wrong_beats > 0
+    return outputs, notes, passage.stuck or passage.wrong_beats > 0 or bool(wrong)
 
 
 def _figures(parameters: RtlParameters, passage: Passage, frames: int) -> list[str]:

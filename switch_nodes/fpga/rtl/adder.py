@@ -10,6 +10,7 @@ from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.floats import FloatAdder, float_max
 from switch_nodes.fpga.rtl.naming import name_signals
+from switch_nodes.fpga.rtl.plants import Plants
 from workloads.collectives.arithmetic import CANONICAL_NAN
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 
@@ -28,8 +29,8 @@ class Lane(Elaboratable):
     element alone; with `final`, as it enters a result: clamped, NaN as 0x7fc00000. `op`, `dtype`, `first` and `final`
     stand still meanwhile."""
 
-    def __init__(self, *, floats: bool, plants: tuple[str, ...] = ()) -> None:
-        self._floats, self._plants = floats, plants
+    def __init__(self, *, floats: bool, plants: Plants | None = None) -> None:
+        self._floats, self._plants = floats, plants or Plants()
         self.op, self.dtype = Signal(4), Signal(4)
         self.first, self.final = Signal(), Signal()
         self.value, self.element = Signal(ACCUMULATOR_BITS), Signal(32)
@@ -61,7 +62,7 @@ class Lane(Elaboratable):
         chosen = Signal(ACCUMULATOR_BITS)
         m.d.comb += chosen.eq(delayed)
         if self._floats:
-            m.submodules.float = adder = FloatAdder(plants=self._plants)
+            m.submodules.float = adder = FloatAdder(self._plants)
             m.d.comb += [adder.a.eq(self.value[0:32]), adder.b.eq(self.element)]
             with m.If(is_float & (self.op == _SUM) & ~self.first):
                 m.d.comb += chosen.eq(adder.result)
@@ -69,7 +70,7 @@ class Lane(Elaboratable):
         m.d.comb += finished.eq(chosen)
         exact = chosen.as_signed()
         is_nan = (chosen[23:31] == 0xFF) & chosen[0:23].any()
-        with m.If(self.final):
+        with m.If(self.final | self._plants["saturates-early"]):
             with m.If((self.dtype == _SATURATING) & (self.op == _SUM)):
                 m.d.comb += finished.eq(Mux(exact > _MOST, _MOST, Mux(exact < _LEAST, _LEAST, exact)))
             with m.Elif(is_float & (self.op != _XOR) & is_nan):

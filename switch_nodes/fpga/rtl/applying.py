@@ -17,6 +17,7 @@ from switch_nodes.fpga.rtl.banks import BankMap, field_word
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["Applier", "RingContext"]
 
@@ -88,8 +89,8 @@ class Applier(Elaboratable):
 
     `staged`, `active`: memories of the banks. `rings`: the contexts; `order`, `ring_count`: those in use."""
 
-    def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
-        self.p, self.map = p, BankMap(p)
+    def __init__(self, p: RtlParameters, plants: Plants | None = None, *, verilog: bool = True) -> None:
+        self.p, self.map, self._plants = p, BankMap(p), plants or Plants()
         self.start, self.discard, self.reset = Signal(), Signal(), Signal()
         self.done, self.busy = Signal(), Signal()
         self.failure, self.address = Signal(5), Signal(32)
@@ -473,7 +474,8 @@ class Applier(Elaboratable):
                 m.d.comb += staged.r_addr.eq(pointer)
                 m.next = "COPY"
             with m.State("COPY"):
-                m.d.comb += [active.w_en.eq(1), active.w_addr.eq(pointer)]
+                torn = self._plants["bank-torn"] & (pointer[0:3] == 3)
+                m.d.comb += [active.w_en.eq(~torn), active.w_addr.eq(pointer)]
                 m.d.sync += pointer.eq(pointer + 1)
                 m.next = "COPY_READ"
                 with m.If(pointer == bank.words - 1):

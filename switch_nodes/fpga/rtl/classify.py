@@ -77,10 +77,7 @@ def classify_states(m: Module, e: Engine) -> None:
         here = matched & (member_ip == h.dst_ip) & (e.step >= 2) & (e.ring_family == Mux(h.is_ipv6, 6, 4))
         with m.If(here):
             m.d.sync += [any_edge.eq(1), hit_rank.eq(e.step - 2)]
-            right_port = port_before == ingress.port
-            if "port-ignored" in p.plants:
-                right_port = port_before == port_before
-            with m.If(right_port):
+            with m.If((port_before == ingress.port) | e.plants["port-ignored"]):
                 m.d.sync += [hit.eq(1), any_here.eq(1)]
         with m.If(e.step == e.ring_members + 1):
             m.next = "EDGE_READ"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Elaboratable, Module, Signal
+from amaranth.hdl import Array, Const, Elaboratable, Module, Mux, Signal
 
 from switch_nodes.fpga.regmap import COUNTERS
 from switch_nodes.fpga.rtl.naming import name_signals
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["Counters"]
 
@@ -14,8 +15,8 @@ class Counters(Elaboratable):
     """`pulse`: one wire per counter, by its name. `latch` copies, `clear` sets to zero. `select`: number of the
     counter, in the order of the map, whose copy `copy` shows."""
 
-    def __init__(self, *, plants: tuple[str, ...] = ()) -> None:
-        self._plants = plants
+    def __init__(self, plants: Plants | None = None) -> None:
+        self._plants = plants or Plants()
         self.pulse = {name: Signal(name=f"count_{name}") for name in COUNTERS}
         self.latch, self.clear = Signal(), Signal()
         self.select, self.copy = Signal(range(len(COUNTERS))), Signal(64)
@@ -31,7 +32,8 @@ class Counters(Elaboratable):
             copy = Signal(64, name=f"copy_{name}")
             copies.append(copy)
             with m.If(pulse):
-                m.d.sync += count.eq(count + (2 if name == "duplicate" and "counter-twice" in self._plants else 1))
+                twice = self._plants["counter-twice"] if name == "duplicate" else Const(0)
+                m.d.sync += count.eq(count + Mux(twice, 2, 1))
             with m.If(self.latch):
                 m.d.sync += copy.eq(count)
             with m.If(self.clear):

@@ -9,11 +9,12 @@ from switch_nodes.fpga.rtl.crc import ICRC_START, absorbed, retreated
 from switch_nodes.fpga.rtl.headers import icrc_masked
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["Emitter"]
 
 _ICRC = 4
-_V4_CHECKSUM, _V4_UDP_CHECKSUM, _V6_UDP_CHECKSUM, _TOS = 24, 40, 60, 15
+_V4_CHECKSUM, _V4_UDP_CHECKSUM, _V6_UDP_CHECKSUM, _TOS, _TTL = 24, 40, 60, 15, 22
 
 
 class Emitter(Elaboratable):
@@ -23,8 +24,8 @@ class Emitter(Elaboratable):
     `mark`: both ECN bits are set, with `checksum` as IPv4 checksum. The words at `word_header`, `word_value`,
     `word_frame` are to be shown one cycle after a cycle with `advance` (as `Ram` does)."""
 
-    def __init__(self, p: RtlParameters) -> None:
-        self.p = p
+    def __init__(self, p: RtlParameters, plants: Plants | None = None) -> None:
+        self.p, self._plants = p, plants or Plants()
         ports = max(p.ports, 2)
         self.start, self.done, self.active = Signal(), Signal(), Signal()
         self.raw, self.port = Signal(), Signal(range(ports))
@@ -90,6 +91,8 @@ class Emitter(Elaboratable):
         )
         crc = Signal(32, init=ICRC_START)
         masked = icrc_masked(clean, number2, self.is_ipv6)
+        ttl_here = self._plants["icrc-wrong-byte"] & (number2 == _TTL // size)
+        masked = masked ^ Mux(ttl_here, Const(1 << 8 * (_TTL % size), p.width), 0)
         # Masked bytes beyond the end must stay zeros: all of them lie in the headers, which every result has.
         after = absorbed(m, crc, masked)
         with m.If(self.start):
@@ -105,8 +108,6 @@ class Emitter(Elaboratable):
         ends = final_bytes[0:lane_bits]
         before_zeros = {number: retreated(m, crc, size - number) for number in range(2, size, 4)}
         m.d.comb += icrc.eq(~self._select(ends, [before_zeros[number // 4 * 4 + 2] for number in range(size)]))
-        if "icrc-stale" in p.plants:
-            m.d.comb += icrc.eq(~crc)
         tail = Signal()
         total = Signal(range(size + _ICRC + 1))
         m.d.comb += total.eq(final_bytes + Mux(self.raw, 0, _ICRC))
@@ -136,7 +137,7 @@ class Emitter(Elaboratable):
             # Nothing moves while the last beat stands still, or its rest is to come.
             advance.eq(~valid_out | (ready & ~(final3 & valid3))),
         ]  # fmt: skip
-        if "stall-ignored" in p.plants:  # the beat is gone before the port took it
+        with m.If(self._plants["stall-ignored"]):
             m.d.comb += advance.eq(~(final3 & valid3))
         with m.If(valid_out & ready & final3):
             with m.If(spills & ~tail):

@@ -18,6 +18,7 @@ from switch_nodes.fpga.rtl.ingress import Ingress
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 from switch_nodes.fpga.rtl.records import (
     BANK_BITS,
     TAG_BITS,
@@ -38,8 +39,9 @@ class Engine(Elaboratable):
 
     def __init__(
         self, p: RtlParameters, ingress: Ingress, emitter: Emitter, applier: Applier, registers: Registers,
-        counters: Counters, *, verilog: bool = True,
+        counters: Counters, plants: Plants | None = None, *, verilog: bool = True,
     ) -> None:  # fmt: skip
+        self.plants = plants or Plants()
         self.p, self.ingress, self.emitter, self.applier = p, ingress, emitter, applier
         self.registers, self.counters = registers, counters
         self.idle = Signal()
@@ -60,7 +62,7 @@ class Engine(Elaboratable):
         self.value_ram = ram(p.width, p.slots * p.payload_words)
         self.learnt_ram = ram(54, p.learnt)
         self.plain_ram = ram(280, p.plain)
-        self.folder = Folder(p, verilog=verilog)
+        self.folder = Folder(p, self.plants, verilog=verilog)
 
         # What is known of the frame under way. Its connection: `context`, `rank`. Its place: `message`, `bank`,
         # `entry`, `offset`, `packets`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.naming import name_signals
+from switch_nodes.fpga.rtl.plants import Plants
 from workloads.collectives.arithmetic import CANONICAL_NAN
 
 __all__ = ["STAGES", "FloatAdder", "float_max"]
@@ -30,8 +31,8 @@ def float_max(a: Value, b: Value) -> Value:
 class FloatAdder(Elaboratable):
     """`result` is a + b of STAGES cycles before. Every NaN comes out as 0x7fc00000."""
 
-    def __init__(self, *, plants: tuple[str, ...] = ()) -> None:
-        self._plants = plants
+    def __init__(self, plants: Plants | None = None) -> None:
+        self._plants = plants or Plants()
         self.a, self.b, self.result = Signal(32), Signal(32), Signal(32)
         name_signals(self)
 
@@ -67,9 +68,7 @@ class FloatAdder(Elaboratable):
         m.d.comb += moved.eq(wide >> amount)
         lost = Signal()
         m.d.comb += lost.eq((moved << amount)[0:_WIDE] != wide)
-        sticky = lost
-        if "float-truncates" in self._plants:
-            sticky = Const(0)
+        sticky = lost & ~self._plants["float-truncates"]
         m.d.comb += shifted.eq(Cat(moved[0] | sticky, moved[1:]))
         total = Signal(_WIDE + 1)
         aligned = Cat(Const(0, _GUARD), big)
@@ -101,9 +100,7 @@ class FloatAdder(Elaboratable):
         ]
 
         # Stage 4: round to nearest, ties to even; pack.
-        up = normal[2] & (normal[1] | normal[0] | normal[3])
-        if "float-rounds-up" in self._plants:
-            up = normal[2]
+        up = normal[2] & (normal[1] | normal[0] | normal[3] | self._plants["float-rounds-up"])
         hidden = normal[_WIDE - 1]
         fraction = Signal(_FRACTION + _EXPONENT + 2)
         stored = Mux(hidden, exponent3, 0)

@@ -12,20 +12,23 @@ from switch_nodes.fpga.rtl.adder import ACCUMULATOR_BITS, LATENCY, Lane
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["Folder"]
 
 
 class Folder(Elaboratable):
-    """`start` with `members`, `words`, `op`, `dtype`; `busy` until the value is written. `rank`, `word`: the payload
-    that `payload` shows one cycle later. `w_en`, `w_word`, `w_data`: a word of the value."""
+    """`start` with `members`, `words`, `op`, `dtype`; `busy` until the value is written. `read_rank`, `word`: the
+    payload that `payload` shows one cycle later. `w_en`, `w_word`, `w_data`: a word of the value."""
 
-    def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
-        self.p, self._verilog = p, verilog
+    def __init__(self, p: RtlParameters, plants: Plants | None = None, *, verilog: bool = True) -> None:
+        self.p, self._plants, self._verilog = p, plants or Plants(), verilog
         self.start, self.busy = Signal(), Signal()
         self.members, self.words = Signal(range(p.members + 1)), Signal(range(p.payload_words + 1))
         self.op, self.dtype = Signal(4), Signal(4)
         self.rank, self.word = Signal(range(p.members)), Signal(range(p.payload_words))
+        self.read_rank = Signal(range(p.members))
+        """of the payload that is read"""
         self.payload = Signal(p.width)
         self.w_en, self.w_word, self.w_data = Signal(), Signal(range(p.payload_words)), Signal(p.width)
         name_signals(self)
@@ -34,7 +37,7 @@ class Folder(Elaboratable):
         p, m = self.p, Module()
         count = p.width // 32
         m.submodules.sums = sums = Ram(count * ACCUMULATOR_BITS, p.payload_words, verilog=self._verilog)
-        lanes = [Lane(floats=p.floats, plants=p.plants) for _ in range(count)]
+        lanes = [Lane(floats=p.floats, plants=self._plants) for _ in range(count)]
         issuing = Signal()
         last_word, final = Signal(), Signal()
         m.d.comb += [last_word.eq(self.word + 1 == self.words), final.eq(self.rank + 1 == self.members)]
@@ -45,6 +48,8 @@ class Folder(Elaboratable):
         for at in range(depth):
             m.d.sync += [valids[at + 1].eq(valids[at]), numbers[at + 1].eq(numbers[at])]
         draining = Cat(valids[1:]).any()
+        backwards = (self.members - 1 - self.rank)[0 : len(self.rank)]
+        m.d.comb += self.read_rank.eq(Mux(self._plants["reverse-order"], backwards, self.rank))
         with m.If(self.start):
             m.d.sync += [self.busy.eq(self.words != 0), issuing.eq(self.words != 0), self.rank.eq(0), self.word.eq(0)]
         with m.Elif(issuing):
@@ -69,7 +74,7 @@ class Folder(Elaboratable):
                 sums.w_data.word_select(at, ACCUMULATOR_BITS).eq(lane.result),
                 self.w_data.word_select(at, 32).eq(lane.result[0:32]),
             ]  # fmt: skip
-        if "carry-between-lanes" in p.plants and count > 1:
-            carry = (lanes[0].value[0:32] + lanes[0].element)[32]
-            m.d.comb += lanes[1].element.eq(self.payload[32:64] + Mux(self.rank == 0, 0, carry))
+        carry = (lanes[0].value[0:32] + lanes[0].element)[32] & (self.rank != 0)
+        with m.If(self._plants["carry-between-lanes"]):
+            m.d.comb += lanes[1].element.eq(self.payload[32:64] + carry)
         return m

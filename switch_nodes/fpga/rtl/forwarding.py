@@ -79,11 +79,7 @@ def forward_states(m: Module, e: Engine) -> None:
     with m.State("WAYS"):
         m.next = "RELEASE"
         local = (destination[0:40] == _LINK_LOCAL) & (destination[44:48] == 0)
-        back = known & (out == port)
-        if "goes-back" not in p.plants:
-            back = back & ~applier.hairpin
-        else:
-            back = back & 0
+        back = known & (out == port) & ~applier.hairpin & ~e.plants["goes-back"]
         with m.If(back | local | (~known & ~in_tree)):
             e.pulse(m, "filtered")
         with m.Else():

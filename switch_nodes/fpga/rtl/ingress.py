@@ -15,6 +15,7 @@ from switch_nodes.fpga.rtl.headers import icrc_masked
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["Ingress"]
 
@@ -28,8 +29,8 @@ class Ingress(Elaboratable):
     if it is RoCE), `cut` (its iCRC is the complement of the right one), `too_long`. `release` gives the buffer back.
     Words of the frame: `r_addr`, `r_en`, `r_data`."""
 
-    def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
-        self.p = p
+    def __init__(self, p: RtlParameters, plants: Plants | None = None, *, verilog: bool = True) -> None:
+        self.p, self._plants = p, plants or Plants()
         self.valid, self.ready, self.last = Signal(p.ports), Signal(p.ports), Signal(p.ports)
         self.data, self.keep = Signal(p.ports * p.width), Signal(p.ports * p.beat)
         self.full, self.release = Signal(), Signal()
@@ -46,7 +47,7 @@ class Ingress(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         p, m = self.p, Module()
         m.submodules.ram = ram = self._ram
-        plants = p.plants
+        plants = self._plants
         filling, reading = Signal(), Signal()
         full = Signal(2)
         locked, owner = Signal(), Signal(range(max(p.ports, 2)))
@@ -62,9 +63,7 @@ class Ingress(Elaboratable):
         ]  # fmt: skip
         take = Signal()
         m.d.comb += take.eq(valid & room)
-        ready = locked & room
-        if "beat-dropped" in plants:  # takes a beat that it cannot keep
-            ready = locked
+        ready = locked & (room | plants["beat-dropped"])
         m.d.comb += self.ready.eq(Mux(ready, Const(1, p.ports) << owner, 0))
         with m.If(~locked & room):
             for port in reversed(range(p.ports)):
@@ -79,7 +78,7 @@ class Ingress(Elaboratable):
         ones = Const(p.beat, len(count))
         for number in reversed(range(p.beat)):
             ones = Mux(keep[number], ones, number)
-        counted = Const(p.beat, len(count)) if "keep-ignored" in plants else ones
+        counted = Mux(plants["keep-ignored"], p.beat, ones)
         m.d.comb += [count.eq(Mux(last, counted, p.beat)), bytes_before.eq(beat * p.beat)]
         length = Signal(17)
         m.d.comb += length.eq(bytes_before + count)
@@ -123,11 +122,9 @@ class Ingress(Elaboratable):
             ram.r_addr.eq(Cat(self.r_addr, reading)), ram.r_en.eq(self.r_en),
         ]  # fmt: skip
         notes = [
-            (self.port, owner), (self.length, length), (self.intact, after == residues[zeros]),
+            (self.port, owner), (self.length, length), (self.intact, (after == residues[zeros]) | plants["icrc-ignored"]),
             (self.cut, after == 0), (self.too_long, beat >= p.frame_words),
         ]  # fmt: skip
-        if "icrc-ignored" in plants:
-            notes[2] = (self.intact, Const(1))
         stored = []
         for signal, value in notes:
             each = [Signal(signal.shape(), name=f"{signal.name}_{number}") for number in range(2)]

@@ -45,8 +45,8 @@ class RtlParameters:
     """remembered connections without INA header on the edges of rings"""
     floats: bool = True
     """whether float32 is built in"""
-    plants: tuple[str, ...] = ()
-    """names of planted bugs (`plants`), for tests of the tests"""
+    planted: bool = False
+    """whether the design has planted bugs and a pin that selects one (`plants`), for tests of the tests"""
 
     def __post_init__(self) -> None:
         if self.width not in _WIDTHS:

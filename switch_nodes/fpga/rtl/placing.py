@@ -158,7 +158,8 @@ def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
         with m.If(e.step == 0):
             m.d.sync += found.eq(0)
         at = (h.psn - entry.psn)[0:_PSN_BITS]
-        with m.If((e.step != 0) & entry.valid & (at < entry.packets) & ~found):
+        unwrapped = e.plants["psn-wraps-wrong"] & (h.psn < entry.psn)
+        with m.If(~unwrapped & (e.step != 0) & entry.valid & (at < entry.packets) & ~found):
             m.d.sync += [
                 found.eq(1), e.message.eq(entry.message), e.bank.eq(entry.bank), e.offset.eq(at),
                 e.packets.eq(entry.packets), e.entry.eq(e.step - 1),

@@ -26,6 +26,7 @@ from switch_nodes.fpga.rtl.crc import absorbed
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.plants import Plants
 
 __all__ = ["PROGRAM_NAME", "PROGRAM_VERSION", "Registers"]
 
@@ -41,8 +42,12 @@ class Registers(Elaboratable):
     """`strobe` with `address`, `write` and `w_data`; `ack` for one cycle, with `r_data`. `hash`: SHA-256 of what was
     loaded, 8 words, the first one lowest. `running`: frames pass. `qpn`: what `qpn_ram` holds of (ring, member)."""
 
-    def __init__(self, p: RtlParameters, applier: Applier, counters: Counters, *, verilog: bool = True) -> None:
+    def __init__(
+        self, p: RtlParameters, applier: Applier, counters: Counters, plants: Plants | None = None, *,
+        verilog: bool = True,
+    ) -> None:  # fmt: skip
         self.p, self._applier, self._counters = p, applier, counters
+        self._plants = plants or Plants()
         self.strobe, self.write, self.ack = Signal(), Signal(), Signal()
         self.address, self.w_data, self.r_data = Signal(32), Signal(32), Signal(32)
         self.hash = Signal(256)
@@ -100,8 +105,8 @@ class Registers(Elaboratable):
         in_configuration = address >= REGISTERS["LABEL"].address
 
         counted = Signal(32)  # the word that a check takes in
-        checked = Const(0, 32) if "read-check-no-address" in p.plants else address
-        read_after = absorbed(m, read_crc, Cat(checked, counted))
+        checked = Mux(self._plants["read-check-no-address"], 0, address)
+        read_after = absorbed(m, read_crc, Cat(checked[0:32], counted))
         staged_after = absorbed(m, staged_crc, Cat(address, data))
 
         def count_read(word: Value) -> None:
@@ -132,8 +137,6 @@ class Registers(Elaboratable):
                 in_use = Array(context.members for context in applier.rings)[Array(applier.order)[ring]]
                 learnt = qpns.r_data[24] & configured & (ring < applier.ring_count) & (member < in_use)
                 kept = Mux(bank[0], applier.active.r_data, applier.staged.r_data)
-                if "bank-torn" in p.plants:
-                    kept = applier.staged.r_data
                 count_read(Mux(is_qpn, Mux(learnt, qpns.r_data[0:24], _ONES), kept)[0:32])
             with m.State("WRITE"):
                 m.next = "ACK"

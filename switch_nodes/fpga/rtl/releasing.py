@@ -39,7 +39,7 @@ def _fold_states(m: Module, e: Engine) -> None:
         m.d.sync += record.done.eq(1)
         m.next = "FOLDING"
     with m.State("FOLDING"):
-        m.d.comb += e.payload_ram.r_addr.eq(Cat(folder.word, folder.rank, e.slot))
+        m.d.comb += e.payload_ram.r_addr.eq(Cat(folder.word, folder.read_rank, e.slot))
         with m.If(~folder.busy):
             m.d.comb += [
                 e.slot_ram.w_en.eq(1), e.slot_ram.w_addr.eq(e.slot), e.slot_ram.w_data.eq(record.as_value()),
@@ -57,15 +57,13 @@ def _reclaim_states(m: Module, e: Engine) -> None:
     with m.State("RECLAIM"):
         packets = Mux(message.valid & (message.message == e.message), message.packets, 0)
         last = e.offset + 1 == packets
-        sum_of = e.bank + e.ring_window
+        early_by = e.plants["freed-early"]
+        sum_of = e.bank + e.ring_window + early_by
         wrapped = Mux(sum_of >= e.banks, sum_of - e.banks, sum_of)
         m.d.sync += [
             bank.eq(wrapped), position.eq(e.offset), stop.eq(Mux(last, e.ring_packets, e.offset + 1)),
-            before.eq(e.message - e.ring_window),
+            before.eq(e.message - e.ring_window + early_by),
         ]  # fmt: skip
-        if "freed-early" in e.p.plants:
-            m.d.sync += [bank.eq(Mux(sum_of + 1 >= e.banks, sum_of + 1 - e.banks, sum_of + 1)),
-                         before.eq(e.message - e.ring_window + 1)]  # fmt: skip
         m.next = "RECLAIM_READ"
         with m.If(e.message < e.ring_window):
             m.next = "HEAD"
@@ -116,9 +114,7 @@ def _order_states(m: Module, e: Engine) -> None:
         with m.If((e.message == e.head_message) & (e.offset == e.head_offset)):
             m.next = "ADVANCE"
     missing = Mux(at_head.tag == e.head_message, e.everyone & ~at_head.bitmap, e.everyone)
-    allowed = Mux(e.applier.asap, e.everyone, missing)
-    if "past-hole" in e.p.plants:
-        allowed = e.everyone
+    allowed = Mux(e.applier.asap | e.plants["past-hole"], e.everyone, missing)
     with m.State("PAST_HEAD"):
         m.d.sync += e.waiting.eq(e.waiting + 1)
         send(e.slot, record, allowed, "RELEASE")
@@ -174,7 +170,8 @@ def _send_states(m: Module, e: Engine) -> None:
     facts = Signal(e.header_shape)
     m.d.comb += facts.eq(e.header_facts.r_data)
     with m.State("SEND_ONE"):
-        m.d.sync += [e.sent.eq(e.record), e.sent_slot.eq(e.slot), e.mask.eq(e.bit), e.back.eq(0)]
+        m.d.sync += [e.sent.eq(e.record), e.sent_slot.eq(e.slot), e.back.eq(0)]
+        m.d.sync += e.mask.eq(Mux(e.plants["replays-to-all"], e.everyone, e.bit))
         m.next = "SEND"
     with m.State("SEND"):
         following = Mux(chosen + 1 == e.ring_members, 0, chosen + 1)[0 : len(rank)]

@@ -55,10 +55,7 @@ def slot_states(m: Module, e: Engine) -> None:
     with m.State("SLOT_EVENT"):
         delivered = known & (e.message + e.ring_window + 1 <= e.head_message)
         fits = (size <= e.ring_mtu) & (size[0:2] == 0) & (h.pad == 0)
-        if "length-unchecked" in e.p.plants:
-            other = Const(0)
-        else:
-            other = record.bitmap.any() & (size != record.length)
+        other = record.bitmap.any() & (size != record.length) & ~e.plants["length-unchecked"]
         event = e.slot_event
         m.next = "GATE"
         with m.If(e.message > record.tag):
@@ -122,6 +119,8 @@ def _elements_states(m: Module, e: Engine) -> None:
     m.d.comb += left.eq(e.size - (number << lane_bits))
     counted = Cat(Const(0xFF, 8) & (left > lane).replicate(8) for lane in range(p.beat))
 
+    changes = e.plants["payload-replaced"] & (e.step >= 2)
+
     def at(word: Value) -> Value:
         return Cat(word[0 : len(e.folder.word)], e.rank, e.slot)
 
@@ -130,6 +129,10 @@ def _elements_states(m: Module, e: Engine) -> None:
         m.d.sync += [e.step.eq(e.step + 1), before.eq(ingress.r_data)]
         with m.If((e.step >= 2) & (((joined ^ e.payload_ram.r_data) & counted) != 0)):
             m.d.sync += e.slot_event.eq(code(SlotEvent.REPEAT_CHANGED))
+        with m.If(changes):
+            m.d.comb += [
+                e.payload_ram.w_addr.eq(at(number)), e.payload_ram.w_data.eq(joined), e.payload_ram.w_en.eq(1),
+            ]  # fmt: skip
         with m.If(e.step == words + 1):
             m.next = "GATE"
         with m.If(words == 0):
@@ -187,7 +190,9 @@ def _note_states(m: Module, e: Engine, serves: Value, known: Value) -> None:
         with m.Elif(claims):
             m.next = "CLAIM"
     with m.State("CLAIM"):  # another QPN than before: its messages are forgotten
-        m.d.comb += [e.entry_ram.w_en.eq(1), e.entry_ram.w_addr.eq(e.at_entry(e.step))]
+        m.d.comb += [
+            e.entry_ram.w_en.eq(~e.plants["claim-keeps"]), e.entry_ram.w_addr.eq(e.at_entry(e.step)),
+        ]  # fmt: skip
         m.d.sync += [connection.eq(fresh), e.step.eq(e.step + 1), claims.eq(0)]
         m.d.comb += [
             e.registers.qpn_ram.w_en.eq(1), e.registers.qpn_ram.w_addr.eq(at_connection),
@@ -247,7 +252,7 @@ def _keep_states(m: Module, e: Engine) -> None:
             e.header_facts.w_en.eq(1), e.header_facts.w_addr.eq(Cat(e.rank, e.slot)),
             e.header_facts.w_data.eq(facts.as_value()),
         ]  # fmt: skip
-        if "first-header-kept" in p.plants:
+        with m.If(e.plants["first-header-kept"]):
             m.d.comb += e.header_ram.w_en.eq(stores)
         m.d.sync += e.step.eq(e.step + 1)
         with m.If(e.step == last):
@@ -261,11 +266,9 @@ def _keep_states(m: Module, e: Engine) -> None:
         changed = Signal(e.slot_shape)
         m.d.comb += [
             changed.eq(record), changed.bitmap.eq(record.bitmap | e.bit), changed.length.eq(e.size),
-            changed.ce.eq(record.ce | (h.ecn == _CE)), e.slot_ram.w_en.eq(1), e.slot_ram.w_addr.eq(e.slot),
+            changed.ce.eq((record.ce & ~e.plants["mark-lost"]) | (h.ecn == _CE)), e.slot_ram.w_en.eq(1), e.slot_ram.w_addr.eq(e.slot),
             e.slot_ram.w_data.eq(changed.as_value()),
         ]  # fmt: skip
-        if "mark-lost" in p.plants:
-            m.d.comb += changed.ce.eq(h.ecn == _CE)
         m.d.sync += record.eq(changed)
         m.next = "RELEASE"
         with m.If(e.action == code(SlotAction.STORE_AND_COMPLETE)):

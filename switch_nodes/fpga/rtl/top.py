@@ -12,6 +12,7 @@ from switch_nodes.fpga.rtl.ingress import Ingress
 from switch_nodes.fpga.rtl.memory import RAM_VERILOG
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.plants import PLANTS, Plants
 from switch_nodes.fpga.rtl.registers import Registers
 
 __all__ = ["MODULE", "Card", "verilog_of"]
@@ -24,7 +25,8 @@ class Card(Elaboratable):
 
     `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `tx_data` and `tx_keep` are one beat,
     which all ports share: only one `tx_valid` is set at a time. `bus_*`: the registers, one word per strobe.
-    `hash`: SHA-256 of the bitstream, by the card's loader. `idle`: no frame is inside. `frames_in`: frames so far."""
+    `hash`: SHA-256 of the bitstream, by the card's loader. `idle`: no frame is inside. `frames_in`: frames so far.
+    `plant`: of a design with planted bugs, the one that acts; else unused."""
 
     def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
         self.p, self._verilog = p, verilog
@@ -35,6 +37,7 @@ class Card(Elaboratable):
         self.bus_strobe, self.bus_write, self.bus_ack = Signal(), Signal(), Signal()
         self.bus_address, self.bus_w_data, self.bus_r_data = Signal(32), Signal(32), Signal(32)
         self.hash, self.idle, self.frames_in = Signal(256), Signal(), Signal(64)
+        self.plant = Signal(range(len(PLANTS) + 1))
         name_signals(self)
 
     @property
@@ -44,12 +47,14 @@ class Card(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         p, m, kind = self.p, Module(), self._verilog
-        m.submodules.ingress = ingress = Ingress(p, verilog=kind)
-        m.submodules.emitter = emitter = Emitter(p)
-        m.submodules.applier = applier = Applier(p, verilog=kind)
-        m.submodules.counters = counters = Counters(plants=p.plants)
-        m.submodules.registers = registers = Registers(p, applier, counters, verilog=kind)
-        m.submodules.engine = engine = Engine(p, ingress, emitter, applier, registers, counters, verilog=kind)
+        plants = Plants(p.planted)
+        m.submodules.ingress = ingress = Ingress(p, plants, verilog=kind)
+        m.submodules.emitter = emitter = Emitter(p, plants)
+        m.submodules.applier = applier = Applier(p, plants, verilog=kind)
+        m.submodules.counters = counters = Counters(plants)
+        m.submodules.registers = registers = Registers(p, applier, counters, plants, verilog=kind)
+        m.submodules.engine = engine = Engine(p, ingress, emitter, applier, registers, counters, plants, verilog=kind)
+        m.d.comb += plants.pin.eq(self.plant)
         m.d.comb += [
             ingress.valid.eq(self.rx_valid), ingress.last.eq(self.rx_last), ingress.data.eq(self.rx_data),
             ingress.keep.eq(self.rx_keep), self.rx_ready.eq(ingress.ready), self.tx_valid.eq(emitter.valid),

@@ -151,6 +151,8 @@ Card *card_open(uint64_t seed, const uint8_t *hash) {
 
 void card_close(Card *card) { delete card; }
 
+void card_plant(Card *card, int number) { card->top->plant = number; }
+
 void card_pressure(Card *card, uint32_t gaps, uint32_t stalls) {
     card->gaps = gaps;
     card->stalls = stalls;

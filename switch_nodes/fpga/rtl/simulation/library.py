@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from switch_nodes.fpga.rtl.plants import PLANTS
 from workloads.errors import InternalError
 from workloads.machine import Buffer
 
@@ -42,6 +43,7 @@ class SimulatedCard:
         lib.card_open.restype, lib.card_open.argtypes = pointer, [number, ctypes.c_char_p]
         lib.card_close.restype, lib.card_close.argtypes = None, [pointer]
         lib.card_pressure.restype, lib.card_pressure.argtypes = None, [pointer, ctypes.c_uint32, ctypes.c_uint32]
+        lib.card_plant.restype, lib.card_plant.argtypes = None, [pointer, ctypes.c_int]
         lib.card_trace.restype, lib.card_trace.argtypes = None, [pointer, ctypes.c_char_p, number, number]
         lib.card_cycle.restype, lib.card_cycle.argtypes = number, [pointer]
         lib.card_wrong_beats.restype, lib.card_wrong_beats.argtypes = number, [pointer]
@@ -83,6 +85,10 @@ class SimulatedCard:
     def pressure(self, gaps: int, stalls: int) -> None:
         """Of 256 cycles, how many pass without a new beat in, and without a port that takes beats, on average."""
         self._lib.card_pressure(self._card, gaps, stalls)
+
+    def plant(self, name: str) -> None:
+        """Let a planted bug act from now on; only of a design that has them."""
+        self._lib.card_plant(self._card, list(PLANTS).index(name) + 1)
 
     def waveform(self, path: Path, first: int, last: int) -> None:
         """Write these cycles to a VCD file."""

@@ -3,20 +3,22 @@ under gaps and back-pressure that a seed draws."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.conversion import FPGA_PROGRAM, as_registers_say, slots_of
 from switch_nodes.fpga.driver import CardDriver
-from switch_nodes.fpga.golden import Output, TimedFrame
+from switch_nodes.fpga.golden import Output, TimedFrame, play
+from switch_nodes.fpga.regmap import COUNTERS
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.simulation.library import SimulatedCard
 from switch_nodes.fpga.transport import StepClock
+from switch_nodes.netreduce.program import NetReduceProgram
 from workloads.errors import ScenarioError
 
-__all__ = ["Passage", "bring_up", "parameters_for", "play_simulated", "refuse_unfit"]
+__all__ = ["Passage", "bring_up", "parameters_for", "play_simulated", "reference_counters", "refuse_unfit"]
 
 _CYCLES_PER_FRAME = 200_000
 _HASH = bytes(range(32))
@@ -38,6 +40,8 @@ class Passage:
     """the card did not become idle"""
     total_cycles: int
     """from the first beat in to the last beat out"""
+    counters: Mapping[str, int]
+    """of the card, at the end"""
 
 
 def parameters_for(config: SwitchConfig, width: int = 64) -> RtlParameters:
@@ -61,23 +65,28 @@ def bring_up(card: SimulatedCard, config: SwitchConfig) -> CardDriver:
     clock = StepClock()
     driver = CardDriver(card, card=config.name, clock=clock, sleep=clock.sleep)
     ports = driver.identity().ports
-    driver.configure(replace(as_registers_say(config), ports=ports))
+    wired = as_registers_say(config)
+    if wired.flood_ports is None:  # not to ports that lead nowhere
+        wired = replace(wired, flood_ports=tuple(range(config.ports)))
+    driver.configure(replace(wired, ports=ports))
     driver.start()
     return driver
 
 
 def play_simulated(
     library: Path, config: SwitchConfig, inputs: Sequence[TimedFrame], *, seed: int = 0, apart: bool = False,
-    waveform: tuple[Path, int] | None = None,
-) -> Passage:
+    waveform: tuple[Path, int] | None = None, plant: str | None = None,
+) -> Passage:  # fmt: skip
     """`apart`: a frame enters only when the one before is done with. `waveform`: a VCD file of the cycles around one.
-    Raises as `bring_up`."""
+    `plant`: a planted bug that acts. Raises as `bring_up`."""
     card = SimulatedCard(library, seed=seed, bitstream_hash=_HASH)
     try:
         if waveform is not None:
             path, cycle = waveform
             card.waveform(path, max(cycle - _CUT_BEFORE, 0), cycle + _CUT_BEHIND)
-        bring_up(card, replace(config, program=FPGA_PROGRAM))
+        if plant is not None:
+            card.plant(plant)
+        driver = bring_up(card, replace(config, program=FPGA_PROGRAM))
         card.pressure(*_PRESSURES[seed % len(_PRESSURES)])
         begin, stuck = card.cycle, False
         for item in inputs:
@@ -88,9 +97,18 @@ def play_simulated(
         stuck = stuck or not card.run(_CYCLES_PER_FRAME * (len(inputs) + 1))
         found = [item for item in card.emitted() if item.port < config.ports]
         outputs = tuple(Output(item.step - 1, item.port, item.frame) for item in found)
-        return Passage(outputs, tuple(item.cycle for item in found), card.wrong_beats, stuck, card.cycle - begin)
+        cycles, total = tuple(item.cycle for item in found), card.cycle - begin
+        return Passage(outputs, cycles, card.wrong_beats, stuck, total, driver.counters())
     finally:
         card.close()
+
+
+def reference_counters(config: SwitchConfig, inputs: Sequence[TimedFrame]) -> dict[str, int]:
+    """What the counters of a card must be after a trace."""
+    program = NetReduceProgram(replace(config, program="netreduce"))
+    outputs = play(program, inputs)
+    found = {name: program.counters.get(name, 0) for name in COUNTERS}
+    return found | {"frames_in": len(inputs), "frames_out": len(outputs)}
 
 
 def refuse_unfit(config: SwitchConfig) -> None:

@@ -1,0 +1,48 @@
+"""Planted bugs: a test design has them all, and a pin that selects one. They show that the proofs find what they
+should. In any other design they are constants, which no tool keeps."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Signal, Value
+
+__all__ = ["PLANTS", "Plants"]
+
+PLANTS: dict[str, str] = {
+    "carry-between-lanes": "a carry of lane 0 enters lane 1",
+    "keep-ignored": "the last beat counts as a whole one",
+    "freed-early": "a slot is freed one message too early",
+    "icrc-wrong-byte": "the new iCRC counts the TTL",
+    "icrc-ignored": "a wrong iCRC is taken for a right one",
+    "stall-ignored": "a beat is gone before the port takes it",
+    "beat-dropped": "a beat is taken while both buffers are full",
+    "bank-torn": "APPLY copies only some words of the bank",
+    "read-check-no-address": "READ_CHECK leaves out the address",
+    "counter-twice": "`duplicate` counts by two",
+    "float-truncates": "bits that the alignment shifts out do not count",
+    "float-rounds-up": "a tie rounds away from zero",
+    "saturates-early": "int32sat clamps after each addition",
+    "reverse-order": "the fold begins with the last rank",
+    "port-ignored": "data of a ring edge may come in anywhere",
+    "length-unchecked": "a contribution may have another length than the first one",
+    "first-header-kept": "a result leaves under the first header of its connection",
+    "mark-lost": "only the mark of the last contribution counts",
+    "past-hole": "results pass a hole on all connections",
+    "goes-back": "a frame may leave by the port that it came in by",
+    "psn-wraps-wrong": "a PSN behind the wrap lies in no message",
+    "claim-keeps": "a new QPN keeps the messages of the one before",
+    "replays-to-all": "a duplicate is answered on all connections",
+    "payload-replaced": "a repeated contribution with another payload is stored",
+}
+
+
+class Plants:
+    """`planted`: the design has the pin."""
+
+    def __init__(self, planted: bool = False) -> None:
+        self.planted = planted
+        self.pin = Signal(range(len(PLANTS) + 1), name="plant")
+        """number of the bug in PLANTS, from 1; 0: none"""
+
+    def __getitem__(self, name: str) -> Value:
+        number = list(PLANTS).index(name) + 1
+        return self.pin == number if self.planted else Const(0)
