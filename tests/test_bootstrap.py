@@ -304,7 +304,7 @@ def test_docs_without_packages_says_why_and_goes_on(checkout):
     [
         (("card", "golden", "rack", "--rtl"), True),
         (("card", "synth"), True),
-        (("run", "rack", "--set", "switch.card=rtl"), True),
+        (("run", "rack", "--set", "switch.program=rtl"), True),
         (("test",), True),
         (("test", "--fast"), False),
         (("card", "golden", "rack"), False),

@@ -112,9 +112,7 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
     child.add_argument(
         "--rtl", action="store_true", help="through the card's hardware, simulated, under gaps and back-pressure"
     )
-    child.add_argument(
-        "--width", type=int, choices=(64, 512), default=64, help="with --rtl: bits of a data port (64)"
-    )
+    child.add_argument("--width", type=int, choices=(64, 512), default=64, help="with --rtl: bits of a data port (64)")
     child.add_argument(
         "--pressure", type=seed, metavar="N", default=2, help="with --rtl: seed of gaps and back-pressure; 0: none (2)"
     )

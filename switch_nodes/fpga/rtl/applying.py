@@ -294,7 +294,9 @@ class Applier(Elaboratable):
                 at_member = pointer >= 128
                 inner = (pointer - 128)[0 : len(pointer)]
                 m.d.comb += [
-                    staged.r_addr.eq(Mux(at_member, bank.member(ring, inner >> 4, inner[0:4]), bank.ring(ring, pointer))),
+                    staged.r_addr.eq(
+                        Mux(at_member, bank.member(ring, inner >> 4, inner[0:4]), bank.ring(ring, pointer))
+                    ),
                     active.r_addr.eq(
                         Mux(at_member, bank.member(other, inner >> 4, inner[0:4]), bank.ring(other, pointer))
                     ),

@@ -27,6 +27,7 @@ def classify_states(m: Module, e: Engine) -> None:
     e.is_known, e.is_named = Signal(name="is_known"), Signal(name="is_named")
     e.named_context, e.named_rank = Signal.like(e.context), Signal.like(e.rank)
     first_context, first_rank = Signal.like(e.context), Signal.like(e.rank)
+    any_context, any_rank = Signal.like(e.context), Signal.like(e.rank)
     known_context, known_rank = Signal.like(e.context), Signal.like(e.rank)
     e.known_context, e.known_rank, e.first_context, e.first_rank = (
         known_context, known_rank, first_context, first_rank
@@ -53,6 +54,10 @@ def classify_states(m: Module, e: Engine) -> None:
         m.d.sync += [e.step.eq(0), hit.eq(0), e.context.eq(Array(applier.order)[position]), matched.eq(0)]
         m.next = "MEMBERS"
         with m.If(position == applier.ring_count):
+            m.d.sync += [
+                e.context.eq(Mux(any_here, first_context, any_context)), e.rank.eq(Mux(any_here, first_rank, any_rank)),
+                e.is_placed.eq(0),
+            ]  # fmt: skip
             m.d.sync += e.kind.eq(
                 Mux(
                     ~any_edge, code(FrameKind.FOREIGN),
@@ -77,6 +82,8 @@ def classify_states(m: Module, e: Engine) -> None:
         here = matched & (member_ip == h.dst_ip) & (e.step >= 2) & (e.ring_family == Mux(h.is_ipv6, 6, 4))
         with m.If(here):
             m.d.sync += [any_edge.eq(1), hit_rank.eq(e.step - 2)]
+            with m.If(~any_edge):
+                m.d.sync += [any_context.eq(e.context), any_rank.eq(e.step - 2)]
             with m.If((port_before == ingress.port) | e.plants["port-ignored"]):
                 m.d.sync += [hit.eq(1), any_here.eq(1)]
         with m.If(e.step == e.ring_members + 1):
@@ -114,5 +121,5 @@ def classify_states(m: Module, e: Engine) -> None:
             for done, reason in DROP_REASONS.items():
                 if isinstance(done, FrameAction):
                     with m.Case(code(done)):
-                        e.pulse(m, reason)
+                        e.ignore(m, reason)
                         m.next = "RELEASE"

@@ -47,9 +47,7 @@ VALID_RESIDUE = advance(0, b"\xff" * 4)
 def _columns(data_bytes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """What each bit of the register, and of the data, does to the register."""
     state = tuple(advance(1 << bit, bytes(data_bytes)) for bit in range(_BITS))
-    data = tuple(
-        advance(0, (1 << bit).to_bytes(data_bytes, "little")) for bit in range(8 * data_bytes)
-    )
+    data = tuple(advance(0, (1 << bit).to_bytes(data_bytes, "little")) for bit in range(8 * data_bytes))
     return state, data
 
 

@@ -85,9 +85,7 @@ class Emitter(Elaboratable):
         is_final2 = number2 == final_beat
         clean = Signal(p.width)
         m.d.comb += clean.eq(
-            Cat(
-                Mux(is_final2 & (final_bytes <= lane), 0, self._changed(beat2, lane, number2)) for lane in range(size)
-            )
+            Cat(Mux(is_final2 & (final_bytes <= lane), 0, self._changed(beat2, lane, number2)) for lane in range(size))
         )
         crc = Signal(32, init=ICRC_START)
         masked = icrc_masked(clean, number2, self.is_ipv6)

@@ -29,6 +29,7 @@ from switch_nodes.fpga.rtl.records import (
     slot_layout,
 )
 from switch_nodes.fpga.rtl.registers import Registers
+from switch_nodes.fpga.rtl.tap import Happening, Tap
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, SlotEvent
 
 __all__ = ["Engine"]
@@ -43,7 +44,7 @@ class Engine(Elaboratable):
     ) -> None:  # fmt: skip
         self.plants = plants or Plants()
         self.p, self.ingress, self.emitter, self.applier = p, ingress, emitter, applier
-        self.registers, self.counters = registers, counters
+        self.registers, self.counters, self.tap = registers, counters, Tap()
         self.idle = Signal()
         contexts, beats = p.rings * p.members, HEADER_BYTES // p.beat
 
@@ -89,6 +90,8 @@ class Engine(Elaboratable):
         self.plain_next = Signal(range(max(p.plain, 2)))
         self.step = Signal(24)
         """counter of the state that runs"""
+        self.is_placed = Signal()
+        """`message` and `offset` are those of the frame"""
         name_signals(self)
 
     def elaborate(self, platform: object) -> Module:
@@ -106,6 +109,11 @@ class Engine(Elaboratable):
             m.submodules[name] = getattr(self, name)
         self.headers = Headers(m, ingress.header, ingress.length)
         self.words_of_context(m)
+        tap = self.tap
+        m.d.comb += [
+            tap.ring.eq(self.ring_id), tap.rank.eq(self.rank), tap.message.eq(self.message),
+            tap.offset.eq(self.offset), tap.known.eq(self.is_placed),
+        ]  # fmt: skip
         with m.FSM(name="engine"):
             with m.State("IDLE"):
                 m.d.comb += self.idle.eq(~ingress.full & ~ingress.busy)
@@ -163,6 +171,11 @@ class Engine(Elaboratable):
 
     def pulse(self, m: Module, name: str) -> None:
         m.d.comb += self.counters.pulse[name].eq(1)
+
+    def ignore(self, m: Module, reason: str) -> None:
+        """The packet enters no sum."""
+        self.pulse(m, reason)
+        self.tap.report(m, Happening.IGNORED, reason=reason)
 
     def at_connection(self, context: Value, rank: Value) -> Value:
         """Address of a connection."""

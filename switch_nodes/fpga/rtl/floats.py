@@ -96,7 +96,11 @@ class FloatAdder(Elaboratable):
         with m.Else():
             m.d.sync += [normal.eq(total << left), exponent3.eq(exponent2 - left)]
         m.d.sync += [
-            negative3.eq(negative2), nan3.eq(nan2), infinite3.eq(infinite2), zero3.eq(zero2), nothing.eq(total == 0),
+            negative3.eq(negative2),
+            nan3.eq(nan2),
+            infinite3.eq(infinite2),
+            zero3.eq(zero2),
+            nothing.eq(total == 0),
         ]
 
         # Stage 4: round to nearest, ties to even; pack.

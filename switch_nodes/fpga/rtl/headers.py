@@ -115,7 +115,10 @@ class Headers:
                     size = sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions)
                     with m.Case(code):
                         m.d.comb += [
-                            self.is_data.eq(1), self.starts.eq(info.starts), self.ends.eq(info.ends), extension.eq(size)
+                            self.is_data.eq(1),
+                            self.starts.eq(info.starts),
+                            self.ends.eq(info.ends),
+                            extension.eq(size),
                         ]
         self.payload_at, self.payload_end = Signal(8), Signal(17)
         self.payload_bytes = Signal(16)

@@ -53,7 +53,7 @@ class Ingress(Elaboratable):
         locked, owner = Signal(), Signal(range(max(p.ports, 2)))
         datas = Array(self.data.word_select(port, p.width) for port in range(p.ports))
         keeps = Array(self.keep.word_select(port, p.beat) for port in range(p.ports))
-        data, keep = Signal(p.width), Signal(p.beat)
+        data, keep, beat = Signal(p.width), Signal(p.beat), Signal(17)
         valid, last = Signal(), Signal()
         room = ~full.bit_select(filling, 1)
         m.d.comb += [
@@ -62,8 +62,11 @@ class Ingress(Elaboratable):
             self.busy.eq(locked),
         ]  # fmt: skip
         take = Signal()
-        m.d.comb += take.eq(valid & room)
-        ready = locked & (room | plants["beat-dropped"])
+        lost = plants["beat-dropped"] & full.any() & (beat == 3)
+        was_lost = Signal()
+        m.d.sync += was_lost.eq(lost & valid & room & ~was_lost)
+        m.d.comb += take.eq(valid & room & (~lost | was_lost))
+        ready = locked & room
         m.d.comb += self.ready.eq(Mux(ready, Const(1, p.ports) << owner, 0))
         with m.If(~locked & room):
             for port in reversed(range(p.ports)):
@@ -74,10 +77,12 @@ class Ingress(Elaboratable):
                 with m.If(self.valid[port] & (port > owner)):
                     m.d.sync += [locked.eq(1), owner.eq(port)]
 
-        beat, count, bytes_before = Signal(17), Signal(range(p.beat + 1)), Signal(17)
-        ones = Const(p.beat, len(count))
+        count, bytes_before = Signal(range(p.beat + 1)), Signal(17)
+        ones = Signal.like(count)
+        m.d.comb += ones.eq(p.beat)
         for number in reversed(range(p.beat)):
-            ones = Mux(keep[number], ones, number)
+            with m.If(~keep[number]):
+                m.d.comb += ones.eq(number)
         counted = Mux(plants["keep-ignored"], p.beat, ones)
         m.d.comb += [count.eq(Mux(last, counted, p.beat)), bytes_before.eq(beat * p.beat)]
         length = Signal(17)
@@ -108,9 +113,7 @@ class Ingress(Elaboratable):
         crc, after = Signal(32, init=ICRC_START), Signal(32)
         masked = Signal(p.width)
         m.d.comb += masked.eq(icrc_masked(data, beat, is_ipv6))
-        covered = Cat(
-            Mux(bytes_before + lane < end, masked[8 * lane : 8 * lane + 8], 0) for lane in range(p.beat)
-        )
+        covered = Cat(Mux(bytes_before + lane < end, masked[8 * lane : 8 * lane + 8], 0) for lane in range(p.beat))
         m.d.comb += after.eq(Mux(bytes_before < end, absorbed(m, crc, covered), crc))
         zeros = Signal(range(p.beat))
         m.d.comb += zeros.eq((0 - end)[0 : len(zeros)])

@@ -86,7 +86,7 @@ def place_states(m: Module, e: Engine) -> None:
             for done, reason in DROP_REASONS.items():
                 if isinstance(done, FrameAction):
                     with m.Case(code(done)):
-                        e.pulse(m, reason)
+                        e.ignore(m, reason)
                         m.next = "RELEASE"
 
 
@@ -109,7 +109,7 @@ def _start_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
             m.next = "START_READ"
     with m.State("START_READ"):
         m.d.sync += [
-            e.message.eq(h.message), e.bank.eq(rests[0]), e.entry.eq(rests[1]), e.offset.eq(0), e.packets.eq(h.packets),
+            e.is_placed.eq(1), e.message.eq(h.message), e.bank.eq(rests[0]), e.entry.eq(rests[1]), e.offset.eq(0), e.packets.eq(h.packets),
         ]  # fmt: skip
         m.d.comb += [
             e.message_ram.r_addr.eq(e.at_message(rests[0])), e.entry_ram.r_addr.eq(e.at_entry(rests[1])),
@@ -141,9 +141,7 @@ def _start_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
     with m.State("START_NEWEST"):
         there = known & connection.has_newest & entry.valid & (entry.message == connection.newest)
         wrong = there & ((distance(h.psn, entry.psn) > 0) != (e.message > connection.newest))
-        m.d.sync += e.event.eq(
-            Mux(good & ~wrong, code(ConnectionEvent.START_INA), code(ConnectionEvent.START_BAD))
-        )
+        m.d.sync += e.event.eq(Mux(good & ~wrong, code(ConnectionEvent.START_INA), code(ConnectionEvent.START_BAD)))
         m.next = "DECIDE"
 
 
@@ -171,9 +169,7 @@ def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
         misplaced = (e.offset == 0) | (h.ends != (e.offset == e.packets - 1))
         m.next = "DECIDE"
         with m.If(h.starts):
-            m.d.sync += e.event.eq(
-                Mux(found, code(ConnectionEvent.START_BAD), code(ConnectionEvent.START_PLAIN))
-            )
+            m.d.sync += e.event.eq(Mux(found, code(ConnectionEvent.START_BAD), code(ConnectionEvent.START_PLAIN)))
             with m.If(~found & ~plain):
                 changed = Signal(e.connection_shape)
                 m.d.comb += [
@@ -183,9 +179,8 @@ def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
                     e.connection_ram.w_data.eq(changed.as_value()),
                 ]  # fmt: skip
         with m.Elif(found):
-            m.d.sync += e.event.eq(
-                Mux(misplaced, code(ConnectionEvent.MISPLACED), code(ConnectionEvent.IN_MESSAGE))
-            )
+            m.d.sync += e.is_placed.eq(1)
+            m.d.sync += e.event.eq(Mux(misplaced, code(ConnectionEvent.MISPLACED), code(ConnectionEvent.IN_MESSAGE)))
         with m.Elif(plain):
             m.d.sync += e.event.eq(code(ConnectionEvent.IN_PLAIN))
         with m.Else():  # the message behind the newest one, whose length another rank announced?
@@ -201,6 +196,7 @@ def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
         with m.If(there & announced & (behind < message.packets)):
             ends_there = behind == message.packets - 1
             m.d.sync += [
+                e.is_placed.eq(1),
                 e.message.eq(connection.newest + 1), e.bank.eq(e.next_of(connection.newest_bank, e.banks)),
                 e.entry.eq(e.next_of(connection.newest_entry, e.entries)), e.offset.eq(behind),
                 e.packets.eq(message.packets),

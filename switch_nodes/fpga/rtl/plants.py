@@ -14,7 +14,7 @@ PLANTS: dict[str, str] = {
     "icrc-wrong-byte": "the new iCRC counts the TTL",
     "icrc-ignored": "a wrong iCRC is taken for a right one",
     "stall-ignored": "a beat is gone before the port takes it",
-    "beat-dropped": "a beat is taken while both buffers are full",
+    "beat-dropped": "a beat is lost while the engine works on another frame",
     "bank-torn": "APPLY copies only some words of the bank",
     "read-check-no-address": "READ_CHECK leaves out the address",
     "counter-twice": "`duplicate` counts by two",

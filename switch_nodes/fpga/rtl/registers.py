@@ -37,7 +37,6 @@ _FEATURES = Feature.IPV6
 _COUNTERS_AT = REGISTERS[f"COUNT_{next(iter(COUNTERS)).upper()}"].address
 
 
-
 class Registers(Elaboratable):
     """`strobe` with `address`, `write` and `w_data`; `ack` for one cycle, with `r_data`. `hash`: SHA-256 of what was
     loaded, 8 words, the first one lowest. `running`: frames pass. `qpn`: what `qpn_ram` holds of (ring, member)."""

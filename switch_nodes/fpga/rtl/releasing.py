@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.forwarding import lowest
 from switch_nodes.fpga.rtl.records import BANK_BITS, TAG_BITS
+from switch_nodes.fpga.rtl.tap import Happening
 
 if TYPE_CHECKING:
     from switch_nodes.fpga.rtl.engine import Engine
@@ -57,6 +58,7 @@ def _reclaim_states(m: Module, e: Engine) -> None:
     with m.State("RECLAIM"):
         packets = Mux(message.valid & (message.message == e.message), message.packets, 0)
         last = e.offset + 1 == packets
+        e.tap.report(m, Happening.COMPLETED, packets=packets)
         early_by = e.plants["freed-early"]
         sum_of = e.bank + e.ring_window + early_by
         wrapped = Mux(sum_of >= e.banks, sum_of - e.banks, sum_of)
@@ -79,6 +81,8 @@ def _reclaim_states(m: Module, e: Engine) -> None:
             fresh.tag.eq(old.tag + e.banks), e.slot_ram.w_addr.eq(place), e.slot_ram.w_data.eq(fresh.as_value()),
             e.slot_ram.w_en.eq(old.tag == before),
         ]  # fmt: skip
+        with m.If((old.tag == before) & old.bitmap.any()):
+            e.tap.report(m, Happening.FREED, packets=old.done)
         m.d.sync += position.eq(position + 1)
         m.next = "RECLAIM_READ"
 

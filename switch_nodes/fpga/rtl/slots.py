@@ -10,6 +10,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from switch_nodes.fpga.rtl.decisions import code, decide
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES
 from switch_nodes.fpga.rtl.placing import distance
+from switch_nodes.fpga.rtl.tap import Happening
 from switch_nodes.netreduce.tables import (
     DROP_REASONS,
     SLOT_TABLE,
@@ -88,7 +89,7 @@ def slot_states(m: Module, e: Engine) -> None:
             for done, reason in DROP_REASONS.items():
                 if isinstance(done, SlotAction):
                     with m.Case(code(done)):
-                        e.pulse(m, reason)
+                        e.ignore(m, reason)
                         if done is SlotAction.REFRESH:
                             m.next = "KEEP_HEADER"
                         elif done is SlotAction.FORWARD_RAW:
@@ -97,6 +98,7 @@ def slot_states(m: Module, e: Engine) -> None:
                 m.next = "KEEP_HEADER"
             with m.Case(code(SlotAction.REPLAY)):
                 e.pulse(m, "replayed")
+                e.tap.report(m, Happening.REPLAYED)
                 m.next = "KEEP_HEADER"
     _keep_states(m, e)
 
@@ -170,7 +172,7 @@ def _note_states(m: Module, e: Engine, serves: Value, known: Value) -> None:
         with m.Elif(e.applier.gated):
             m.next = "NOTE"
             with m.If(expects & (ahead > 0)):
-                e.pulse(m, "ahead")
+                e.ignore(m, "ahead")
                 m.next = "RELEASE"
             with m.Elif(~expects | (ahead == 0)):
                 m.next = "EXPECT"
@@ -206,6 +208,7 @@ def _note_states(m: Module, e: Engine, serves: Value, known: Value) -> None:
     with m.State("NOTE_WRITE"):
         with m.If(e.event == code(ConnectionEvent.NEXT_MESSAGE)):
             e.pulse(m, "inferred")
+            e.tap.report(m, Happening.INFERRED)
         noted, announced = Signal(e.entry_shape), Signal(e.message_shape)
         m.d.comb += [
             noted.valid.eq(1), noted.message.eq(e.message), noted.psn.eq(first_psn), noted.packets.eq(e.packets),
@@ -269,6 +272,8 @@ def _keep_states(m: Module, e: Engine) -> None:
             changed.ce.eq((record.ce & ~e.plants["mark-lost"]) | (h.ecn == _CE)), e.slot_ram.w_en.eq(1), e.slot_ram.w_addr.eq(e.slot),
             e.slot_ram.w_data.eq(changed.as_value()),
         ]  # fmt: skip
+        with m.If(~record.bitmap.any()):
+            e.tap.report(m, Happening.OCCUPIED)
         m.d.sync += record.eq(changed)
         m.next = "RELEASE"
         with m.If(e.action == code(SlotAction.STORE_AND_COMPLETE)):

@@ -14,6 +14,7 @@ from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.plants import PLANTS, Plants
 from switch_nodes.fpga.rtl.registers import Registers
+from switch_nodes.fpga.rtl.tap import Tap
 
 __all__ = ["MODULE", "Card", "verilog_of"]
 
@@ -26,7 +27,7 @@ class Card(Elaboratable):
     `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `tx_data` and `tx_keep` are one beat,
     which all ports share: only one `tx_valid` is set at a time. `bus_*`: the registers, one word per strobe.
     `hash`: SHA-256 of the bitstream, by the card's loader. `idle`: no frame is inside. `frames_in`: frames so far.
-    `plant`: of a design with planted bugs, the one that acts; else unused."""
+    `plant`: of a design with planted bugs, the one that acts; else unused. `tap_*`: the status monitor (`tap`)."""
 
     def __init__(self, p: RtlParameters, *, verilog: bool = True) -> None:
         self.p, self._verilog = p, verilog
@@ -38,6 +39,8 @@ class Card(Elaboratable):
         self.bus_address, self.bus_w_data, self.bus_r_data = Signal(32), Signal(32), Signal(32)
         self.hash, self.idle, self.frames_in = Signal(256), Signal(), Signal(64)
         self.plant = Signal(range(len(PLANTS) + 1))
+        for pin in Tap().fields():
+            setattr(self, f"tap_{pin.name}", Signal(pin.shape(), name=f"tap_{pin.name}"))
         name_signals(self)
 
     @property
@@ -55,6 +58,7 @@ class Card(Elaboratable):
         m.submodules.registers = registers = Registers(p, applier, counters, plants, verilog=kind)
         m.submodules.engine = engine = Engine(p, ingress, emitter, applier, registers, counters, plants, verilog=kind)
         m.d.comb += plants.pin.eq(self.plant)
+        m.d.comb += [getattr(self, f"tap_{pin.name}").eq(pin) for pin in engine.tap.fields()]
         m.d.comb += [
             ingress.valid.eq(self.rx_valid), ingress.last.eq(self.rx_last), ingress.data.eq(self.rx_data),
             ingress.keep.eq(self.rx_keep), self.rx_ready.eq(ingress.ready), self.tx_valid.eq(emitter.valid),

@@ -28,7 +28,7 @@ PROTOCOL = Protocol(
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
     plan=later("testbed.plan.hierarchical:plan_parallel"),
-    programs=("netreduce", "fpga"),
+    programs=("netreduce", "fpga", "rtl"),
     traits=Traits(
         reliable=True,
         needs="topology.kind: machines",

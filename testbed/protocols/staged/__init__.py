@@ -32,7 +32,7 @@ PROTOCOL = Protocol(
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
     plan=later("testbed.plan.strategies:plan_strategy"),
-    programs=("netreduce", "fpga", "forward"),
+    programs=("netreduce", "fpga", "rtl", "forward"),
     traits=Traits(
         reliable=True,
         sums=False,  # a reshard gives each rank what the others have

@@ -25,6 +25,10 @@ struct Frame {
     std::vector<uint8_t> bytes;
 };
 
+struct Tap {
+    uint32_t kind, known, ring, rank, message, offset, packets, reason;
+};
+
 struct Card {
     VerilatedContext context;
     Vina_card *top;
@@ -33,6 +37,7 @@ struct Card {
     uint64_t random;
     uint32_t gaps = 0, stalls = 0;  // per 256 cycles
     std::deque<Frame> inputs, outputs;
+    std::deque<Tap> taps;
     size_t at = 0;          // bytes of the first input that are in
     bool offered = false;   // a beat is offered; it stays until it is taken
     std::vector<uint8_t> partial[INA_PORTS];
@@ -118,6 +123,9 @@ struct Card {
         if (trace && cycle >= dump_from && cycle < dump_to) trace->dump(2 * cycle);
         bool taken = offered && bit(top->rx_ready, inputs.front().port);
         take();
+        if (top->tap_valid)
+            taps.push_back({top->tap_kind, top->tap_known, top->tap_ring, top->tap_rank, top->tap_message,
+                            top->tap_offset, top->tap_packets, top->tap_reason});
         top->clk = 1;
         top->eval();
         if (trace && cycle >= dump_from && cycle < dump_to) trace->dump(2 * cycle + 1);
@@ -204,6 +212,14 @@ int card_run(Card *card, uint64_t limit) {
         if (quiet >= 3) return 0;
     }
     return -1;
+}
+
+// Copies the oldest thing that happened; -1: none.
+int card_tap(Card *card, uint32_t *values) {
+    if (card->taps.empty()) return -1;
+    memcpy(values, &card->taps.front(), sizeof(Tap));
+    card->taps.pop_front();
+    return 0;
 }
 
 // Bytes of the oldest frame that left, copied to `data`; -1: none.

@@ -6,17 +6,21 @@ import ctypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from switch_nodes.fpga.regmap import COUNTERS
 from switch_nodes.fpga.rtl.plants import PLANTS
+from switch_nodes.fpga.rtl.tap import Happening
 from workloads.errors import InternalError
 from workloads.machine import Buffer
 
-__all__ = ["Emitted", "SimulatedCard"]
+__all__ = ["Emitted", "Happened", "SimulatedCard"]
 
 _MOST_FRAME = 1 << 16
 _BUS_CYCLES = 1_000_000
 _FRAME_CYCLES = 2_000_000
 _WORD = 4
+_TAP_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,19 @@ class Emitted:
     """frames that the card had begun with, this one's cause included"""
     cycle: int
     """when its last beat left"""
+
+
+class Happened(NamedTuple):
+    """What the status monitor showed (`switch_nodes/fpga/rtl/tap.py`)."""
+
+    kind: Happening
+    ring: int
+    rank: int
+    message: int
+    """-1: unknown, as the offset"""
+    offset: int
+    packets: int
+    reason: str
 
 
 class SimulatedCard:
@@ -58,6 +75,7 @@ class SimulatedCard:
             pointer, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(number), ctypes.POINTER(number), ctypes.c_char_p,
             ctypes.c_size_t,
         ]  # fmt: skip
+        lib.card_tap.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32 * _TAP_WORDS)]
         # Word i of BITSTREAM_HASH is bytes 4i .. 4i+3, big-endian; the pins have word 0 lowest.
         words = b"".join(bitstream_hash[at : at + _WORD][::-1] for at in range(0, 32, _WORD))
         self._card = lib.card_open(seed, words)
@@ -120,6 +138,14 @@ class SimulatedCard:
     def run(self, limit: int = _FRAME_CYCLES) -> bool:
         """Until all frames are in and nothing is under way; whether that was so within `limit` cycles."""
         return not self._lib.card_run(self._card, limit)
+
+    def happenings(self) -> Iterator[Happened]:
+        """What the engine did with packets, each once, in its order."""
+        words = (ctypes.c_uint32 * _TAP_WORDS)()
+        while not self._lib.card_tap(self._card, ctypes.byref(words)):
+            kind, known, ring, rank, message, offset, packets, reason = words
+            place = (message, offset) if known else (-1, -1)
+            yield Happened(Happening(kind), ring, rank, *place, packets, list(COUNTERS)[reason])
 
     def emitted(self) -> Iterator[Emitted]:
         """Frames that left, each once."""

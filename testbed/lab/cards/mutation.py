@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from switch_nodes.fpga.golden import TimedFrame
 from workloads.collectives.ina_header import INA_HEADER_BYTES
-from workloads.wire import OPCODES, WireError, decode_packet, encode_packet, replace_payload
+from workloads.wire import OPCODES, WireError, decode_packet, encode_packet, psn_add, replace_payload
 from workloads.wire.packet import Packet
 from workloads.wire.trimming import trim
 
@@ -17,6 +17,10 @@ __all__ = ["mutated"]
 
 _MTU_ROOM = 1024
 _CE = 3
+_RESENT = 12
+"""packets that a host sends again on its new connection"""
+_RECONNECTS = 0.4
+"""share of traces with a connection that begins again"""
 
 
 def mutated(inputs: Sequence[TimedFrame], ports: int, seed: int, *, share: float = 0.15) -> list[TimedFrame]:
@@ -24,7 +28,7 @@ def mutated(inputs: Sequence[TimedFrame], ports: int, seed: int, *, share: float
     switch."""
     dice = random.Random(seed)
     found: list[TimedFrame] = []
-    for item in inputs:
+    for item in _reconnected(inputs, dice) if dice.random() < _RECONNECTS else inputs:
         if dice.random() >= share:
             found.append(item)
             continue
@@ -46,6 +50,39 @@ def mutated(inputs: Sequence[TimedFrame], ports: int, seed: int, *, share: float
             # Also next to the packet as it should be: before or behind it.
             found += [changed, item] if dice.random() < 0.5 else [item, changed]
     return found
+
+
+def _reconnected(inputs: Sequence[TimedFrame], dice: random.Random) -> list[TimedFrame]:
+    """From some frame on, one connection has another QPN and other PSNs, as of a host that connected again. It sends
+    its newest packets again first."""
+    begin, jump, other = dice.randrange(len(inputs)), dice.randrange(1, 1 << 20), 1 << dice.randrange(24)
+    chosen = next((packet for item in inputs[begin:] if (packet := _data(item.frame)) is not None), None)
+    if chosen is None:
+        return list(inputs)
+
+    def moved(item: TimedFrame) -> TimedFrame:
+        packet = _data(item.frame)
+        if packet is None or packet.connection != chosen.connection:
+            return item
+        bth = replace(packet.bth, psn=psn_add(packet.bth.psn, jump), dest_qpn=packet.bth.dest_qpn ^ other)
+        return replace(item, frame=encode_packet(replace(packet, bth=bth)))
+
+    before = [item for item in inputs[:begin] if moved(item) is not item][-_RESENT:]
+    resent = [replace(moved(item), time_ns=inputs[begin].time_ns) for item in before]
+    return [*inputs[:begin], *resent, *(moved(item) for item in inputs[begin:])]
+
+
+def _data(frame: bytes) -> Packet | None:
+    """A SEND or WRITE packet."""
+    packet = _decoded(frame)
+    return packet if packet is not None and packet.info.is_request else None
+
+
+def _decoded(frame: bytes) -> Packet | None:
+    try:
+        return decode_packet(frame)
+    except WireError:
+        return None
 
 
 def _damaged(frame: bytes, dice: random.Random) -> bytes:
@@ -72,10 +109,7 @@ def _stranger(frame: bytes, dice: random.Random) -> bytes:
 
 def _changed(frame: bytes, dice: random.Random) -> bytes:
     """Another packet with a right iCRC; the same frame if it is no RoCE."""
-    try:
-        packet = decode_packet(frame)
-    except WireError:
-        packet = None
+    packet = _decoded(frame)
     if packet is None:
         return _damaged(frame, dice)
     try:
