@@ -30,6 +30,10 @@ __all__ = ["run_golden"]
 def run_golden(args: argparse.Namespace) -> int:
     """`args`: those of `tb card golden`. Raises ScenarioError, CardError, HostCapabilityError."""
     config, inputs = _trace(args)
+    if args.mutate is not None:
+        from testbed.lab.cards.mutation import mutated
+
+        inputs = mutated(inputs, config.ports, args.mutate)
     inputs = inputs[: args.frames]
     expected = reference_outputs(config, inputs)
     sums = sums_in(expected, inputs)
