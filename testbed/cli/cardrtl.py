@@ -16,6 +16,7 @@ from switch_nodes.fpga.rtl.simulation.playing import (
     reference_counters,
     refuse_unfit,
 )
+from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
@@ -36,7 +37,7 @@ def play_rtl(
         )  # fmt: skip
     refuse_unfit(config)
     parameters = parameters_for(config, args.width)
-    library = built_library(parameters)
+    library = built_library(parameters, tell=lambda line: complain(f"tb card: {line}"))
     passage = play_simulated(library, config, inputs, seed=args.pressure)
     outputs = list(passage.outputs)
     notes = _figures(parameters, passage, len(inputs))

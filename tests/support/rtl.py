@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["beats_of", "needs_amaranth", "needs_simulation", "simulate"]
-
-
-def needs_amaranth() -> None:
-    """For the top of a module that imports Amaranth."""
-    pytest.importorskip("amaranth", reason="needs Amaranth: ./tb test installs it, unless TB_NO_RTL is set")
+__all__ = ["beats_of", "needs_simulation", "simulate"]
 
 
 def needs_simulation() -> None:
@@ -38,4 +33,3 @@ def beats_of(frame: bytes, size: int) -> Iterable[tuple[int, int, bool]]:
     for at in range(0, len(frame), size):
         part = frame[at : at + size]
         yield int.from_bytes(part, "little"), (1 << len(part)) - 1, at + size >= len(frame)
-

@@ -35,6 +35,8 @@ def classify_states(m: Module, e: Engine) -> None:
     member = applier.member_ram.r_data
     member_ip, member_port = member[0:128], member[128:134]
 
+    is_cut = (h.dscp == TRIMMED_DSCP) & ingress.cut
+
     with m.State("HEADERS"):
         m.d.sync += [
             position.eq(0), any_edge.eq(0), any_here.eq(0), e.is_known.eq(0), e.is_named.eq(0), e.kind.eq(0),
@@ -65,7 +67,7 @@ def classify_states(m: Module, e: Engine) -> None:
                         ~any_here, code(FrameKind.WRONG_PORT),
                         Mux(
                             ~ingress.intact,
-                            Mux((h.dscp == TRIMMED_DSCP) & ingress.cut, code(FrameKind.TRIMMED), code(FrameKind.BAD_ICRC)),
+                            Mux(is_cut, code(FrameKind.TRIMMED), code(FrameKind.BAD_ICRC)),
                             Mux(h.malformed, code(FrameKind.MALFORMED), code(FrameKind.DATA)),
                         ),
                     ),

@@ -16,6 +16,7 @@ from switch_nodes.fpga.rtl.folding import Folder
 from switch_nodes.fpga.rtl.headers import Headers
 from switch_nodes.fpga.rtl.ingress import Ingress
 from switch_nodes.fpga.rtl.memory import Ram
+from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
 from switch_nodes.fpga.rtl.plants import Plants
@@ -29,7 +30,7 @@ from switch_nodes.fpga.rtl.records import (
     slot_layout,
 )
 from switch_nodes.fpga.rtl.registers import Registers
-from switch_nodes.fpga.rtl.tap import Happening, Tap
+from switch_nodes.fpga.rtl.tap import Tap
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, SlotEvent
 
 __all__ = ["Engine"]
@@ -101,7 +102,7 @@ class Engine(Elaboratable):
         from switch_nodes.fpga.rtl.releasing import release_states
         from switch_nodes.fpga.rtl.slots import slot_states
 
-        p, m, ingress = self.p, Module(), self.ingress
+        m, ingress = Module(), self.ingress
         for name in (
             "slot_ram", "connection_ram", "entry_ram", "message_ram", "header_ram", "header_facts", "payload_ram",
             "value_ram", "learnt_ram", "plain_ram", "folder",

@@ -125,11 +125,12 @@ class Ingress(Elaboratable):
             ram.r_addr.eq(Cat(self.r_addr, reading)), ram.r_en.eq(self.r_en),
         ]  # fmt: skip
         notes = [
-            (self.port, owner), (self.length, length), (self.intact, (after == residues[zeros]) | plants["icrc-ignored"]),
+            (self.port, owner), (self.length, length),
+            (self.intact, (after == residues[zeros]) | plants["icrc-ignored"]),
             (self.cut, after == 0), (self.too_long, beat >= p.frame_words),
         ]  # fmt: skip
         stored = []
-        for signal, value in notes:
+        for signal, _ in notes:
             each = [Signal(signal.shape(), name=f"{signal.name}_{number}") for number in range(2)]
             stored.append(each)
             m.d.comb += signal.eq(Mux(reading, each[1], each[0]))
@@ -138,10 +139,10 @@ class Ingress(Elaboratable):
             with m.If(last):
                 m.d.sync += [beat.eq(0), crc.eq(ICRC_START), locked.eq(0), filling.eq(~filling)]
                 m.d.sync += full.bit_select(filling, 1).eq(1)
-                for (_, value), each in zip(notes, stored, strict=True):
+                for (_, seen), each in zip(notes, stored, strict=True):
                     for buffer in range(2):
                         with m.If(filling == buffer):
-                            m.d.sync += each[buffer].eq(value)
+                            m.d.sync += each[buffer].eq(seen)
         m.d.comb += [self.full.eq(full.bit_select(reading, 1)), self.header.eq(Mux(reading, headers[1], headers[0]))]
         with m.If(self.release):
             m.d.sync += [full.bit_select(reading, 1).eq(0), reading.eq(~reading)]

@@ -109,7 +109,8 @@ def _start_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
             m.next = "START_READ"
     with m.State("START_READ"):
         m.d.sync += [
-            e.is_placed.eq(1), e.message.eq(h.message), e.bank.eq(rests[0]), e.entry.eq(rests[1]), e.offset.eq(0), e.packets.eq(h.packets),
+            e.is_placed.eq(1), e.message.eq(h.message), e.bank.eq(rests[0]), e.entry.eq(rests[1]), e.offset.eq(0),
+            e.packets.eq(h.packets),
         ]  # fmt: skip
         m.d.comb += [
             e.message_ram.r_addr.eq(e.at_message(rests[0])), e.entry_ram.r_addr.eq(e.at_entry(rests[1])),

@@ -17,10 +17,10 @@ from switch_nodes.events import (
     SwitchStatistics,
 )
 from switch_nodes.fpga.conversion import FPGA_PROGRAM
+from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.simulation.building import built_library
 from switch_nodes.fpga.rtl.simulation.library import Happened, SimulatedCard
 from switch_nodes.fpga.rtl.simulation.playing import bring_up, parameters_for, refuse_unfit
-from switch_nodes.fpga.rtl.tap import Happening
 from workloads.errors import InternalError
 from workloads.machine import Buffer, Event
 

@@ -1,4 +1,5 @@
-"""A complete slot: its sum, the slot that it frees, and the results that may leave (`slot_actions.py`, `release.py`)."""
+"""A complete slot: its sum, the slot that it frees, and the results that may leave (`slot_actions.py` and `release.py`
+of the program)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.forwarding import lowest
+from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.records import BANK_BITS, TAG_BITS
-from switch_nodes.fpga.rtl.tap import Happening
 
 if TYPE_CHECKING:
     from switch_nodes.fpga.rtl.engine import Engine
@@ -167,7 +168,7 @@ def _order_states(m: Module, e: Engine) -> None:
 
 def _send_states(m: Module, e: Engine) -> None:
     """The result of a slot, on each connection of a bitmap in rank order. It leaves by the port of the next member."""
-    p, emitter, applier = e.p, e.emitter, e.applier
+    emitter, applier = e.emitter, e.applier
     rank, ranks = Signal.like(e.rank), e.mask
     chosen = Signal.like(e.rank)
     m.d.comb += chosen.eq(lowest(ranks))

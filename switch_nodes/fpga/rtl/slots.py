@@ -1,5 +1,5 @@
-"""From a placed packet to its slot, and what is kept of it (`switch_nodes/netreduce/program.py`, `slot_actions.py`): the
-events and actions of `SLOT_TABLE`."""
+"""From a placed packet to its slot, and what is kept of it (`switch_nodes/netreduce/program.py`, `slot_actions.py`).
+These are the events and actions of `SLOT_TABLE`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.decisions import code, decide
+from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES
 from switch_nodes.fpga.rtl.placing import distance
-from switch_nodes.fpga.rtl.tap import Happening
 from switch_nodes.netreduce.tables import (
     DROP_REASONS,
     SLOT_TABLE,
@@ -269,7 +269,8 @@ def _keep_states(m: Module, e: Engine) -> None:
         changed = Signal(e.slot_shape)
         m.d.comb += [
             changed.eq(record), changed.bitmap.eq(record.bitmap | e.bit), changed.length.eq(e.size),
-            changed.ce.eq((record.ce & ~e.plants["mark-lost"]) | (h.ecn == _CE)), e.slot_ram.w_en.eq(1), e.slot_ram.w_addr.eq(e.slot),
+            changed.ce.eq((record.ce & ~e.plants["mark-lost"]) | (h.ecn == _CE)), e.slot_ram.w_en.eq(1),
+            e.slot_ram.w_addr.eq(e.slot),
             e.slot_ram.w_data.eq(changed.as_value()),
         ]  # fmt: skip
         with m.If(~record.bitmap.any()):

@@ -3,29 +3,13 @@ at most happens in a cycle."""
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 from amaranth.hdl import Module, Signal, Value
 
 from switch_nodes.fpga.regmap import COUNTERS
+from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.naming import name_signals
 
-__all__ = ["Happening", "Tap"]
-
-
-class Happening(IntEnum):
-    IGNORED = 0
-    """a packet of a ring entered no sum; `reason`: number of its counter"""
-    INFERRED = 1
-    """a message whose FIRST is missing was placed"""
-    REPLAYED = 2
-    """a duplicate was answered with the sum"""
-    COMPLETED = 3
-    """the last contribution came; `packets`: of the message"""
-    OCCUPIED = 4
-    """a slot got its first contribution"""
-    FREED = 5
-    """a slot with contributions was cleared; `packets`: 1 if it was complete"""
+__all__ = ["Tap"]
 
 
 class Tap:

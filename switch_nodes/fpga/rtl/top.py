@@ -10,9 +10,10 @@ from switch_nodes.fpga.rtl.emitter import Emitter
 from switch_nodes.fpga.rtl.engine import Engine
 from switch_nodes.fpga.rtl.ingress import Ingress
 from switch_nodes.fpga.rtl.memory import RAM_VERILOG
+from switch_nodes.fpga.rtl.names import PLANTS
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
-from switch_nodes.fpga.rtl.plants import PLANTS, Plants
+from switch_nodes.fpga.rtl.plants import Plants
 from switch_nodes.fpga.rtl.registers import Registers
 from switch_nodes.fpga.rtl.tap import Tap
 

@@ -4,12 +4,13 @@ the user's cache. Another design, or another version of a tool, gets another fol
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata, util
 from pathlib import Path
 
@@ -70,9 +71,11 @@ def card_verilog(p: RtlParameters) -> str:
     return text
 
 
-def built_library(p: RtlParameters, verilog: str | None = None) -> Path:
-    """The library that simulates this card; `verilog`: its text, if it is not the one of `p`. Raises
-    HostCapabilityError where a tool is missing or fails."""
+def built_library(
+    p: RtlParameters, verilog: str | None = None, *, tell: Callable[[str], None] | None = None
+) -> Path:  # fmt: skip
+    """The library that simulates this card; `verilog`: its text, if it is not the one of `p`. `tell` gets a line for
+    people when it has to be built. Raises HostCapabilityError where a tool is missing or fails."""
     text = card_verilog(p) if verilog is None else verilog
     if missing := _missing_programs():
         raise HostCapabilityError(f"programs that simulate hardware ({', '.join(missing)})", _REMEDY)
@@ -81,12 +84,23 @@ def built_library(p: RtlParameters, verilog: str | None = None) -> Path:
     for part in (text, version, _HARNESS.read_text(encoding="utf-8"), f"{p.ports} {p.width}"):
         digest.update(part.encode() + b"\0")
     library = _folder() / f"{digest.hexdigest()[:24]}.so"
-    if library.exists() and distrust(library) is None:
-        return library
-    with _scratch() as work:
-        _compile(p, text, work)
-        _write(library, (work / "card.so").read_bytes())
+    with _alone(library):
+        if library.exists() and distrust(library) is None:
+            return library
+        if tell is not None:
+            tell("compiling a simulation of this card, once: a minute or two")
+        with _scratch() as work:
+            _compile(p, text, work)
+            _write(library, (work / "card.so").read_bytes())
     return library
+
+
+@contextlib.contextmanager
+def _alone(library: Path) -> Iterator[None]:
+    """One process at a time builds a library; the others wait and find it."""
+    with library.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _compile(p: RtlParameters, text: str, work: Path) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from switch_nodes.fpga.regmap import COUNTERS
-from switch_nodes.fpga.rtl.plants import PLANTS
-from switch_nodes.fpga.rtl.tap import Happening
+from switch_nodes.fpga.rtl.names import PLANTS, Happening
 from workloads.errors import InternalError
 from workloads.machine import Buffer
 

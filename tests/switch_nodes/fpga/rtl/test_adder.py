@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rtl import needs_amaranth, simulate
+from tests.support.rtl import simulate
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 from workloads.config import ArithmeticSpec
 
-needs_amaranth()
+pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
 from switch_nodes.fpga.rtl.adder import LATENCY, Lane
 
 _SPECIAL = (

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rtl import needs_amaranth
-
-needs_amaranth()
+pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
 from amaranth.hdl import Module, Signal
 
 from switch_nodes.fpga.rtl.crc import ICRC_START, VALID_RESIDUE, absorbed, advance, retreat, retreated

@@ -14,9 +14,8 @@ from switch_nodes.netreduce.tables import (
     SlotEvent,
     SlotState,
 )
-from tests.support.rtl import needs_amaranth
 
-needs_amaranth()
+pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rtl import beats_of, needs_amaranth, simulate
+from tests.support.rtl import beats_of, simulate
 from workloads.wire import Bth, Envelope, Packet, encode_packet
 
-needs_amaranth()
+pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
 from switch_nodes.fpga.rtl.ingress import Ingress
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 
