@@ -66,7 +66,7 @@ class BankMap:
         return self.members_at + ring * (self.p.members * _MEMBER_WORDS) + (number << 4) + word
 
     def decode(self, m: Module, address: Value) -> tuple[Signal, Signal, Signal, Signal, Signal]:
-        """(a word of a bank, which, a QPN, of which ring, of which member) of a bus address, as wires."""
+        """Of a bus address, as wires: is it a word of a bank, which word, is it a QPN, its ring, its member."""
         p = self.p
         known, index, is_qpn = Signal(), Signal(range(self.words)), Signal()
         ring, member = Signal(range(max(p.rings, 2))), Signal(range(p.members))

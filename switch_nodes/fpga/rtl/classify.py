@@ -3,35 +3,25 @@ and which connection it belongs to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Array, Module, Mux, Signal
 
+from switch_nodes.fpga.rtl.core import Core
 from switch_nodes.fpga.rtl.decisions import code, decide_frame
 from switch_nodes.netreduce.tables import DROP_REASONS, FrameAction, FrameKind
 from workloads.wire.trimming import TRIMMED_DSCP
 
-if TYPE_CHECKING:
-    from switch_nodes.fpga.rtl.engine import Engine
-
 __all__ = ["classify_states"]
 
 
-def classify_states(m: Module, e: Engine) -> None:
+def classify_states(m: Module, e: Core) -> None:
     """HEADERS, to BYPASS, PLACE or RELEASE. Where it goes to PLACE: `found` edges are in the signals of `Engine`."""
     p, h, ingress, applier = e.p, e.headers, e.ingress, e.applier
     position = Signal(range(p.rings + 1))  # of the ring, as configured
     any_edge, any_here = Signal(), Signal()
     matched, port_before = Signal(), Signal(6)
     hit, hit_rank = Signal(), Signal(range(p.members))
-    e.is_known, e.is_named = Signal(name="is_known"), Signal(name="is_named")
-    e.named_context, e.named_rank = Signal.like(e.context), Signal.like(e.rank)
-    first_context, first_rank = Signal.like(e.context), Signal.like(e.rank)
     any_context, any_rank = Signal.like(e.context), Signal.like(e.rank)
-    known_context, known_rank = Signal.like(e.context), Signal.like(e.rank)
-    e.known_context, e.known_rank, e.first_context, e.first_rank = (
-        known_context, known_rank, first_context, first_rank
-    )  # fmt: skip
+    known_context, known_rank, first_context, first_rank = e.known_context, e.known_rank, e.first_context, e.first_rank
     member = applier.member_ram.r_data
     member_ip, member_port = member[0:128], member[128:134]
 

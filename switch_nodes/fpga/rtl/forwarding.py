@@ -3,12 +3,9 @@ ones, flooding. A copy leaves by each of its ways, one after the other."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-if TYPE_CHECKING:
-    from switch_nodes.fpga.rtl.engine import Engine
+from switch_nodes.fpga.rtl.core import Core
 
 __all__ = ["forward_states", "lowest"]
 
@@ -23,7 +20,7 @@ def lowest(bits: Value) -> Value:
     return number
 
 
-def forward_states(m: Module, e: Engine) -> None:
+def forward_states(m: Module, e: Core) -> None:
     """BYPASS counts and forwards; FORWARD forwards. Then RELEASE."""
     p, h, ingress, applier, emitter = e.p, e.headers, e.ingress, e.applier, e.emitter
     source, destination, port = h.src_mac, h.dst_mac, ingress.port

@@ -14,7 +14,8 @@ from switch_nodes.fpga.rtl.naming import name_signals
 __all__ = ["RAM_VERILOG", "Ram"]
 
 RAM_VERILOG = """\
-// One read port, one write port, one clock. A read of the address that is written in the same cycle gives the old word.
+// One read port, one write port, one clock. A read during a write of the same word gives the old one.
+
 module ina_ram #(parameter WIDTH = 64, parameter DEPTH = 16, parameter ABITS = 4) (
     input wire clk,
     input wire r_en,

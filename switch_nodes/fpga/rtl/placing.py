@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from switch_nodes.fpga.rtl.core import Core
 from switch_nodes.fpga.rtl.decisions import code, decide
 from switch_nodes.netreduce.tables import (
     CONNECTION_TABLE,
@@ -15,9 +14,6 @@ from switch_nodes.netreduce.tables import (
     ConnectionState,
     FrameAction,
 )
-
-if TYPE_CHECKING:
-    from switch_nodes.fpga.rtl.engine import Engine
 
 __all__ = ["distance", "in_plain", "place_states"]
 
@@ -38,7 +34,7 @@ def in_plain(connection: Signal, psn: Value) -> Value:
     )
 
 
-def place_states(m: Module, e: Engine) -> None:
+def place_states(m: Module, e: Core) -> None:
     """PLACE, to SLOT, BYPASS or RELEASE."""
     h, connection = e.headers, e.connection
     entry, message = Signal(e.entry_shape), Signal(e.message_shape)
@@ -90,7 +86,7 @@ def place_states(m: Module, e: Engine) -> None:
                         m.next = "RELEASE"
 
 
-def _start_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
+def _start_states(m: Module, e: Core, entry: Signal, message: Signal) -> None:
     """DIVIDE: a FIRST or ONLY with an INA header of an installed ring. Does it fit what is known?"""
     h, connection = e.headers, e.connection
     rests = [Signal(6, name="rest_banks"), Signal(6, name="rest_entries")]
@@ -146,7 +142,7 @@ def _start_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
         m.next = "DECIDE"
 
 
-def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
+def _match_states(m: Module, e: Core, entry: Signal, message: Signal) -> None:
     """MATCH: in which message of its connection does the PSN lie?"""
     h, connection = e.headers, e.connection
     found = Signal()
@@ -213,7 +209,7 @@ def _match_states(m: Module, e: Engine, entry: Signal, message: Signal) -> None:
         m.next = "DECIDE"
 
 
-def _plain_states(m: Module, e: Engine) -> None:
+def _plain_states(m: Module, e: Core) -> None:
     """PLAIN: is the connection remembered as one without INA header? A FIRST or ONLY is put there."""
     h, p = e.headers, e.p
     key = Cat(h.src_ip[0:128], h.dst_ip[0:128], h.qpn)

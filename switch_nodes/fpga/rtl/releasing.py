@@ -3,16 +3,12 @@ of the program)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
+from switch_nodes.fpga.rtl.core import Core
 from switch_nodes.fpga.rtl.forwarding import lowest
 from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.records import BANK_BITS, TAG_BITS
-
-if TYPE_CHECKING:
-    from switch_nodes.fpga.rtl.engine import Engine
 
 __all__ = ["release_states"]
 
@@ -20,7 +16,7 @@ _RETURNS = ("RELEASE", "ADVANCE", "BEHIND")
 """states after a slot's results have left"""
 
 
-def release_states(m: Module, e: Engine) -> None:
+def release_states(m: Module, e: Core) -> None:
     """FOLD, SEND_ONE, to RELEASE."""
     _fold_states(m, e)
     _reclaim_states(m, e)
@@ -28,7 +24,7 @@ def release_states(m: Module, e: Engine) -> None:
     _send_states(m, e)
 
 
-def _fold_states(m: Module, e: Engine) -> None:
+def _fold_states(m: Module, e: Core) -> None:
     folder, record = e.folder, e.record
     m.d.comb += [
         folder.members.eq(e.ring_members), folder.words.eq(e.element_words), folder.op.eq(e.ring_op),
@@ -50,7 +46,7 @@ def _fold_states(m: Module, e: Engine) -> None:
             m.next = "RECLAIM"
 
 
-def _reclaim_states(m: Module, e: Engine) -> None:
+def _reclaim_states(m: Module, e: Core) -> None:
     """The slot of message - N at this offset; behind the last packet of a short message, those behind it too."""
     message, old = Signal(e.message_shape), Signal(e.slot_shape)
     m.d.comb += [message.eq(e.message_ram.r_data), old.eq(e.slot_ram.r_data)]
@@ -88,7 +84,7 @@ def _reclaim_states(m: Module, e: Engine) -> None:
         m.next = "RECLAIM_READ"
 
 
-def _order_states(m: Module, e: Engine) -> None:
+def _order_states(m: Module, e: Core) -> None:
     """Rule A: in PSN order; past a hole only where the hole provokes a NAK."""
     record = e.record
     at_head, message = Signal(e.slot_shape), Signal(e.message_shape)
@@ -98,8 +94,6 @@ def _order_states(m: Module, e: Engine) -> None:
     later, later_bank, left = Signal(TAG_BITS), Signal(BANK_BITS), Signal(BANK_BITS + 1)
     position = Signal(17)
     head_slot = e.slot_at(e.head_bank, e.head_offset)
-    e.sent, e.sent_slot = Signal(e.slot_shape, name="sent"), Signal.like(e.slot, name="sent_slot")
-    e.mask, e.back = Signal(e.p.members, name="mask"), Signal(range(len(_RETURNS)), name="back")
 
     def send(slot: Value, kept: Value, mask: Value, back: str) -> None:
         """Mark what leaves now as released, and send it."""
@@ -166,7 +160,7 @@ def _order_states(m: Module, e: Engine) -> None:
                 send(e.slot_at(later_bank, position), at_head, early, "BEHIND")
 
 
-def _send_states(m: Module, e: Engine) -> None:
+def _send_states(m: Module, e: Core) -> None:
     """The result of a slot, on each connection of a bitmap in rank order. It leaves by the port of the next member."""
     emitter, applier = e.emitter, e.applier
     rank, ranks = Signal.like(e.rank), e.mask

@@ -3,10 +3,9 @@ These are the events and actions of `SLOT_TABLE`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 
+from switch_nodes.fpga.rtl.core import Core
 from switch_nodes.fpga.rtl.decisions import code, decide
 from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES
@@ -21,28 +20,21 @@ from switch_nodes.netreduce.tables import (
 )
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 
-if TYPE_CHECKING:
-    from switch_nodes.fpga.rtl.engine import Engine
-
 __all__ = ["slot_states"]
 
 _CE = 3
 
 
-def slot_states(m: Module, e: Engine) -> None:
+def slot_states(m: Module, e: Core) -> None:
     """SLOT, to STORED (a contribution is in its slot), SEND_ONE, FORWARD or RELEASE."""
     h, record, connection = e.headers, e.record, e.connection
-    size = Signal(16)  # bytes of elements
-    starts = e.offset == 0
-    m.d.comb += size.eq(h.payload_bytes - Mux(starts, INA_HEADER_BYTES, 0))
-    e.size, e.header_bytes = size, Signal(8, name="header_bytes")
-    m.d.comb += e.header_bytes.eq(h.payload_at + Mux(starts, INA_HEADER_BYTES, 0))
+    size, bit, starts = e.size, e.bit, e.offset == 0
     serves = record.tag == e.message
-    bit = Signal(e.p.members)
-    m.d.comb += bit.eq(1 << e.rank)
-    e.bit = bit
+    m.d.comb += [
+        size.eq(h.payload_bytes - Mux(starts, INA_HEADER_BYTES, 0)), bit.eq(1 << e.rank),
+        e.header_bytes.eq(h.payload_at + Mux(starts, INA_HEADER_BYTES, 0)),
+    ]  # fmt: skip
     known = connection.known & (connection.qpn == h.qpn)
-    e.action = Signal(range(len(SlotAction)), name="slot_action_kept")
 
     with m.State("SLOT"):
         m.d.sync += e.slot.eq(e.slot_at(e.bank, e.offset))
@@ -103,14 +95,13 @@ def slot_states(m: Module, e: Engine) -> None:
     _keep_states(m, e)
 
 
-def _elements_states(m: Module, e: Engine) -> None:
+def _elements_states(m: Module, e: Core) -> None:
     """COMPARE and COPY: the elements of the packet, word by word, against or into the payload of its rank."""
     p, ingress = e.p, e.ingress
     lane_bits = (p.beat - 1).bit_length()
     shift, first = e.header_bytes[0:lane_bits], e.header_bytes[lane_bits:]
-    words = Signal(range(p.payload_words + 1))
+    words = e.element_words
     m.d.comb += words.eq((e.size + p.beat - 1) >> lane_bits)
-    e.element_words = words
     before, joined = Signal(p.width), Signal(p.width)
     # Headers end two bytes behind a multiple of four.
     choices = [Cat(before[8 * n :], ingress.r_data[: 8 * n]) for n in range(p.beat)]
@@ -149,7 +140,7 @@ def _elements_states(m: Module, e: Engine) -> None:
             m.next = "STORED"
 
 
-def _note_states(m: Module, e: Engine, serves: Value, known: Value) -> None:
+def _note_states(m: Module, e: Core, serves: Value, known: Value) -> None:
     """GATE, NOTE: only for packets of the message that the slot serves. What they say of their connection is kept."""
     h, connection = e.headers, e.connection
     entry, message = Signal(e.entry_shape), Signal(e.message_shape)
@@ -236,7 +227,7 @@ def _note_states(m: Module, e: Engine, serves: Value, known: Value) -> None:
         m.next = "ACT"
 
 
-def _keep_states(m: Module, e: Engine) -> None:
+def _keep_states(m: Module, e: Core) -> None:
     """KEEP_HEADER: the newest header counts. COPY: the first payload does."""
     p, h, record = e.p, e.headers, e.record
     beats = HEADER_BYTES // p.beat

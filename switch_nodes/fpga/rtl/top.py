@@ -25,8 +25,8 @@ MODULE = "ina_card"
 class Card(Elaboratable):
     """Pins, all of the clock `clk` with the reset `rst`.
 
-    `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `tx_data` and `tx_keep` are one beat,
-    which all ports share: only one `tx_valid` is set at a time. `bus_*`: the registers, one word per strobe.
+    `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `bus_*`: the registers, one word per
+    strobe.
     `hash`: SHA-256 of the bitstream, by the card's loader. `idle`: no frame is inside. `frames_in`: frames so far.
     `plant`: of a design with planted bugs, the one that acts; else unused. `tap_*`: the status monitor (`tap`)."""
 
@@ -35,7 +35,7 @@ class Card(Elaboratable):
         self.rx_valid, self.rx_ready, self.rx_last = Signal(p.ports), Signal(p.ports), Signal(p.ports)
         self.rx_data, self.rx_keep = Signal(p.ports * p.width), Signal(p.ports * p.beat)
         self.tx_valid, self.tx_ready, self.tx_last = Signal(p.ports), Signal(p.ports), Signal(p.ports)
-        self.tx_data, self.tx_keep = Signal(p.width), Signal(p.beat)
+        self.tx_data, self.tx_keep = Signal(p.ports * p.width), Signal(p.ports * p.beat)
         self.bus_strobe, self.bus_write, self.bus_ack = Signal(), Signal(), Signal()
         self.bus_address, self.bus_w_data, self.bus_r_data = Signal(32), Signal(32), Signal(32)
         self.hash, self.idle, self.frames_in = Signal(256), Signal(), Signal(64)
@@ -63,7 +63,8 @@ class Card(Elaboratable):
         m.d.comb += [
             ingress.valid.eq(self.rx_valid), ingress.last.eq(self.rx_last), ingress.data.eq(self.rx_data),
             ingress.keep.eq(self.rx_keep), self.rx_ready.eq(ingress.ready), self.tx_valid.eq(emitter.valid),
-            self.tx_last.eq(emitter.last), self.tx_data.eq(emitter.data), self.tx_keep.eq(emitter.keep),
+            self.tx_last.eq(emitter.last), self.tx_data.eq(emitter.data.replicate(p.ports)),
+            self.tx_keep.eq(emitter.keep.replicate(p.ports)),
             emitter.ready.eq(self.tx_ready), emitter.header.eq(engine.header_ram.r_data),
             emitter.value.eq(engine.value_ram.r_data), emitter.frame.eq(ingress.r_data),
             registers.strobe.eq(self.bus_strobe), registers.write.eq(self.bus_write),

@@ -99,7 +99,7 @@ def _damaged(frame: bytes, dice: random.Random) -> bytes:
 
 
 def _stranger(frame: bytes, dice: random.Random) -> bytes:
-    """A frame that is forwarded: to the addresses of this one, to nobody known, to all, back to its sender."""
+    """A frame that is forwarded: to the addresses of this one, to an unknown address, to all, back to its sender."""
     source, destination = frame[6:12], frame[0:6]
     far = bytes((2, 0, 0, 1, 0, dice.randrange(8)))
     to = dice.choice((destination, source, far, b"\xff" * 6, bytes.fromhex("0180c200000e"), b"\x01\0\x5e\0\0\1"))

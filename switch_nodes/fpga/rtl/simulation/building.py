@@ -108,7 +108,7 @@ def _compile(p: RtlParameters, text: str, work: Path) -> None:
     source.write_text(text, encoding="utf-8")
     _output([
         "verilator", "--cc", "--trace", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal",
-        "-Wno-lint", "-Wno-style", "--top-module", "ina_card", "--prefix", "Vina_card", "--Mdir", str(made),
+        "-Wno-lint", "-Wno-style", "--output-split", "20000", "--output-split-cfuncs", "500", "--top-module", "ina_card", "--prefix", "Vina_card", "--Mdir", str(made),
         str(source),
     ])  # fmt: skip
     include = next((path for path in _INCLUDES if path.exists()), None)
@@ -135,7 +135,7 @@ def _output(command: list[str]) -> str:
 
 
 def _folder() -> Path:
-    """The first folder for builds that we may write and that nobody else can change."""
+    """The first folder for builds that we, and no other user, can change."""
     for native in cache_folders():
         folder = native.parent / "rtl"
         with contextlib.suppress(OSError):

@@ -43,7 +43,7 @@ struct Card {
     std::vector<uint8_t> partial[INA_PORTS];
     uint64_t beats_wrong = 0;  // beats that break a rule of AXI4-Stream
     bool held[INA_PORTS] = {};
-    uint8_t held_data[kBeat];
+    uint8_t held_data[INA_PORTS][kBeat];
 
     explicit Card(uint64_t seed) : random(seed * 0x9E3779B97F4A7C15ull + 1) {
         context.traceEverOn(true);
@@ -93,14 +93,14 @@ struct Card {
     void take() {
         for (int port = 0; port < INA_PORTS; port++) {
             bool valid = bit(top->tx_valid, port), ready = bit(top->tx_ready, port);
-            if (held[port] && (!valid || memcmp(held_data, &top->tx_data, kBeat))) beats_wrong++;
+            const uint8_t *data = bytes_of(top->tx_data) + port * kBeat;
+            if (held[port] && (!valid || memcmp(held_data[port], data, kBeat))) beats_wrong++;
             held[port] = valid && !ready;
-            if (held[port]) memcpy(held_data, &top->tx_data, kBeat);
+            if (held[port]) memcpy(held_data[port], data, kBeat);
             if (!valid || !ready) continue;
-            const uint8_t *data = bytes_of(top->tx_data);
             bool ended = false;
             for (int i = 0; i < kBeat; i++) {
-                bool kept = bit(top->tx_keep, i);
+                bool kept = bit(top->tx_keep, port * kBeat + i);
                 if (kept && ended) beats_wrong++;
                 ended = ended || !kept;
                 if (kept) partial[port].push_back(data[i]);
