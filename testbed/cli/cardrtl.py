@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import Difference, Output, TimedFrame, compare
@@ -16,6 +17,7 @@ from switch_nodes.fpga.rtl.simulation.playing import (
     reference_counters,
     refuse_unfit,
 )
+from testbed.lab.cards.wrapping import read_pin_map, wrapped
 from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
@@ -36,8 +38,13 @@ def play_rtl(
             allowed="without --card, --port and --fault",
         )  # fmt: skip
     refuse_unfit(config)
-    parameters = parameters_for(config, args.width)
-    library = built_library(parameters, tell=lambda line: complain(f"tb card: {line}"))
+    if (args.verilog is None) != (args.pin_map is None):
+        raise ScenarioError("need each other", file="tb card golden", key="--verilog, --map", allowed="both or none")
+    parameters, verilog = parameters_for(config, args.width), None
+    if args.verilog is not None:
+        pin_map = read_pin_map(args.pin_map)
+        parameters, verilog = pin_map.parameters, wrapped(pin_map, _text_of(args.verilog))
+    library = built_library(parameters, verilog, tell=lambda line: complain(f"tb card: {line}"))
     passage = play_simulated(library, config, inputs, seed=args.pressure)
     outputs = list(passage.outputs)
     notes = _figures(parameters, passage, len(inputs))
@@ -57,6 +64,14 @@ def play_rtl(
         play_simulated(library, config, inputs, seed=args.pressure, waveform=(path, cycle))
         notes.append(f"waveform around cycle {cycle}: {path}")
     return outputs, notes, passage.stuck or passage.wrong_beats > 0 or bool(wrong)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        raise ScenarioError("cannot be read", file=str(path), key="--verilog", found=str(reason)) from error
 
 
 def _figures(parameters: RtlParameters, passage: Passage, frames: int) -> list[str]:

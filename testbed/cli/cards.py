@@ -35,6 +35,7 @@ examples:
   ./tb card configure --card unix:/run/c1.sock --config rings.yaml
   ./tb card golden rack-lossy                     the emulated card, in memory
   ./tb card golden rack-lossy --rtl               the card's hardware, simulated
+  ./tb card golden rack --rtl --verilog top.v --map pins.yaml
   ./tb card synth --family ecp5 --clock           its size and clock
   sudo ./tb card golden trace.pcapng --config rings.yaml --card unix:/run/c1.sock --port t1 --port t2
   ./tb card registers --format markdown
@@ -124,6 +125,12 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     child.add_argument(
         "--rtl", action="store_true", help="through the card's hardware, simulated, under gaps and back-pressure"
+    )
+    child.add_argument(
+        "--verilog", type=named_path, metavar="FILE", help="with --rtl: another design than ours; needs --map"
+    )
+    child.add_argument(
+        "--map", dest="pin_map", type=named_path, metavar="FILE", help="with --verilog: its module, sizes and pins"
     )
     child.add_argument("--width", type=int, choices=(64, 512), default=64, help="with --rtl: bits of a data port (64)")
     child.add_argument(

@@ -108,8 +108,8 @@ def _compile(p: RtlParameters, text: str, work: Path) -> None:
     source.write_text(text, encoding="utf-8")
     _output([
         "verilator", "--cc", "--trace", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal",
-        "-Wno-lint", "-Wno-style", "--output-split", "20000", "--output-split-cfuncs", "500", "--top-module", "ina_card", "--prefix", "Vina_card", "--Mdir", str(made),
-        str(source),
+        "-Wno-lint", "-Wno-style", "--output-split", "20000", "--output-split-cfuncs", "500", "--top-module",
+        "ina_card", "--prefix", "Vina_card", "--Mdir", str(made), str(source),
     ])  # fmt: skip
     include = next((path for path in _INCLUDES if path.exists()), None)
     if include is None:
