@@ -150,7 +150,7 @@ def test_only_missing_packages_are_installed(checkout):
         "list",
         INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev "
         "python3-dev "
-        "python3-venv tcpdump openvswitch-switch openssh-server verilator",
+        "python3-venv tcpdump openvswitch-switch openssh-server verilator g++",
     )
     assert done.returncode == 0
     assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev libdeflate-dev ..." in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import Difference, Output, TimedFrame, compare
 from switch_nodes.fpga.rtl.parameters import RtlParameters
-from switch_nodes.fpga.rtl.simulation.building import built_library
+from switch_nodes.fpga.rtl.simulation.building import TranslationFailed, built_library
 from switch_nodes.fpga.rtl.simulation.playing import (
     Passage,
     parameters_for,
@@ -44,7 +44,15 @@ def play_rtl(
     if args.verilog is not None:
         pin_map = read_pin_map(args.pin_map)
         parameters, verilog = pin_map.parameters, wrapped(pin_map, _text_of(args.verilog))
-    library = built_library(parameters, verilog, tell=lambda line: complain(f"tb card: {line}"))
+    try:
+        library = built_library(parameters, verilog, tell=lambda line: complain(f"tb card: {line}"))
+    except TranslationFailed as error:
+        if args.verilog is None:
+            raise
+        raise ScenarioError(
+            "cannot be translated", file=str(args.verilog), key="--verilog", found=error.missing,
+            allowed="Verilog with the module and pins of --map",
+        ) from error  # fmt: skip
     passage = play_simulated(library, config, inputs, seed=args.pressure)
     outputs = list(passage.outputs)
     notes = _figures(parameters, passage, len(inputs))

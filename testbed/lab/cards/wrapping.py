@@ -108,5 +108,5 @@ def wrapped(pin_map: PinMap, verilog: str) -> str:
     for ours, theirs in pin_map.pins.items():
         wire = "~rst" if ours == "rst" and pin_map.resets_low else ours
         connections.append(f".{theirs}({wire})")
-    lines += [f"    {pin_map.module} inside ({', '.join(connections)});", "endmodule"]
+    lines += [f"    {pin_map.module} theirs ({', '.join(connections)});", "endmodule"]
     return verilog + "\n" + "\n".join(lines) + "\n"

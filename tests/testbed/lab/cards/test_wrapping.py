@@ -75,3 +75,14 @@ def test_a_design_needs_a_map(tmp_path, capsys):
     words = ["card", "golden", "rack", "--set", "job.size=20kB", "--rtl", "--verilog", str(tmp_path / "top.v")]
     assert main(words) == 64
     assert "--verilog, --map: need each other; allowed: both or none" in capsys.readouterr().err
+
+
+def test_a_design_that_no_tool_takes_is_the_users_fault(tmp_path, capsys):
+    needs_simulation()
+    (tmp_path / "top.v").write_text("module my_card(input wire my_clk); assign nothing = ; endmodule")
+    pins = str(_map(tmp_path))
+    words = ["card", "golden", "rack", "--set", "job.size=20kB", "--rtl", "--verilog", str(tmp_path / "top.v")]
+    assert main([*words, "--map", pins]) == 64
+    assert "top.v: --verilog: cannot be translated; found a verilator that translates this card" in " ".join(
+        capsys.readouterr().err.split()
+    )
