@@ -113,7 +113,8 @@ class RtlSwitch:
 
 
 def create_card(config: SwitchConfig) -> RtlSwitch:
-    """The hardware of a switch, running. Raises ScenarioError for what it cannot be, HostCapabilityError where tools
-    are missing."""
+    """The hardware of a switch, running. It does not report the steps of its tables, also where a hunt asks for them.
+    Raises ScenarioError for what it cannot be, HostCapabilityError where tools are missing."""
     refuse_unfit(config)
+    config = replace(config, trace=False)
     return RtlSwitch(config, SimulatedCard(built_library(parameters_for(config)), bitstream_hash=bytes(range(32))))
