@@ -46,8 +46,7 @@ def run_synth(args: argparse.Namespace) -> int:
             size = measured_size(p, family, folder)
             clock = measured_clock(folder) if family == "ecp5" and args.clock else None
             rows.append({
-                "family": family, **size.resources, "depth": size.depth,
-                "mhz": None if clock is None else round(clock.mhz, 1),
+                "family": family, **size.resources, "mhz": None if clock is None else round(clock.mhz, 1),
             })  # fmt: skip
     if args.json:
         print_document(json.dumps({"size": args.size, "parameters": asdict(p), "families": rows}, indent=2))
@@ -55,7 +54,7 @@ def run_synth(args: argparse.Namespace) -> int:
     say(f"size {args.size}: {p.ports} ports of {p.width} bits, {p.slots} slots, {p.members} members, MTU {p.mtu}")
     for row in rows:
         mhz = row.pop("mhz")
-        say(", ".join(f"{key} {value if value is not None else 'unknown'}" for key, value in row.items()))
+        say(", ".join(f"{key} {value}" for key, value in row.items()))
         if mhz is None:
             say("  clock: unknown (measured with --clock for ecp5)")
         else:

