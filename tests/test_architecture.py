@@ -34,7 +34,8 @@ SANS_IO_FORBIDDEN = {
     "subprocess", "secrets", "uuid", "datetime",
 }  # fmt: skip
 IO_EDGES = (
-    "workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "workloads/verbs/",
+    "workloads/native/", "switch_nodes/dataplane/", "switch_nodes/fpga/io/", "switch_nodes/fpga/rtl/simulation/",
+    "workloads/verbs/",
     "workloads/ranks/client.py",
     "workloads/torch_backend/",
 )  # fmt: skip

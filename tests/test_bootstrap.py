@@ -37,6 +37,7 @@ case "$1 $2" in
         echo 2.13.0 >"$CALLS.torch"
         ;;
     *requirements-docs.txt) [ -z "${FAIL_DOCS:-}" ] || { echo "no such version"; exit 1; } ;;
+    *requirements-rtl.txt) [ -z "${FAIL_RTL:-}" ] || { echo "no such wheel"; exit 1; } ;;
     esac
     ;;
 "-m workloads.native.build")
@@ -80,6 +81,7 @@ class _Checkout:
         (self.top / "requirements.txt").write_text("numpy==1\n", encoding="utf-8")
         (self.top / "requirements-torch.txt").write_text("# torch\ntorch==2.13.0\n", encoding="utf-8")
         (self.top / "requirements-docs.txt").write_text("mkdocs==1\n", encoding="utf-8")
+        (self.top / "requirements-rtl.txt").write_text("amaranth==0\n", encoding="utf-8")
         for name, text in (
             ("python3", _PYTHON), ("dpkg-query", _DPKG), ("apt-get", _APT), ("df", _DF), ("id", _ID)
         ):  # fmt: skip
@@ -148,7 +150,7 @@ def test_only_missing_packages_are_installed(checkout):
         "list",
         INSTALLED="bridge-utils iperf3 iproute2 iputils-ping procps openssh-client ethtool clang llvm gcc libc6-dev "
         "python3-dev "
-        "python3-venv tcpdump openvswitch-switch openssh-server",
+        "python3-venv tcpdump openvswitch-switch openssh-server verilator g++",
     )
     assert done.returncode == 0
     assert "installing Debian packages: mininet tshark libbpf-dev zlib1g-dev libdeflate-dev ..." in done.stderr
@@ -240,7 +242,7 @@ def test_a_failure_says_what_failed_and_what_to_try(checkout, env, code, texts):
 def test_torch_is_installed_once_for_what_runs_with_our_python_and_for_nothing_else(checkout, words, wanted):
     checkout.run("list")
     checkout.calls()
-    first, second = checkout.run(*words), checkout.run(*words)
+    first, second = (checkout.run(*words, TB_NO_RTL="1") for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0)
     assert first.stdout.endswith(f": {' '.join(words)}\n")
     assert ("installing PyTorch 2.13.0 (0.8 GB; several GB where" in first.stderr) == wanted
@@ -260,7 +262,7 @@ def test_a_suite_without_torch_says_why_and_runs(checkout, env, texts):
     checkout.run("list")
     checkout.calls()
     for _ in range(2):
-        done = checkout.run("test", **env)
+        done = checkout.run("test", TB_NO_RTL="1", **env)
         assert (done.returncode, done.stdout.endswith(": test\n")) == (0, True)
         for text in texts:
             assert text in done.stderr
@@ -294,6 +296,38 @@ def test_docs_without_packages_says_why_and_goes_on(checkout):
         assert "pip could not install the packages of the site; the whole log: " in done.stderr
     checkout.calls()
     assert checkout.run("docs", TB_NO_DOCS="1").stderr == ""
+    assert checkout.calls() == ["python -P -m"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("card", "golden", "rack", "--rtl"), True),
+        (("card", "synth"), True),
+        (("run", "rack", "--set", "switch.program=rtl"), True),
+        (("test",), True),
+        (("test", "--fast"), False),
+        (("card", "golden", "rack"), False),
+        (("run", "rack"), False),
+    ],
+)
+def test_the_packages_of_the_hardware_are_installed_once_and_where_it_is_wanted(checkout, words, wanted):
+    checkout.run("list")
+    first, second = (checkout.run(*words, TB_NO_TORCH="1") for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert ("installing the packages for the card's hardware" in first.stderr) == wanted
+    assert "packages for the card's hardware" not in second.stderr
+    (checkout.top / "requirements-rtl.txt").write_text("amaranth==1\n", encoding="utf-8")
+    assert ("packages for the card's hardware" in checkout.run(*words, TB_NO_TORCH="1").stderr) == wanted
+
+
+def test_hardware_without_packages_says_why_and_goes_on(checkout):
+    checkout.run("list")
+    done = checkout.run("card", "synth", FAIL_RTL="1")
+    assert (done.returncode, "no such wheel" in done.stderr) == (0, True)
+    assert "pip could not install the packages for the card's hardware; the whole log: " in done.stderr
+    checkout.calls()
+    assert checkout.run("card", "synth", TB_NO_RTL="1").stderr == ""
     assert checkout.calls() == ["python -P -m"]
 
 
@@ -373,9 +407,9 @@ def pins(name: str) -> list[str]:
 
 
 def test_requirements_are_exact_and_name_no_index():
-    ours, torchs, docs = (pins(f"requirements{more}.txt") for more in ("", "-torch", "-docs"))
+    ours, torchs, docs, rtl = (pins(f"requirements{more}.txt") for more in ("", "-torch", "-docs", "-rtl"))
     assert len(ours) > 20
     assert torchs[0].startswith("torch=="), "tb reads the version there"
-    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in ours + torchs + docs)
-    names = [pin.partition("==")[0].lower() for pin in ours + torchs + docs]
+    assert all("==" in pin and "/" not in pin and not pin.startswith("-") for pin in ours + torchs + docs + rtl)
+    names = [pin.partition("==")[0].lower() for pin in ours + torchs + docs + rtl]
     assert len(names) == len(set(names)), "one place for each"

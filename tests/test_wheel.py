@@ -26,6 +26,7 @@ _OFFLINE = re.compile(
     r"No matching distribution found for setuptools|Could not find a version|NewConnectionError|getaddrinfo"
 )
 _OPTIONAL = {
+    "amaranth",
     "argparse_manpage",
     "distributed",
     "markdown_it",

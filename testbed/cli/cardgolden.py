@@ -30,11 +30,22 @@ __all__ = ["run_golden"]
 def run_golden(args: argparse.Namespace) -> int:
     """`args`: those of `tb card golden`. Raises ScenarioError, CardError, HostCapabilityError."""
     config, inputs = _trace(args)
+    if args.mutate is not None:
+        from testbed.lab.cards.mutation import mutated
+
+        inputs = mutated(inputs, config.ports, args.mutate)
     inputs = inputs[: args.frames]
     expected = reference_outputs(config, inputs)
     sums = sums_in(expected, inputs)
     where, strangers, stalled = "the emulated card, in memory", 0, 0
-    if args.card is None:
+    notes: list[str] = []
+    wrong = False
+    if args.rtl:
+        from testbed.cli.cardrtl import play_rtl
+
+        found, notes, wrong = play_rtl(args, config, inputs, expected)
+        where = "the card's hardware, simulated"
+    elif args.card is None:
         if args.interfaces:
             raise ScenarioError(
                 "leads nowhere without a card", file="tb card golden", key="--port", allowed="with --card"
@@ -52,11 +63,13 @@ def run_golden(args: argparse.Namespace) -> int:
         _write_files(args.out, config, inputs, expected, found)
     difference = compare(expected, found)
     # What differs, differs; but a trace that makes no sum shows nothing about a card that sums.
-    verdict = Verdict.FAIL if difference is not None else Verdict.PASS if sums else Verdict.UNKNOWN
+    wrong = wrong or difference is not None
+    verdict = Verdict.FAIL if wrong else Verdict.PASS if sums else Verdict.UNKNOWN
     lines = [
         f"{len(inputs)} frames into {where}",
         f"{len(expected)} frames expected, {sums} of them sums; {len(found)} came out",
     ]
+    lines += notes
     if strangers:
         lines.append(f"{strangers} frames of others were left out")
     if stalled:
@@ -68,7 +81,7 @@ def run_golden(args: argparse.Namespace) -> int:
     if args.json:
         document = {
             "verdict": str(verdict), "card": where, "inputs": len(inputs), "expected": len(expected), "sums": sums,
-            "found": len(found), "strangers": strangers, "stalled": stalled,
+            "found": len(found), "strangers": strangers, "stalled": stalled, "notes": notes,
             "difference": None if difference is None else {
                 "kind": str(difference.kind), "port": difference.port, "index": difference.index,
                 "step": difference.step, "expected": difference.expected.hex(), "found": difference.found.hex(),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configure_card", "run_card"]
 
+_SIZES = ("small", "simulated", "large")
 _ADDRESS = "udp:HOST:PORT, unix:PATH (an agent), or bar:FILE (a PCIe BAR, as /sys/bus/pci/devices/.../resource0)"
 
 
@@ -33,6 +34,9 @@ examples:
   ./tb card program --card unix:/run/c1.sock netreduce.bit
   ./tb card configure --card unix:/run/c1.sock --config rings.yaml
   ./tb card golden rack-lossy                     the emulated card, in memory
+  ./tb card golden rack-lossy --rtl               the card's hardware, simulated
+  ./tb card golden rack --rtl --verilog top.v --map pins.yaml
+  ./tb card synth --family ecp5 --clock           its size and clock
   sudo ./tb card golden trace.pcapng --config rings.yaml --card unix:/run/c1.sock --port t1 --port t2
   ./tb card registers --format markdown
 """
@@ -73,6 +77,17 @@ examples:
         metavar="FAULT",
         help=f"what is wrong with it: {', '.join(fault_words())}",
     )
+    synth = add("synth", "size and clock of the card's hardware, by yosys and nextpnr", card=False)
+    synth.add_argument("--size", choices=_SIZES, default="small", help="of the design (small)")
+    synth.add_argument(
+        "--family", dest="families", action="append", choices=("ecp5", "xc7", "xcup"), help="default: ecp5"
+    )
+    synth.add_argument("--clock", action="store_true", help="ecp5: place and route, for the clock; takes minutes")
+    synth.add_argument("--out", type=named_path, metavar="DIR", help="keep Verilog, netlists and reports there")
+    synth.add_argument("--json", action="store_true", help="as JSON")
+    verilog = add("verilog", "write the Verilog of the card's hardware", card=False)
+    verilog.add_argument("--size", choices=_SIZES, default="small", help="of the design (small)")
+    verilog.add_argument("--out", type=named_path, required=True, metavar="FILE")
     bitstream = add("bitstream", "write the reference bitstream of the emulated card", card=False)
     bitstream.add_argument("--out", type=named_path, required=True, metavar="FILE")
 
@@ -108,6 +123,26 @@ def _configure_golden(child: argparse.ArgumentParser) -> None:
         "--fault", dest="faults", action="append", default=[], metavar="FAULT",
         help="without --card: what is wrong with the emulated card, as wrong-sum:N or wrong-psn:N",
     )  # fmt: skip
+    child.add_argument(
+        "--rtl", action="store_true", help="through the card's hardware, simulated, under gaps and back-pressure"
+    )
+    child.add_argument(
+        "--verilog", type=named_path, metavar="FILE", help="with --rtl: another design than ours; needs --map"
+    )
+    child.add_argument(
+        "--map", dest="pin_map", type=named_path, metavar="FILE", help="with --verilog: its module, sizes and pins"
+    )
+    child.add_argument("--width", type=int, choices=(64, 512), default=64, help="with --rtl: bits of a data port (64)")
+    child.add_argument(
+        "--pressure", type=seed, metavar="N", default=2, help="with --rtl: seed of gaps and back-pressure; 0: none (2)"
+    )
+    child.add_argument(
+        "--vcd", type=named_path, metavar="FILE",
+        help="with --rtl: where 200 cycles around the first difference go (difference.vcd in the folder of --out)",
+    )  # fmt: skip
+    child.add_argument(
+        "--mutate", type=seed, metavar="N", help="lose, double, swap, damage and change frames first, as this seed says"
+    )
     child.add_argument("--frames", type=whole(1, 10**9), metavar="N", help="only the first N")
     child.add_argument(
         "--patience", type=duration(), default=1_000_000_000, metavar="TIME", help="for a frame that must come out (1s)"
@@ -134,7 +169,8 @@ def _config_option(child: argparse.ArgumentParser, *, required: bool) -> None:
 def run_card(args: argparse.Namespace) -> int:
     action = {
         "registers": _registers, "check": _check, "program": _program, "configure": _configure, "stop": _stop,
-        "reset": _reset, "golden": _golden, "serve": _serve, "bitstream": _bitstream,
+        "reset": _reset, "golden": _golden, "serve": _serve, "bitstream": _bitstream, "synth": _synth,
+        "verilog": _verilog,
     }[args.action]  # fmt: skip
     return action(args)
 
@@ -225,6 +261,18 @@ def _serve(args: argparse.Namespace) -> int:
     from testbed.cli.cardserver import serve_card
 
     return serve_card(args)
+
+
+def _synth(args: argparse.Namespace) -> int:
+    from testbed.cli.cardsynth import run_synth
+
+    return run_synth(args)
+
+
+def _verilog(args: argparse.Namespace) -> int:
+    from testbed.cli.cardsynth import run_verilog
+
+    return run_verilog(args)
 
 
 def _bitstream(args: argparse.Namespace) -> int:

@@ -81,6 +81,8 @@ PROGRAMS: tuple[Program, ...] = (
         Program(name, "openssh-client", Origin.SET_UP, "keys of a lab: tests, and by hand")
         for name in ("ssh", "ssh-add", "ssh-agent", "ssh-keygen")
     ),
+    Program("verilator", "verilator", Origin.SET_UP, "the card's hardware, simulated"),
+    Program("g++", "g++", Origin.SET_UP, "the card's hardware, simulated"),
     Program("sshd", "openssh-server", Origin.SET_UP, "hosts of the emulated lab"),
     Program("tcpdump", "tcpdump", Origin.SET_UP, "a second reader of captures"),
     Program("tshark", "tshark", Origin.SET_UP, "`tb dissector --install`; what it shows of captures"),

@@ -13,7 +13,7 @@ from switch_nodes.kinds import sums
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
-from testbed.hunt.inferred import NETREDUCE
+from testbed.hunt.inferred import NETREDUCE, is_card
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.plans import with_timers
 from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
@@ -239,7 +239,7 @@ def _program_of(overrides: list[str], program: str) -> str:
                 "give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
-    if program != stock and not is_own_program(program):
+    if program != stock and not is_own_program(program) and not (stock == NETREDUCE and is_card(program)):
         raise ScenarioError(
             "a hunt needs a program that sums", file="--set", key=PROGRAM_KEY, found=repr(program),
             allowed=f"{stock}, or PATH.py:CLASS",

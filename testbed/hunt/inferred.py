@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from switch_nodes.kinds import program_kinds
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import built_on
 from testbed.hunt.protocols import PROTOCOLS
@@ -12,7 +13,7 @@ from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program
 from workloads.errors import ScenarioError
 
-__all__ = ["NETREDUCE", "inferred_protocol"]
+__all__ = ["NETREDUCE", "inferred_protocol", "is_card"]
 
 NETREDUCE = "netreduce"
 
@@ -25,6 +26,8 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
         return NETREDUCE
     program = changes[PROGRAM_KEY]
     names = _built_on(program) if is_own_program(program) else (program,)
+    if is_card(program):
+        return NETREDUCE
     known = (NETREDUCE, *PROTOCOLS)
     found = [name for name in known if protocol_of(name).programs[0] in names]
     if len(found) == 1:
@@ -33,6 +36,12 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
         "cannot infer the protocol that this switch program serves", file="tb hunt", key=PROGRAM_KEY, found=program,
         allowed=f"--program NAME, one of {', '.join(found or known)}; or a class that derives from one of our programs",
     )  # fmt: skip
+
+
+def is_card(program: str) -> bool:
+    """Whether it is NetReduce on an aggregation card."""
+    kind = program_kinds().get(program)
+    return kind is not None and kind.is_card
 
 
 def _built_on(program: str) -> tuple[str, ...]:

@@ -58,4 +58,4 @@ def test_what_a_program_of_somebody_else_does_is_not_known() -> None:
     assert sums("mine.py:Own")
     assert not uses("mine.py:Own", "rings")
     assert [name for name in program_kinds() if not sums(name)] == ["forward", "steer"]
-    assert [name for name in program_kinds() if uses(name, "rings")] == ["fpga", "netreduce"]
+    assert [name for name in program_kinds() if uses(name, "rings")] == ["fpga", "rtl", "netreduce"]

@@ -46,13 +46,13 @@ def refusal(program: str) -> str:
 
 
 def test_built_in_programs() -> None:
-    names = {"atp", "dlcp", "esa", "forward", "fpga", "grid", "netreduce", "ps", "repair", "steer", "switchml"}
+    names = {"atp", "dlcp", "esa", "forward", "fpga", "grid", "netreduce", "ps", "repair", "rtl", "steer", "switchml"}
     assert program_names() == tuple(sorted(names - left_out()))
     assert isinstance(create_program(config("forward")), ForwardProgram)
     assert isinstance(create_program(config("netreduce")), NetReduceProgram)
     steering = replace(config("steer"), steering=SteeringConfig(()))
     assert isinstance(create_program(steering), SteerProgram)
-    others = [name for name in program_names() if name not in ("fpga", "grid")]
+    others = [name for name in program_names() if name not in ("fpga", "grid", "rtl")]
     assert all(isinstance(create_program(replace(steering, program=name)), SwitchProgram) for name in others)
     assert isinstance(create_program(GridBench().program.config), SwitchProgram)
     card = create_program(config("fpga"))

@@ -56,6 +56,6 @@ PROTOCOL = _ParallelNetReduce(
     title="Parallel NetReduce",
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
-    programs=("netreduce", "fpga"),
+    programs=("netreduce", "fpga", "rtl"),
     traits=Traits(reliable=True),
 )

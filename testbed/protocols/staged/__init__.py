@@ -61,7 +61,7 @@ PROTOCOL = _Staged(
     title="Strategy",
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
-    programs=("netreduce", "fpga", "forward"),
+    programs=("netreduce", "fpga", "rtl", "forward"),
     traits=Traits(
         reliable=True,
         sums=False,  # a reshard gives each rank what the others have

@@ -42,3 +42,8 @@ def test_a_program_that_could_serve_several_is_refused(tmp_path, name):
     file.write_text(_FILE)
     with pytest.raises(ScenarioError, match="cannot infer the protocol"):
         inferred_protocol([f"switch.program={file}:{name}"])
+
+
+@pytest.mark.parametrize("program", ["fpga", "rtl"])
+def test_cards_serve_netreduce(program):
+    assert inferred_protocol([f"switch.program={program}"]) == "netreduce"

@@ -1,0 +1,1 @@
+"""The card's Verilog as a simulation in this process."""

@@ -1,0 +1,98 @@
+"""`tb card golden --rtl`: a golden trace through the card's hardware, simulated in this process."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from switch_nodes.config import SwitchConfig
+from switch_nodes.fpga.golden import Difference, Output, TimedFrame, compare
+from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.simulation.building import TranslationFailed, built_library
+from switch_nodes.fpga.rtl.simulation.playing import (
+    Passage,
+    parameters_for,
+    play_simulated,
+    reference_counters,
+    refuse_unfit,
+)
+from testbed.lab.cards.wrapping import read_pin_map, wrapped
+from testbed.terminal.stream import complain
+from workloads.errors import ScenarioError
+from workloads.trusted import require_trusted
+
+__all__ = ["play_rtl"]
+
+_VCD = "difference.vcd"
+
+
+def play_rtl(
+    args: argparse.Namespace, config: SwitchConfig, inputs: Sequence[TimedFrame], expected: Sequence[Output]
+) -> tuple[list[Output], list[str], bool]:
+    """(what came out, lines for people, whether the hardware is wrong whatever came out). Raises ScenarioError,
+    CardError, HostCapabilityError."""
+    if args.card is not None or args.faults or args.interfaces:
+        raise ScenarioError(
+            "plays through a simulation in memory", file="tb card golden", key="--rtl",
+            allowed="without --card, --port and --fault",
+        )  # fmt: skip
+    refuse_unfit(config)
+    if (args.verilog is None) != (args.pin_map is None):
+        raise ScenarioError("need each other", file="tb card golden", key="--verilog, --map", allowed="both or none")
+    parameters, verilog = parameters_for(config, args.width), None
+    if args.verilog is not None:
+        pin_map = read_pin_map(args.pin_map)
+        parameters, verilog = pin_map.parameters, wrapped(pin_map, _text_of(args.verilog))
+    try:
+        library = built_library(parameters, verilog, tell=lambda line: complain(f"tb card: {line}"))
+    except TranslationFailed as error:
+        if args.verilog is None:
+            raise
+        raise ScenarioError(
+            "cannot be translated", file=str(args.verilog), key="--verilog", found=error.missing,
+            allowed="Verilog with the module and pins of --map",
+        ) from error  # fmt: skip
+    passage = play_simulated(library, config, inputs, seed=args.pressure)
+    outputs = list(passage.outputs)
+    notes = _figures(parameters, passage, len(inputs))
+    if passage.stuck:
+        notes.append("the card did not become idle: frames are stuck in it")
+    if passage.wrong_beats:
+        notes.append(f"{passage.wrong_beats} beats break a rule of AXI4-Stream")
+    wanted = reference_counters(config, inputs)
+    wrong = {name: count for name, count in passage.counters.items() if count != wanted.get(name, count)}
+    notes += [f"counter {name}: expected {wanted[name]}, found {count}" for name, count in wrong.items()]
+    difference = compare(expected, outputs)
+    path = args.vcd or (args.out / _VCD if args.out is not None else None)
+    if difference is not None and path is not None:
+        require_trusted(path.parent, key="--vcd")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cycle = _cycle_of(difference, passage)
+        play_simulated(library, config, inputs, seed=args.pressure, waveform=(path, cycle))
+        notes.append(f"waveform around cycle {cycle}: {path}")
+    return outputs, notes, passage.stuck or passage.wrong_beats > 0 or bool(wrong)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+        raise ScenarioError("cannot be read", file=str(path), key="--verilog", found=str(reason)) from error
+
+
+def _figures(parameters: RtlParameters, passage: Passage, frames: int) -> list[str]:
+    each = passage.total_cycles / max(frames, 1)
+    return [
+        f"{passage.total_cycles:,} cycles, {each:.0f} per frame, {parameters.width} bits wide",
+    ]
+
+
+def _cycle_of(difference: Difference, passage: Passage) -> int:
+    """When the frame that differs left; of a missing one, when the next one left."""
+    of_port = [
+        cycle for output, cycle in zip(passage.outputs, passage.cycles, strict=True) if output.port == difference.port
+    ]
+    later = of_port[difference.index :] or list(passage.cycles[-1:])
+    return later[0] if later else 0
