@@ -127,7 +127,7 @@ def test_every_action_of_labs_is_in_the_table():
 
 
 def test_every_action_of_cards_is_told():
-    text = _page("bring-your-own-fpga")
+    text = _page("bring-your-own-fpga") + _page("rtl")
     assert [action for action in _choices("card") if f"tb card {action}" not in text] == []
 
 

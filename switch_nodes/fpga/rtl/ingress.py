@@ -51,13 +51,13 @@ class Ingress(Elaboratable):
         filling, reading = Signal(), Signal()
         full = Signal(2)
         locked, owner = Signal(), Signal(range(max(p.ports, 2)))
-        datas = Array(self.data.word_select(port, p.width) for port in range(p.ports))
+        words_in = Array(self.data.word_select(port, p.width) for port in range(p.ports))
         keeps = Array(self.keep.word_select(port, p.beat) for port in range(p.ports))
         data, keep, beat = Signal(p.width), Signal(p.beat), Signal(17)
         valid, last = Signal(), Signal()
         room = ~full.bit_select(filling, 1)
         m.d.comb += [
-            data.eq(datas[owner]), keep.eq(keeps[owner]),
+            data.eq(words_in[owner]), keep.eq(keeps[owner]),
             valid.eq(locked & self.valid.bit_select(owner, 1)), last.eq(self.last.bit_select(owner, 1)),
             self.busy.eq(locked),
         ]  # fmt: skip
