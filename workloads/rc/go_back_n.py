@@ -140,7 +140,7 @@ class GoBackN:
     def brought_to(
         self, una: int, nxt: int, max_nxt: int, since_ack_request: int, spent: int, retrying: bool, deadline: int | None
     ) -> None:
-        """Code that sends and hears in its place, in SENDING or RETRYING, left it there: no message was acknowledged
+        """Code that sends and hears instead of it, in SENDING or RETRYING, left it there: no message was acknowledged
         to its end. `spent`: retries since progress."""
         if una > self.una:
             self._acknowledge(una)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -115,3 +116,12 @@ def test_what_a_process_imports_first_is_compiled(package: str) -> None:
     words = f"import {first} as found; print(found.__file__)"
     done = subprocess.run([sys.executable, "-P", "-c", words], capture_output=True, text=True, timeout=100, check=True)
     assert done.stdout.strip().endswith(compiled.SUFFIX)
+
+
+@pytest.mark.parametrize("module", compiled.MODULES)
+def test_no_place_of_a_list_is_negative(module: str) -> None:
+    """Compiled without `wraparound`, `found[-1]` reads memory in front of the list."""
+    tree = ast.parse(compiled.source_of(module).read_text(encoding="utf-8"))
+    places = [each.slice for each in ast.walk(tree) if isinstance(each, ast.Subscript)]
+    negative = [each.lineno for each in places if isinstance(each, ast.UnaryOp) and isinstance(each.op, ast.USub)]
+    assert negative == []
