@@ -140,8 +140,8 @@ class GoBackN:
     def brought_to(
         self, una: int, nxt: int, max_nxt: int, since_ack_request: int, spent: int, retrying: bool, deadline: int | None
     ) -> None:
-        """Takes over what the C code did in SENDING or RETRYING: no message was acknowledged to its end. `spent`:
-        retries since progress."""
+        """Code that sends and hears in its place, in SENDING or RETRYING, left it there: no message was acknowledged
+        to its end. `spent`: retries since progress."""
         if una > self.una:
             self._acknowledge(una)
         self._retry_left -= spent
