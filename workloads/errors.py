@@ -1,4 +1,4 @@
-"""Errors that say who is to blame; each maps to one exit code (design, sections 6 and 7).
+"""Errors that say who is to blame; each maps to one exit code.
 
 They are in the lowest layer of the code because every layer raises them. What a peer sends is no error: Machines report
 it as an event, and checkers judge it (exit code 1).

@@ -1,4 +1,4 @@
-"""The Machine contract: five verbs, sans-I/O, time injected (design, section 3).
+"""The Machine contract: five verbs, sans-I/O, time injected.
 
 A Machine never blocks, never raises on what a peer sent (it emits an event and counts it), and is deterministic in
 its inputs, `now` and its seed. Times are integer nanoseconds from an arbitrary origin.

@@ -39,7 +39,7 @@ class Run:
     """A finished run: what it found, and where it lies."""
 
     document: Mapping[str, Any] = field(repr=False)
-    """result.json, as docs/verdicts.md describes it"""
+    """result.json; the page on verdicts lists its fields"""
     run_dir: Path
     """the run directory: scenario, history, report, captures"""
 

@@ -44,7 +44,7 @@ _PLOT_WORDS = {
     "xlabel": ("TEXT", "plot: name of the horizontal axis"),
     "ylabel": ("TEXT", "plot: name of the vertical axis"),
     "title": ("TEXT", "plot: a title above it"),
-    "legend": ("TEXT", "plot: title of the legend, or none for no legend"),
+    "legend": ("TEXT", "plot: title of the legend, or none to omit the series from it"),
 }
 """options of a plot, by key of `plot` in a sweep file; each of them also draws"""
 

@@ -34,7 +34,7 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
         return found[0]
     raise ScenarioError(
         "cannot infer the protocol that this switch program serves", file="tb hunt", key=PROGRAM_KEY, found=program,
-        allowed=f"--program NAME, one of {', '.join(found or known)}; or a class that derives from one of our programs",
+        allowed=f"--program NAME, one of {', '.join(found or known)}; or a class derived from our program that sums",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from testbed.cli.parsing import Parser, full_parser
 from testbed.cli.values import Quantity
-from testbed.manual.tables import code, table
+from testbed.manual.tables import code, named_pages, table
 
 __all__ = ["all_commands"]
 
@@ -33,6 +33,8 @@ def _described(name: str, parser: Parser, level: int) -> Iterator[str]:
         yield table(("argument or option", "default", "meaning"), rows)
     if parser.epilog:
         yield f"```text\n{parser.epilog.strip()}\n```\n"
+        if pages := named_pages(parser.epilog):
+            yield f"Pages: {pages}.\n"
     for child in _children(parser):
         for word, inner in child.choices.items():
             yield from _described(f"{name} {word}", inner, level + 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.jobs import AggregatorKnobs
-from testbed.faults.base import Match, PacketFault
+from testbed.faults.base import LinkFault, Match
 from testbed.faults.forge import FORGERIES
 from testbed.faults.kinds import FAULT_KINDS
 from testbed.manual.tables import table
@@ -148,7 +148,7 @@ def _custom() -> str:
 
 _SECTIONS = (
     Scenario, Job, JobEntry, LinkShape, SwitchOptions, AggregatorKnobs, Transport, DcqcnOptions, Routing, Pfc,
-    PfcWatchdog, Clocks, BackgroundFlow, PacketFault, Match, Beside, Compute, Straggler, Layer, StagesKeys,
+    PfcWatchdog, Clocks, BackgroundFlow, LinkFault, Match, Beside, Compute, Straggler, Layer, StagesKeys,
 )  # fmt: skip
 TABLES: dict[str, Callable[[], str]] = {
     **{f"keys of {section.__name__}": partial(key_table, section) for section in _SECTIONS},

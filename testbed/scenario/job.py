@@ -173,8 +173,9 @@ class Job(SharedJob):
     """What the workers do."""
 
     collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
-    """what the hosts do with their gradients: one of [these](#collectives). A protocol of your own is named on the
-    command line: `--set job.collective=mine.py:MINE` (a file cannot name code to run)"""
+    """what the hosts do with their gradients: one of [these](#collectives). A protocol of an installed
+    [package](extending.md#a-protocol-of-your-own-without-touching-the-project) goes by its name. Only the command line
+    can name a protocol in a file: `--set job.collective=mine.py:MINE`"""
     operation: Annotated[str, choice(names.OPERATIONS)] = ALL_REDUCE
     """what becomes of the gradients: `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce`
     ([which collective runs which](operations.md))"""

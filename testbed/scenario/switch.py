@@ -48,7 +48,8 @@ class SwitchOptions(Section):
     ([DLCP](dlcp.md)); `grid` sums where a plan of gradient routes says ([routing](routing.md)); `forward` is a plain
     switch; `fpga` is `netreduce` on an aggregation card, here the emulated one, configured through its registers ([your
     own FPGA](bring-your-own-fpga.md)); `rtl` is the same in [hardware](rtl.md), simulated cycle by cycle. A program of
-    your own is named on the command line: `--set switch.program=mine.py:Program` (a file cannot name code to run)"""
+    an installed [package](extending.md#a-protocol-of-your-own-without-touching-the-project) goes by its name. Only the
+    command line can name a program in a file: `--set switch.program=mine.py:Program`"""
     release: Annotated[str, choice(names.RELEASES)] = "order"
     """`order`: results leave in PSN order per connection, except for the connection that itself waits at the hole.
     `asap`: as soon as they are complete"""

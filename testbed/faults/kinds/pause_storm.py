@@ -26,6 +26,6 @@ KIND = FaultKind(
     value=PauseStorm,
     meaning="a host pauses a class of its switch again and again (with `pfc`)",
     page="the host asks its switch to pause a class, again after each half of the pause time "
-    "([lossless](lossless.md#pause-storms)); only with `pfc`",
+    "([lossless](lossless.md#watchdog)); only with `pfc`",
     healing="the host asks the switch to go on",
 )

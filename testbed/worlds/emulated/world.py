@@ -1,4 +1,4 @@
-"""The emulated world: real time, real packets, one process per node in its own namespace (design, section 8)."""
+"""The emulated world: real time, real packets, one process per node in its own namespace."""
 
 from __future__ import annotations
 

@@ -76,6 +76,21 @@ def test_defaults_with_a_unit_are_written_with_it(commands: str) -> None:
     assert re.findall(r"\| `\d{7,}` \|", commands) == []
 
 
+def test_pages_that_a_text_of_the_terminal_names_are_links(commands: str) -> None:
+    assert "; [time](time.md) |" in _part(commands, "run")
+    assert _part(commands, "worker").endswith("\nPages: [switch-node](switch-node.md), [verbs](verbs.md).\n")
+    assert "Pages:" not in _part(commands, "sweep"), "its text names none"
+    assert "critical path ([jct-parts](jct-parts.md));" in PARTS["figures"]()
+
+
+def test_faults_on_links_share_no_key_that_differs_between_kinds() -> None:
+    shared = set(re.findall(r"^\| `(\w+)`", PARTS["keys of LinkFault"](), re.MULTILINE))
+    assert shared == {"name", "from", "until", "links", "direction"}
+    assert "| `rate` | required |" in _section(PARTS["faults"](), "loss")
+    assert "| `match` |" in _section(PARTS["faults"](), "loss")
+    assert "| `match` |" not in _section(PARTS["faults"](), "rate_change")
+
+
 def test_a_usage_has_what_the_parser_does_not_read(commands: str) -> None:
     assert re.search(r"^tb train SCENARIO .* -- COMMAND \.\.\.$", commands, re.MULTILINE)
 
