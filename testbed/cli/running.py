@@ -323,7 +323,7 @@ def run_demo(args: argparse.Namespace) -> int:
         if args.twin:
             say(cost_of(scenario, virtual_s).told(), stream=console.stream)
         console.stream.write("What to try next:\n")
-        console.stream.writelines(f"  {command}  # {what}\n" for what, command in _NEXT)
+        console.stream.writelines(f"  {what}:\n    {command}\n" for what, command in _NEXT)
     return code
 
 

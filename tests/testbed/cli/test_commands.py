@@ -106,10 +106,11 @@ def test_demo_chooses_the_factor_before_its_one_run_and_suggests_what_to_try(dem
     assert main(["demo"]) == 0
     assert demo.asked[0].dilation == 7
     assert demo.lasts == [pytest.approx(0.33, abs=0.05)]
-    *_, head, first, second, third = capsys.readouterr().out.splitlines()
+    head, *suggested = capsys.readouterr().out.splitlines()[-7:]
     assert head == "What to try next:"
-    for line in (first, second, third):
-        words = shlex.split(line.partition("  # ")[0].removeprefix("  sudo ").strip())
+    for what, line in zip(suggested[::2], suggested[1::2], strict=True):
+        assert what.endswith(":")
+        words = shlex.split(line.strip().removeprefix("sudo "))
         assert words[0] == "./tb"
         if words[1] != "train":
             assert main([*words[1:], "--help"]) == 0
