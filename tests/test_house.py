@@ -17,7 +17,7 @@ MOST = {
     "public classes that share a name": 227,
     "files outside its folders that name a protocol": 82,
 }
-"""of today; whoever lowers a count lowers it here, too"""
+"""of today; if you lower a count, lower it here, too"""
 
 
 @pytest.mark.parametrize("words", MOST)

@@ -12,6 +12,7 @@ from testbed.plan import Plan, make_plan
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
@@ -56,6 +57,7 @@ def _require_summing(scenario: Scenario) -> None:
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
+        ("job.operation", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
         ("job.collective", job.collective, ", ".join(able), not _trains(job.collective)),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )

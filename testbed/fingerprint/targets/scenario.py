@@ -23,6 +23,7 @@ from testbed.scenario.known import traits_of
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated.world import Simulation
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed
 from workloads.gradients import element_dtype
@@ -157,6 +158,7 @@ def _require(scenario: Scenario) -> None:
         ("job.op", job.op, "sum", job.op != "sum"),
         ("job.model", "a model", "a plain gradient", job.model is not None or job.stages is not None),
         ("job.compute", "times of computing", "none", job.compute is not None),
+        ("job.operation", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
         ("job.collective", job.collective, "one that gives all ranks the sum", not traits.sums),
         ("job.collective", job.collective, "one whose sums lack nothing", traits.approximate),
         ("job.collective", job.collective, "one with `job.size`", isinstance(job.own, SizedKeys)),

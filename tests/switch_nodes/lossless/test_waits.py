@@ -18,7 +18,7 @@ def test_a_circle_is_found_and_what_leads_into_it():
 
 
 def test_a_link_with_a_way_out_opens_the_circle():
-    """Most of what is charged to B leaves by a link that nobody pauses."""
+    """Most of what is charged to B leaves by a link that is not paused."""
     paused = {A: [Waiting(10, (B,))], B: [Waiting(4, (C,))], C: [Waiting(10, (A,))]}
     assert deadlocked(paused, above(5)) == {}
     assert cycle_of({}) == []

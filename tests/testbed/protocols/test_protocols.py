@@ -57,7 +57,7 @@ def test_its_checkers_and_its_hunt_are_there(name: str) -> None:
 
 
 def test_every_method_of_the_contract_has_types() -> None:
-    """Whoever derives a class is told by mypy."""
+    """For derived classes, mypy reports it."""
     for kind in (Protocol, Hunt):
         for method, function in inspect.getmembers(kind, inspect.isfunction):
             if not method.startswith("__"):

@@ -63,6 +63,7 @@ def test_a_network_that_fails() -> None:
         ("jobs-mix", (), "jobs"),
         ("mixed-netreduce-ring", (), "beside"),
         ("rack", ("job.op=max",), "job.op"),
+        ("ring", ("job.operation=reduce_scatter",), "job.operation"),
         ("shift", (), "job.collective"),
         ("dlcp", (), "job.collective"),
         ("repair", (), "job.collective"),
