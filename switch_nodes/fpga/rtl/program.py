@@ -3,7 +3,6 @@ virtual time it takes none: a frame's results leave at the time when it came."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.simulation.building import built_library
 from switch_nodes.fpga.rtl.simulation.library import Happened, SimulatedCard
 from switch_nodes.fpga.rtl.simulation.playing import bring_up, parameters_for, refuse_unfit
+from switch_nodes.program import ProgramBase
 from workloads.errors import InternalError
 from workloads.machine import Buffer, Event
 
@@ -66,15 +66,14 @@ class SlotBook:
             yield SlotsAtEnd(ring_id, slots, self._open[ring_id], self._peak[ring_id])
 
 
-class RtlSwitch:
+class RtlSwitch(ProgramBase):
     """A Machine. `card` runs, and is idle between two calls."""
 
     def __init__(self, config: SwitchConfig, card: SimulatedCard) -> None:
-        self.config, self._card = config, card
+        super().__init__(config)
+        self._card = card
         self._driver = bring_up(card, replace(config, program=FPGA_PROGRAM))
         self._book = SlotBook(config)
-        self._frames: deque[tuple[int, Buffer]] = deque()
-        self._events: deque[Event] = deque()
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         """Raises InternalError when the hardware does not become idle again, or breaks a rule of its ports."""
@@ -88,19 +87,6 @@ class RtlSwitch:
         self._frames += (
             (emitted.port, emitted.frame) for emitted in self._card.emitted() if emitted.port < self.config.ports
         )
-
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
-        while self._frames:
-            yield self._frames.popleft()
-
-    def get_timer(self) -> int | None:
-        return None
-
-    def handle_timer(self, now: int) -> None:
-        pass
-
-    def next_event(self) -> Event | None:
-        return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:
         self._events += self._book.at_end()
