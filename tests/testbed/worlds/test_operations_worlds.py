@@ -9,7 +9,7 @@ import pytest
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from tests.support.passing import assert_passes
+from tests.support.passing import assert_passes, failed_checks
 from tests.support.selection import in_both_worlds
 from workloads.collectives.operations import OPERATIONS
 
@@ -52,7 +52,7 @@ def test_on_a_rack(operation: str, hosts: int, size: str, loss: str, world: str,
     scenario = scenario_of(operation, "rack", hosts, loss, size, world)
     document = run_scenario(scenario, tmp_path / "run").document
     verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
-    assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", document["checks"]
+    assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", failed_checks(document)
     if size == "1MB" or loss == "0":
         assert_passes(document)  # a loss of 1 % may hit no packet of a smaller one
 
