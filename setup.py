@@ -1,5 +1,6 @@
-"""Puts the compiled modules (`workloads/native/compiled.py`) into a wheel, where a C compiler is; without one, or with
-INA_BUILD=0, the wheel has the sources alone, which are a complete system. All else is in setup.cfg."""
+"""Puts the compiled modules (`workloads/native/compiled.py`) and the C core into a wheel, where a C compiler is;
+without one, or with INA_BUILD=0, the wheel has the sources alone, which are a complete system. All else is in
+setup.cfg."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from workloads.native.build import ship
 from workloads.native.compiled import MODULES, SHARED, find_compiled
 from workloads.native.compiling import build
 
@@ -25,6 +27,8 @@ class CompiledModules(build_ext):
             target = Path(self.get_ext_fullpath(module))
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+        if not self.inplace:
+            ship(Path(self.build_lib) / "workloads" / "native" / "shipped")
 
 
 _WANTED = os.environ.get("INA_BUILD", "1") != "0"

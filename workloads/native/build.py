@@ -14,6 +14,8 @@ To add a fast path in C:
   than the call. The GIL is released during a call.
 4. A differential test runs both paths on the same input.
 
+A wheel brings builds of its own (`ship`), for machines without a compiler.
+
 `INA_NATIVE=0` in the environment forces the Python reference everywhere; `CC` names another compiler. The words of
 `INA_NATIVE_FLAGS` are further flags of every compilation, for instance those of sanitizers. `python -m
 workloads.native.build` builds everything in `LIBRARIES`, and fails where a compiler is there and fails.
@@ -38,10 +40,12 @@ from pathlib import Path
 from workloads.native.places import NativeStatus, cache_folders
 from workloads.trusted import distrust
 
-__all__ = ["LIBRARIES", "library_status", "load_library", "native_status"]
+__all__ = ["LIBRARIES", "library_status", "load_library", "native_status", "ship"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _HEADERS = Path(__file__).resolve().parent
+_SHIPPED = _HEADERS / "shipped"
+"""builds that came with a wheel"""
 
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "packet_io": ("workloads/native/packet_io.c",),
@@ -142,15 +146,18 @@ class _Unavailable(Exception):
 
 
 def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[Path, ctypes.CDLL]:
-    digest = _digest(name, sources, flags)
+    file = f"{name}-{_digest(name, sources, flags, _further(), os.environ.get('CC'))}.so"
     folders = tuple(cache_folders())
     for folder in folders:
-        path = folder / f"{name}-{digest}.so"
-        if path.exists() and distrust(path) is None and distrust(folder) is None:
-            # A cached file that does not load (cut short by a full disk, say) is made again below.
-            with contextlib.suppress(OSError):
-                return path, ctypes.CDLL(str(path))
-    compiler = _compiler()
+        if (library := _load(folder / file)) is not None:
+            return folder / file, library
+    shipped = _SHIPPED / f"{name}-{_digest(name, sources, flags)}.so"
+    try:
+        compiler = _compiler()
+    except _Unavailable:
+        if (library := _load(shipped)) is None:
+            raise
+        return shipped, library
     problem, failed = "no folder to build in", False
     for folder in folders:
         if (distrusted := distrust(folder)) is not None:
@@ -164,9 +171,9 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
             continue
         os.close(handle)
         try:
-            _compile(compiler, sources, flags, scratch)
+            _compile(compiler, sources, flags, scratch, _further())
             os.chmod(scratch, 0o755)
-            path = folder / f"{name}-{digest}.so"
+            path = folder / file
             os.replace(scratch, path)
             failed = True
             return path, ctypes.CDLL(str(path))
@@ -178,11 +185,33 @@ def _build(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> tuple[
     raise _Unavailable(problem, failed=failed)
 
 
-def _digest(name: str, sources: Sequence[Path], flags: tuple[str, ...]) -> str:
+def _load(path: Path) -> ctypes.CDLL | None:
+    """None: there is none, others could change it, or it does not load (cut short by a full disk, say)."""
+    if path.exists() and distrust(path) is None and distrust(path.parent) is None:
+        with contextlib.suppress(OSError):
+            return ctypes.CDLL(str(path))
+    return None
+
+
+def ship(folder: Path) -> None:
+    """Build all libraries for machines without a compiler, with zlib alone. Without a compiler here: none."""
+    with contextlib.suppress(_Unavailable):
+        compiler = _compiler()
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, files in LIBRARIES.items():
+            sources = [_ROOT / path for path in files]
+            _compile(compiler, sources, (), str(folder / f"{name}-{_digest(name, sources, ())}.so"), ())
+
+
+def _digest(
+    name: str,
+    sources: Sequence[Path],
+    flags: tuple[str, ...],
+    further: tuple[str, ...] = (),
+    compiler: str | None = None,
+) -> str:
     """Digest of everything that decides the output: text of sources and headers, flags, compiler, machine."""
-    state = hashlib.sha256(
-        repr((name, _FLAGS, flags, _LIBRARIES, _further(), os.environ.get("CC"), platform.machine())).encode()
-    )
+    state = hashlib.sha256(repr((name, _FLAGS, flags, _LIBRARIES, further, compiler, platform.machine())).encode())
     folders = {_HEADERS, *(path.resolve().parent for path in sources)}
     headers = sorted(header for folder in folders for header in folder.glob("*.h"))
     for path in (*sources, *headers):
@@ -215,8 +244,10 @@ wait $!"""
 """A shell that leads a process group: a compiler starts others, which must end with it."""
 
 
-def _compile(compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str, ...], output: str) -> None:
-    define, libraries = _further()[:1], (*_LIBRARIES, *_further()[1:])
+def _compile(
+    compiler: Sequence[str], sources: Sequence[Path], flags: tuple[str, ...], output: str, further: tuple[str, ...]
+) -> None:
+    define, libraries = further[:1], (*_LIBRARIES, *further[1:])
     command = [*compiler, *_FLAGS, *define, *flags, f"-I{_HEADERS}", "-o", output, *map(str, sources), *libraries]
     parent = os.getpid()
     try:

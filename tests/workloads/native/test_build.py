@@ -126,6 +126,40 @@ def test_no_compiler(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert native_status()["sample"] == NativeStatus(False, detail)
 
 
+@pytest.fixture
+def shipped(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A wheel's build of the sample."""
+    monkeypatch.setattr(build, "LIBRARIES", {"sample": ("sample.c",)})
+    monkeypatch.setattr(build, "_SHIPPED", tmp_path / "shipped")
+    build.ship(build._SHIPPED)
+    (built,) = build._SHIPPED.iterdir()
+    return built
+
+
+def test_what_a_wheel_brought_serves_where_no_compiler_is(
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    library = load_library("sample")
+    assert library is not None
+    assert library.answer() == 41
+    assert native_status()["sample"].detail == str(shipped)
+    assert _builds(tmp_path) == []
+
+
+def test_a_compiler_goes_before_what_a_wheel_brought(shipped: Path, tmp_path: Path) -> None:
+    assert load_library("sample") is not None
+    assert [str(path) for path in _builds(tmp_path)] == [native_status()["sample"].detail]
+
+
+def test_what_a_wheel_brought_does_not_serve_another_source(
+    shipped: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.write_text("int answer(void) { return 42; }\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert load_library("sample") is None
+
+
 def test_a_compile_error_is_told(source: Path, tmp_path: Path) -> None:
     source.write_text("int answer(void) { return wrong; }\n")
     assert load_library("sample", [source]) is None
