@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from testbed.hunt.schedule import Survival
     from testbed.reading.known import Section
     from testbed.scenario.model import Scenario
+    from testbed.states.contract import Explored
 
 __all__ = ["Hunt", "Hunted", "Protocol", "whole_protocol"]
 
@@ -127,6 +128,10 @@ class Protocol(JudgedProtocol):
 
     def hunt(self) -> Hunt | None:
         """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce."""
+        return None
+
+    def states(self) -> Explored | None:
+        """How all states of a small configuration are visited. None: they are not."""
         return None
 
 

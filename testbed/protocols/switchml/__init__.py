@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
@@ -48,6 +49,11 @@ class _SwitchMl(QuantisedSums):
         from testbed.protocols.switchml.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def states(self) -> Explored:
+        from testbed.protocols.switchml.states import EXPLORED  # when states are visited
+
+        return EXPLORED
 
 
 PROTOCOL = _SwitchMl(
