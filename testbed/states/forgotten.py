@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from testbed.states.contract import Explored, Instead
 
-__all__ = ["PINNED", "SAME", "Forgotten"]
+__all__ = ["SAME", "Forgotten"]
 
 SAME = object()
 """the value of the attribute itself"""
@@ -23,12 +23,11 @@ _STATISTICS: Mapping[str, tuple[str, ...]] = {
     "Occupancy": ("peak", "busy_ns", "useful_ns", "_since", "_all_ns"),
     "ProgramBase": ("counters",),
 }
-PINNED: Mapping[tuple[str, str], int] = {
+_PINNED: Mapping[tuple[str, str], int] = {
     ("RetransmissionTimer", "_round_trip_ns"): 0,
     ("BackoffTimer", "_round_trip_ns"): 0,
     ("BackoffTimer", "_backoff"): 0,
 }
-"""(class, attribute) -> value that it has after each step, so that all waits are the least ones"""
 
 
 class Forgotten:
@@ -42,6 +41,8 @@ class Forgotten:
             for name in names
         }
         self._entries |= explored.instead
+        self.pinned = {**_PINNED, **explored.pinned}
+        """as `Explored.pinned`"""
         self._of_kinds: dict[type, dict[str, Instead]] = {}
 
     def __call__(self, thing: object, name: str) -> object:

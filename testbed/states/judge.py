@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from testbed.checkers.reference import expected_results
 from testbed.plan import Plan
+from testbed.states.station import Step
 from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, PartialSent, SlotMixed
 from workloads.events import CollectiveCompleted, WorkerFailed
 from workloads.machine import Event
 
-__all__ = ["BIT_EXACT", "DEADLOCK", "EXACTLY_ONCE", "LIVENESS", "SLOTS_EMPTY", "STUCK", "Judge"]
+__all__ = ["BIT_EXACT", "CRASH", "DEADLOCK", "EXACTLY_ONCE", "LIVENESS", "SLOTS_EMPTY", "STUCK", "Judge"]
 
 BIT_EXACT, EXACTLY_ONCE, LIVENESS, SLOTS_EMPTY = "bit_exact", "exactly_once", "liveness", "slots_empty"
-DEADLOCK, STUCK = "deadlock", "stuck"
+CRASH, DEADLOCK, STUCK = "crash", "deadlock", "stuck"
 Problem = tuple[str, str]
 """(check, what broke it)"""
 
@@ -30,9 +31,11 @@ class Judge:
                 data = expected.astype(expected.dtype.newbyteorder("<"), copy=False).tobytes()
                 self._right[worker.name, iteration] = hashlib.sha256(data).hexdigest()
 
-    def step(self, node: str, events: Iterable[Event]) -> Problem | None:
-        """What is wrong with what a node reports in one step."""
-        for event in events:
+    def step(self, node: str, step: Step) -> Problem | None:
+        """What is wrong with a step of a node."""
+        if step.crash:
+            return CRASH, f"{node} raises {step.crash}"
+        for event in step.events:
             match event:
                 case CollectiveCompleted(iteration=iteration, sha256=digest):
                     if digest != self._right.get((node, iteration)):

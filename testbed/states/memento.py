@@ -9,12 +9,16 @@ interpreted: compiled ones hide their attributes.
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
+import struct
 import types
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from enum import Enum
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -28,8 +32,10 @@ Memento = list[tuple[Any, Any]]
 """(container, its content)"""
 _PLAIN = (
     int, float, complex, str, bytes, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType, Enum, np.dtype,
-    np.generic, range, types.EllipsisType, np.random.SeedSequence,
+    np.generic, np.ufunc, range, types.EllipsisType, struct.Struct, re.Pattern,
 )  # fmt: skip
+_DIGEST = type(hashlib.sha256())
+"""a hash, whose state is hidden: copies take its place"""
 
 
 def _slots(kind: type) -> Iterator[str]:
@@ -71,7 +77,9 @@ def _reached(thing: Any) -> list[Any] | None:
         return [thing.func, thing.args, thing.keywords]
     if isinstance(thing, memoryview):
         return [thing.obj]
-    if isinstance(thing, types.GeneratorType) or (hasattr(thing, "__next__") and not hasattr(thing, "__dict__")):
+    if isinstance(thing, types.MappingProxyType):
+        return list(thing.items())
+    if isinstance(thing, Random) or not (hasattr(thing, "__dict__") or _slots_of(type(thing))):
         raise InternalError(f"the state of a Machine contains a {type(thing).__name__}, which cannot be kept")
     return None
 
@@ -86,7 +94,7 @@ def keep(root: Any) -> Memento:
         if id(thing) in seen:
             continue
         kind = type(thing)
-        if kind in (int, str, bytes, float, bool, type(None)):
+        if kind in (int, str, bytes, float, bool, type(None)) or isinstance(thing, _DIGEST):
             continue
         seen.add(id(thing))
         if isinstance(thing, list | deque):
@@ -120,7 +128,9 @@ def keep(root: Any) -> Memento:
                 stack += further
                 kept.append((thing, None))  # lives as long as its id is meant
                 continue
-            content = fields_of(thing)
+            content = [
+                (name, value.copy() if isinstance(value, _DIGEST) else value) for name, value in fields_of(thing)
+            ]
             stack += [value for _, value in content]
         kept.append((thing, content))
     return kept
@@ -159,7 +169,8 @@ def _put_fields(thing: Any, content: list[tuple[str, Any]]) -> None:
         if name not in named and hasattr(thing, name):
             delattr(thing, name)
     slots = _slots_of(type(thing))
-    for name, value in content:
+    for name, kept in content:
+        value = kept.copy() if isinstance(kept, _DIGEST) else kept
         if name in slots:
             object.__setattr__(thing, name, value)
         elif own is not None:
@@ -181,6 +192,9 @@ def described(root: Any, shown: Callable[[object, str], object]) -> list[Any]:
         if isinstance(thing, _PLAIN) or _is_frozen(kind):
             if isinstance(thing, Enum | np.generic):
                 words.append(str(thing))
+            return
+        if isinstance(thing, _DIGEST):
+            words.append(thing.hexdigest())
             return
         if isinstance(thing, tuple):
             words.append(("tuple", len(thing)))

@@ -2,7 +2,8 @@
 
 The simulated world has times of its own, and a trace has none. So each fault gets a window of 1 ns around the moment at
 which its packet passes, found by a run with the faults before it. How long a packet is held back is tried: less than a
-timeout, or more than some. The first scenario that fails is the replay.
+timeout, or more than some. So is a worker whose first packets come later than a timeout: a trace may let one worker wait
+for another without a fault. The first scenario that fails is the replay.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from switch_nodes.registry import create_program
 from testbed.checkers.context import CheckContext
 from testbed.checkers.registry import judges_of, run_checks
 from testbed.faults.base import Fault, Window
-from testbed.faults.model import Drop, Duplicate, Reorder
+from testbed.faults.model import Delay, Drop, Duplicate, Reorder
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
@@ -32,6 +33,8 @@ __all__ = ["Replay", "replay_of"]
 _TIMERS = ("timeout_code", "rto_ns", "rto_low_ns", "rto_high_ns")
 _HOLDS = (0.01, 0.1, 0.6, 1.4, 2.4, 4.4)
 """how long packets are held back, in timeouts"""
+_LATE = 1.4
+"""delay of a worker's first packets, in timeouts"""
 _TIMEOUTS = 60
 """length of a replay"""
 _MOST_TRIES = 64
@@ -68,15 +71,25 @@ def replay_of(
     fixed = replace(fixed, time_limit_ns=min(fixed.time_limit_ns, _TIMEOUTS * timeout_ns))
     hits, first = _hits(trace), None
     held = [hit.kind in (HOLD, COPY) for hit in hits]
-    for tried in _holds(held, timeout_ns):
-        placed = _placed(fixed, hits, tried, create, employ)
-        if placed is None:
-            continue
-        fails = _failing(placed, create, employ)
-        if fails:
-            return Replay(placed, fails)
-        first = first or placed
+    for late in (None, *(worker.name for worker in plan.workers)):
+        begun = fixed if late is None else replace(fixed, faults=(_late(fixed, late, timeout_ns),))
+        for tried in _holds(held, timeout_ns):
+            placed = _placed(begun, hits, tried, create, employ)
+            if placed is None:
+                continue
+            fails = _failing(placed, create, employ)
+            if fails:
+                return Replay(placed, fails)
+            first = first or placed
     return None if first is None else Replay(first, "")
+
+
+def _late(scenario: Scenario, worker: str, timeout_ns: int) -> Fault:
+    """What the worker sends first comes later than a timeout."""
+    _, link, entering = next(iter(scenario.topology.ports(worker)))
+    leaving = next(each for each in DIRECTIONS if each is not entering)
+    window = Window(0, timeout_ns // 2)
+    return Delay(f"late-{worker}", (link.name,), (leaving,), window, delay_ns=int(_LATE * timeout_ns))
 
 
 def _of_code(scenario: Scenario) -> int:
@@ -121,7 +134,7 @@ def _placed(
     scenario: Scenario, hits: Sequence[_Hit], holds: Sequence[int], create: ProgramFactory, employ: WorkerFactory
 ) -> Scenario | None:
     """The scenario with each fault at the time of its packet."""
-    faults: list[Fault] = []
+    faults: list[Fault] = list(scenario.faults)
     moments: list[tuple[_Hit, int, int]] = []
     for number, (hit, hold_ns) in enumerate(zip(hits, holds, strict=True)):
         run = replace(scenario, faults=tuple(faults))

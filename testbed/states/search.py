@@ -300,7 +300,7 @@ class Search:
                 step = station.expire(state[node])
             else:
                 step = station.receive(state[node], self.network.channels[place].port, self._frames[frame])
-            problem = self.judge.step(station.name, step.events)
+            problem = self.judge.step(station.name, step)
             found = self._moves[key] = _Move(step.after, tuple(self._sent(node, step)), problem)
         return found
 

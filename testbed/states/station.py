@@ -3,7 +3,7 @@
 Time is relative. A node runs twice, with clocks that differ by a constant. What differs by that constant is a time.
 States are compared by the order of their times. The clock of a node jumps to the earliest deadline when a timer
 expires. It goes on a little with each frame that the node receives or sends, but never as far as the next deadline.
-Waits do not adapt to measured round trips (`PINNED`). So timers of one kind expire in the order in which they were set.
+Waits do not adapt to measured round trips (`Explored.pinned`). So timers of one kind expire in the order in which they were set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.states.forgotten import PINNED, Forgotten
+from testbed.states.forgotten import Forgotten
 from testbed.states.memento import Memento, described, keep, put_back
 from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.errors import InternalError
@@ -44,6 +44,8 @@ class Step:
     frames: tuple[tuple[int, bytes], ...]
     """(port, frame), in the order in which they leave"""
     events: tuple[Event, ...]
+    crash: str = ""
+    """the exception that the Machine raised; nothing else of the step counts then"""
 
 
 class _Life:
@@ -94,7 +96,7 @@ class Station:
     ) -> None:
         self.name, self._forgotten = name, forgotten
         self._lives = [_Life(make(now), now, pulls) for now in (_ORIGIN, _ORIGIN + _APART)]
-        self._pins = [pin for life in self._lives for pin in _pins_in(life.machine)]
+        self._pins = [pin for life in self._lives for pin in _pins_in(life.machine, forgotten)]
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._mementos: list[tuple[tuple[Memento, int], ...]] = []
         self._steps: dict[tuple[int, int, bytes], Step] = {}
@@ -140,6 +142,16 @@ class Station:
         return found
 
     def _run(self, state: int, port: int, frame: bytes) -> Step:
+        self.runs += 1
+        try:
+            self._take(state, port, frame)
+            return self._step_from_here(state)
+        except InternalError:
+            raise
+        except Exception as error:
+            return Step(state, (), (), f"{type(error).__name__}: {error}")
+
+    def _take(self, state: int, port: int, frame: bytes) -> None:
         for life in self._resumed(state):
             if port == EXPIRE:
                 due = life.machine.get_timer()
@@ -149,8 +161,6 @@ class Station:
             else:
                 life.go_on()
                 life.machine.receive_frame(port, frame, life.now)
-        self.runs += 1
-        return self._step_from_here(state)
 
     def _step_from_here(self, state: int) -> Step:
         for thing, name, value in self._pins:
@@ -202,7 +212,9 @@ class Station:
         return (*first, ("now", times[now]))
 
 
-def _pins_in(machine: FinishingMachine) -> list[tuple[Any, str, int]]:
+def _pins_in(machine: FinishingMachine, forgotten: Forgotten) -> list[tuple[Any, str, int]]:
     """(object, attribute, value) of what stays as it is."""
     kept = [(thing, {base.__name__ for base in type(thing).__mro__}) for thing, _ in keep(machine)]
-    return [(thing, name, value) for (kind, name), value in PINNED.items() for thing, kinds in kept if kind in kinds]
+    return [
+        (thing, name, value) for (kind, name), value in forgotten.pinned.items() for thing, kinds in kept if kind in kinds
+    ]

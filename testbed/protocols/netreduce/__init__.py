@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
@@ -37,6 +38,11 @@ class _NetReduce(Protocol):
         from testbed.checkers.orders import in_rank_order  # when a run is judged
 
         return in_rank_order(plan, workers, gradients)
+
+    def states(self) -> Explored:
+        from testbed.protocols.netreduce.states import EXPLORED  # when states are visited
+
+        return EXPLORED
 
 
 PROTOCOL = _NetReduce(

@@ -1,0 +1,115 @@
+"""Explorations for tests, each in a process with the Python source of all modules: `interpreted` calls a function of
+this module there and returns what it returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tests.support.floors import ROOT
+
+__all__ = ["interpreted"]
+
+_LIMIT_S = 600
+
+
+def interpreted(function: str, *arguments: Any) -> Any:
+    """What a function of this module returns, as JSON has it."""
+    code = "import json, sys; from tests.support import states_cases as cases; " + (
+        f"print(json.dumps(cases.{function}(*json.loads(sys.argv[1]))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, json.dumps(arguments)],
+        env=os.environ | {"INA_NATIVE": "0", "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _prepared(protocol: str, size: Sequence[int], overrides: Sequence[str]) -> Any:
+    from testbed.hunt.contract import whole_protocol
+    from testbed.plan import make_plan
+    from testbed.states.configuration import small_scenario
+    from testbed.states.contract import Size
+
+    explored = whole_protocol(protocol).states()
+    assert explored is not None
+    scenario = small_scenario(explored.scenario, explored.keys(Size(*size)), overrides)
+    return explored, scenario, make_plan(scenario)
+
+
+def counted(
+    protocol: str, size: Sequence[int], faults: int, overrides: Sequence[str] = (), full: bool = False
+) -> dict[str, Any]:
+    """Counts of one exploration."""
+    from testbed.states.forgotten import Forgotten
+    from testbed.states.judge import Judge
+    from testbed.states.network import make_network
+    from testbed.states.search import Bounds, Search
+
+    explored, _, plan = _prepared(protocol, size, overrides)
+    search = Search(make_network(plan, Forgotten(explored)), Judge(plan), Bounds(faults, full=full))
+    search.run()
+    return {
+        "states": search.states, "transitions": search.transitions, "ends": search.ends, "limit": search.limit,
+        "by_faults": search.by_faults, "local": search.local_states,
+        "violations": [(each.check, each.faults, each.steps) for each in search.violations],
+    }  # fmt: skip
+
+
+def compared(protocol: str, size: Sequence[int], faults: int, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Steps taken from several ways to the same state, and their differences."""
+    from testbed.states.forgotten import Forgotten
+    from testbed.states.judge import Judge
+    from testbed.states.network import make_network
+    from testbed.states.search import Bounds, Search
+    from tests.support.states_checked import CheckedStation
+
+    explored, _, plan = _prepared(protocol, size, overrides)
+    network = make_network(plan, Forgotten(explored), station=CheckedStation)
+    search = Search(network, Judge(plan), Bounds(faults, most_states=200_000))
+    search.run()
+    stations: Any = network.stations
+    return {
+        "compared": {station.name: station.compared for station in stations},
+        "differences": [each for station in stations for each in station.differences],
+    }
+
+
+def planted(
+    protocol: str, size: Sequence[int], faults: int, overrides: Sequence[str], names: Sequence[str], replay: bool
+) -> dict[str, Any]:
+    """By name of a planted bug: [check, faults, steps, check that the replay fails], or None if it is not found."""
+    from testbed.states.forgotten import Forgotten
+    from testbed.states.judge import Judge
+    from testbed.states.network import make_network
+    from testbed.states.replay import replay_of
+    from testbed.states.search import Bounds, Search
+    from testbed.states.trace import trace_of
+    from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
+
+    explored, scenario, plan = _prepared(protocol, size, overrides)
+    broken = {**DATAGRAM_PLANTED[protocol], **DATAGRAM_FURTHER[protocol]}
+    found: dict[str, Any] = {}
+    for name in names:
+        machines = broken[name]
+        network = make_network(plan, Forgotten(explored), machines.create, machines.employ)
+        search = Search(network, Judge(plan), Bounds(faults))
+        search.run()
+        found[name] = None
+        for violation in search.violations:
+            trace = trace_of(search, violation)
+            again = replay_of(scenario, trace, machines.create, machines.employ) if replay else None
+            faults_in_trace = sum(moment.is_fault for moment in trace)
+            assert faults_in_trace == violation.faults
+            found[name] = violation.check, violation.faults, violation.steps, again.fails if again else ""
+    return found
