@@ -34,6 +34,6 @@ class Explored:
     """class -> attributes that change nothing of what its Machine does"""
     instead: Mapping[tuple[str, str], Instead] = field(default_factory=dict)
     """(class, attribute) -> what stands for the value, where more of it changes nothing"""
-    pinned: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    pinned: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
     """(class, attribute) -> value that it has again after each step: waits that do not adapt, senders that never give up
     """

@@ -41,7 +41,7 @@ class Forgotten:
             for name in names
         }
         self._entries |= explored.instead
-        self.pinned = {**_PINNED, **explored.pinned}
+        self.pinned: dict[tuple[str, str], int | None] = {**_PINNED, **explored.pinned}
         """as `Explored.pinned`"""
         self._of_kinds: dict[type, dict[str, Instead]] = {}
 

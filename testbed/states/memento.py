@@ -143,12 +143,15 @@ def put_back(memento: Memento) -> None:
             continue
         if isinstance(thing, list):
             thing[:] = content
-        elif isinstance(thing, deque | set | dict):
+        elif isinstance(thing, dict):
+            dict.clear(thing)
+            dict.update(thing, content)  # that of a Counter would add up
+        elif isinstance(thing, deque):
             thing.clear()
-            if isinstance(thing, deque):
-                thing.extend(content)
-            else:
-                thing.update(content)
+            thing.extend(content)
+        elif isinstance(thing, set):
+            thing.clear()
+            thing.update(content)
         elif isinstance(thing, bytearray | array):
             thing[:] = content
         elif isinstance(thing, np.ndarray):

@@ -212,7 +212,7 @@ class Station:
         return (*first, ("now", times[now]))
 
 
-def _pins_in(machine: FinishingMachine, forgotten: Forgotten) -> list[tuple[Any, str, int]]:
+def _pins_in(machine: FinishingMachine, forgotten: Forgotten) -> list[tuple[Any, str, int | None]]:
     """(object, attribute, value) of what stays as it is."""
     kept = [(thing, {base.__name__ for base in type(thing).__mro__}) for thing, _ in keep(machine)]
     return [

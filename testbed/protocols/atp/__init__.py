@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
 
 __all__ = ["PROTOCOL"]
 
@@ -34,6 +35,11 @@ class _Atp(AtpWorkers):
         from testbed.protocols.atp.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def states(self) -> Explored:
+        from testbed.protocols.atp.states import EXPLORED  # when states are visited
+
+        return EXPLORED
 
 
 PROTOCOL = _Atp(

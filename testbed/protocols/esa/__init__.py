@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
 
 __all__ = ["PROTOCOL"]
 
@@ -42,6 +43,11 @@ class _Esa(AtpWorkers):
         from testbed.protocols.esa.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def states(self) -> Explored:
+        from testbed.protocols.esa.states import EXPLORED  # when states are visited
+
+        return EXPLORED
 
 
 PROTOCOL = _Esa(

@@ -33,11 +33,12 @@ EXPLORED = Explored(
     statistics={
         "Counters": tuple(field.name for field in fields(Counters)),
         "GoBackN": ("_tries",),
+        "IrnSender": ("_progress_at", "_waited_ns"),
         "RcEndpoint": ("_turn_packets",),
         "FrameWriter": ("_heads",),
         "Attention": ("_heap", "_listed"),
         "NetReduceCollective": ("_completed_at",),
     },
     instead={("Ring", "cursor"): _cursor},
-    pinned={("GoBackN", "_retry_left"): 7, ("GoBackN", "_rnr_left"): 7},
+    pinned={("GoBackN", "_retry_left"): 7, ("GoBackN", "_rnr_left"): 7, ("IrnSender", "_give_up_ns"): None},
 )
