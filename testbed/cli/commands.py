@@ -60,7 +60,9 @@ COMMANDS = {
     ),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
     "states": Command(
-        "testbed.cli.states", "visit every state of a small configuration, with every interleaving of frames", ticks=False
+        "testbed.cli.states",
+        "visit every state of a small configuration, with every interleaving of frames",
+        ticks=False,
     ),
     "list": Command(
         "testbed.cli.catalogue",

@@ -31,9 +31,9 @@ _EXIT = {"pass": 0, "fail": 1, "unknown": 2}
 
 def configure_states(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
-Visits every state that a small configuration can reach, over the Machines that runs use (their Python source). Frames of
-a link arrive in order, those of several links in any order. A fault loses a frame, copies it, or holds it back for any
-time. A timer expires at any moment while no frame waits on a link. The first violation has the fewest faults.
+Visits every state that a small configuration can reach, over the Machines that runs use (their Python source). Frames
+of a link arrive in order, those of several links in any order. A fault loses a frame, copies it, or holds it back for
+any time. A timer expires at any moment while no frame waits on a link. The first violation has the fewest faults.
 
 exit codes: 0 no state breaks a rule, 1 one does, 2 a limit was reached, 64 usage, 130 interrupted
 
@@ -44,7 +44,7 @@ examples:
 """
     parser.add_argument(
         "scenario", metavar="SCENARIO|PROTOCOL",
-        help="a collective (`tb list collectives`) in the size of the options, or a scenario as it is, without its faults",
+        help="a collective (`tb list collectives`) in the size of the options, or a scenario as it is, without faults",
     )  # fmt: skip
     parser.add_argument("--workers", type=whole(2, _MOST), default=2, metavar="N", help="default: 2")
     parser.add_argument("--slots", type=whole(1, _MOST), default=2, metavar="N", help="default: 2")

@@ -35,5 +35,4 @@ class Explored:
     instead: Mapping[tuple[str, str], Instead] = field(default_factory=dict)
     """(class, attribute) -> what stands for the value, where more of it changes nothing"""
     pinned: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
-    """(class, attribute) -> value that it has again after each step: waits that do not adapt, senders that never give up
-    """
+    """(class, attribute) -> value that it has again after each step: waits do not adapt, senders never give up"""

@@ -81,7 +81,9 @@ class Exploration:
             return {"file": None, "replay": None, "replay_fails": ""}
         name = f"{self.name}-{check}".replace("_", "-")
         written = replace(
-            with_stock_code(replay.scenario), name=name, description=f"Found by tb states: the faults that break {check}."
+            with_stock_code(replay.scenario),
+            name=name,
+            description=f"Found by tb states: the faults that break {check}.",
         )
         make_folder(self.folder)
         file = self.folder / f"{name}.yaml"

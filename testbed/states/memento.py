@@ -31,8 +31,8 @@ __all__ = ["Memento", "described", "fields_of", "keep", "put_back"]
 Memento = list[tuple[Any, Any]]
 """(container, its content)"""
 _PLAIN = (
-    int, float, complex, str, bytes, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType, Enum, np.dtype,
-    np.generic, np.ufunc, range, types.EllipsisType, struct.Struct, re.Pattern,
+    int, float, complex, str, bytes, bool, type(None), type, types.ModuleType, types.BuiltinFunctionType, Enum,
+    np.dtype, np.generic, np.ufunc, range, types.EllipsisType, struct.Struct, re.Pattern,
 )  # fmt: skip
 _DIGEST = type(hashlib.sha256())
 """a hash, whose state is hidden: copies take its place"""

@@ -11,8 +11,8 @@ from testbed.plan import Plan
 from testbed.states.forgotten import Forgotten
 from testbed.states.station import Station
 from testbed.worlds.simulated import make_worker
-from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from testbed.worlds.simulated.finishing import FinishingMachine
+from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from topologies import DIRECTIONS, Direction
 from workloads.errors import ScenarioError
 

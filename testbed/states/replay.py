@@ -2,7 +2,7 @@
 
 The simulated world has times of its own, and a trace has none. So each fault gets a window of 1 ns around the moment at
 which its packet passes, found by a run with the faults before it. How long a packet is held back is tried: less than a
-timeout, or more than some. So is a worker whose first packets come later than a timeout: a trace may let one worker wait
+timeout, or more than some. So is a worker whose first packets come later than a timeout: in a trace one worker may wait
 for another without a fault. The first scenario that fails is the replay.
 """
 
@@ -38,6 +38,7 @@ _LATE = 1.4
 _TIMEOUTS = 60
 """length of a replay"""
 _MOST_TRIES = 64
+_NAMES = {LOSE: "loss", COPY: "copy", HOLD: "hold"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _placed(
         if at is None:
             return None
         moments.append((hit, at, hold_ns))
-        faults.append(_fault(hit, f"{'loss copy hold'.split()[hit.kind - LOSE]}-{number + 1}", at, hold_ns))
+        faults.append(_fault(hit, f"{_NAMES[hit.kind]}-{number + 1}", at, hold_ns))
     return replace(scenario, faults=tuple(faults))
 
 

@@ -3,7 +3,8 @@
 Time is relative. A node runs twice, with clocks that differ by a constant. What differs by that constant is a time.
 States are compared by the order of their times. The clock of a node jumps to the earliest deadline when a timer
 expires. It goes on a little with each frame that the node receives or sends, but never as far as the next deadline.
-Waits do not adapt to measured round trips (`Explored.pinned`). So timers of one kind expire in the order in which they were set.
+Waits do not adapt to measured round trips (`Explored.pinned`). So timers of one kind expire in the order in which they
+were set.
 """
 
 from __future__ import annotations
@@ -216,5 +217,8 @@ def _pins_in(machine: FinishingMachine, forgotten: Forgotten) -> list[tuple[Any,
     """(object, attribute, value) of what stays as it is."""
     kept = [(thing, {base.__name__ for base in type(thing).__mro__}) for thing, _ in keep(machine)]
     return [
-        (thing, name, value) for (kind, name), value in forgotten.pinned.items() for thing, kinds in kept if kind in kinds
+        (thing, name, value)
+        for (kind, name), value in forgotten.pinned.items()
+        for thing, kinds in kept
+        if kind in kinds
     ]

@@ -19,9 +19,8 @@ _LIMIT_S = 600
 
 def interpreted(function: str, *arguments: Any) -> Any:
     """What a function of this module returns, as JSON has it."""
-    code = "import json, sys; from tests.support import states_cases as cases; " + (
-        f"print(json.dumps(cases.{function}(*json.loads(sys.argv[1]))))"
-    )
+    call = f"cases.{function}(*json.loads(sys.argv[1]))"
+    code = f"import json, sys; from tests.support import states_cases as cases; print(json.dumps({call}))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, json.dumps(arguments)],
         env=os.environ | {"INA_NATIVE": "0", "PYTHONPATH": str(ROOT)},
