@@ -64,6 +64,11 @@ COMMANDS = {
         "visit every state of a small configuration, with every interleaving of frames",
         ticks=False,
     ),
+    "explain": Command(
+        "testbed.cli.explaining",
+        "why a run stalled: who waits for whom, and the smallest set of faults that still stalls",
+        ticks=False,
+    ),
     "list": Command(
         "testbed.cli.catalogue",
         "what there is: scenarios, topologies, programs, collectives, faults, sweeps",

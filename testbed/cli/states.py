@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
+from testbed.cli.interpreted import again_interpreted
 from testbed.cli.values import named_path, whole
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import prose_columns
@@ -70,10 +68,9 @@ examples:
 
 
 def run_states(args: argparse.Namespace) -> int:
-    from workloads.native.compiled import compiled_status
-
-    if compiled_status().available:
-        return _interpreted(args.words)
+    code = again_interpreted(args.words)
+    if code is not None:
+        return code
     from testbed.report.document import to_json
     from testbed.scenario.named import protocol_names
     from testbed.states.configuration import small_scenario
@@ -101,12 +98,6 @@ def run_states(args: argparse.Namespace) -> int:
     if args.json:
         print_document(to_json(document))
     return _EXIT[document["verdict"]]
-
-
-def _interpreted(words: list[str]) -> int:
-    """The same command with the Python source of all modules: compiled Machines hide their state."""
-    command = [sys.executable, "-P", "-m", "testbed", *words]
-    return subprocess.run(command, env=os.environ | {"INA_NATIVE": "0"}, check=False).returncode
 
 
 def _explored(collective: str) -> Explored:

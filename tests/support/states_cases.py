@@ -112,3 +112,41 @@ def planted(
             assert faults_in_trace == violation.faults
             found[name] = violation.check, violation.faults, violation.steps, again.fails if again else ""
     return found
+
+
+_SMALL = """
+name: stalled
+topology: {{kind: rack, hosts: 3, link: {{rate: 20Mbps}}}}
+switch: {{program: {protocol}{memory}}}
+job: {{collective: {protocol}, size: 8kB, dtype: int32, iterations: 1{window}}}
+faults:
+  - {{kind: loss, name: loss, links: all, direction: both, rate: 10%}}
+{faults}
+time_limit: 500ms
+"""
+
+
+def explained(protocol: str, faults: Sequence[str], broken: str) -> dict[str, Any]:
+    """The explanation of a small job with losses and further faults; `broken`: a planted bug, or empty."""
+    from testbed.explain.explanation import explain
+    from testbed.explain.text import explanation_document, explanation_text
+    from testbed.hunt.contract import whole_protocol
+    from testbed.scenario import parse_scenario
+    from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
+
+    in_messages = protocol == "netreduce"
+    text = _SMALL.format(
+        protocol=protocol,
+        memory="" if in_messages else ", memory: 8",
+        window=", message_packets: 2" if in_messages else ", window_packets: 4",
+        faults="".join(f"  - {fault}\n" for fault in faults),
+    )
+    scenario = parse_scenario(text, "stalled.yaml", world="simulated")
+    waits = whole_protocol(protocol).waits
+    if broken:
+        machines = {**DATAGRAM_PLANTED[protocol], **DATAGRAM_FURTHER[protocol]}[broken]
+        found = explain(scenario, waits, machines.create, machines.employ)
+    else:
+        found = explain(scenario, waits)
+    assert explanation_text(found, len(scenario.faults), None).endswith("\n")
+    return explanation_document(found, len(scenario.faults), None)

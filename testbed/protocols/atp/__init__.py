@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.checks_served import check_served_in_racks
@@ -10,6 +11,7 @@ from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
+    from testbed.explain.contract import Wait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
@@ -40,6 +42,11 @@ class _Atp(AtpWorkers):
         from testbed.protocols.atp.states import EXPLORED  # when states are visited
 
         return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+        from testbed.protocols.parts.waits_server import waits_with_server  # when a stall is explained
+
+        return waits_with_server(machines, plan)
 
 
 PROTOCOL = _Atp(

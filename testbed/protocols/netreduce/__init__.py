@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
@@ -13,6 +13,7 @@ from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
+    from testbed.explain.contract import Wait
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
@@ -43,6 +44,11 @@ class _NetReduce(Protocol):
         from testbed.protocols.netreduce.states import EXPLORED  # when states are visited
 
         return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+        from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
+
+        return waits_in(machines, plan)
 
 
 PROTOCOL = _NetReduce(

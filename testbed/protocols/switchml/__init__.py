@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import QuantisedSums
@@ -13,6 +13,7 @@ from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
 
 if TYPE_CHECKING:
+    from testbed.explain.contract import Wait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.reading.problems import Problems
@@ -54,6 +55,11 @@ class _SwitchMl(QuantisedSums):
         from testbed.protocols.switchml.states import EXPLORED  # when states are visited
 
         return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+        from testbed.protocols.switchml.waits import waits_in  # when a stall is explained
+
+        return waits_in(machines, plan)
 
 
 PROTOCOL = _SwitchMl(
