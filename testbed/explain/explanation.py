@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from switch_nodes.registry import create_program
@@ -21,7 +21,7 @@ from workloads.events import WorkerFailed
 
 __all__ = ["Explanation", "explain"]
 
-Waits = Callable[[Mapping[str, object], Plan], Sequence[Wait]]
+Waits = Callable[[Mapping[str, object], Plan], Iterable[Wait]]
 """as `Protocol.waits`"""
 
 

@@ -15,8 +15,7 @@ import struct
 import types
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import is_dataclass
+from collections.abc import Callable
 from enum import Enum
 from random import Random
 from typing import Any
@@ -38,20 +37,28 @@ _DIGEST = type(hashlib.sha256())
 """a hash, whose state is hidden: copies take its place"""
 
 
-def _slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        names = base.__dict__.get("__slots__", ())
-        yield from (names,) if isinstance(names, str) else names
+_slots_known: dict[type, tuple[str, ...]] = {}
+_frozen_known: dict[type, bool] = {}
 
 
-@functools.cache
 def _slots_of(kind: type) -> tuple[str, ...]:
-    return tuple(name for name in _slots(kind) if name not in ("__dict__", "__weakref__"))
+    """Names of the slots of a class and its bases."""
+    found = _slots_known.get(kind)
+    if found is None:
+        names: list[str] = []
+        for base in kind.__mro__:
+            own = base.__dict__.get("__slots__", ())
+            names += (own,) if isinstance(own, str) else own
+        found = _slots_known[kind] = tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+    return found
 
 
-@functools.cache
 def _is_frozen(kind: type) -> bool:
-    return is_dataclass(kind) and kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    found = _frozen_known.get(kind)
+    if found is None:
+        parameters = getattr(kind, "__dataclass_params__", None)
+        found = _frozen_known[kind] = parameters is not None and bool(parameters.frozen)
+    return found
 
 
 def fields_of(thing: Any) -> list[tuple[str, Any]]:
@@ -112,8 +119,9 @@ def keep(root: Any) -> Memento:
         elif isinstance(thing, bytearray | array):
             content = thing[:]
         elif isinstance(thing, np.ndarray):
-            if thing.base is not None and not isinstance(thing.base, bytes):
-                stack.append(thing.base)
+            base: Any = thing.base
+            if base is not None and type(base) is not bytes:
+                stack.append(base)
                 continue
             content = thing.copy()
         elif isinstance(thing, types.CellType):
