@@ -66,7 +66,7 @@ COMMANDS = {
     ),
     "explain": Command(
         "testbed.cli.explaining",
-        "why a run stalled: who waits for whom, and the smallest set of faults that still stalls",
+        "why a run stalled: what each node waits for, and the smallest set of faults that still stalls",
         ticks=False,
     ),
     "list": Command(

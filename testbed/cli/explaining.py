@@ -17,7 +17,7 @@ __all__ = ["configure_explain", "run_explain"]
 def configure_explain(parser: argparse.ArgumentParser) -> None:
     parser.epilog = """\
 Runs the scenario of a run again in virtual time, also where the run was emulated. If workers do not finish, it looks
-for the smallest set of faults with which they still do not, and for who waits for whom then. It changes no run.
+for the smallest set of faults with which they still do not. Then it prints what each node waits for.
 
 exit codes: 0 the job stalls and is explained, 2 it does not stall in virtual time, 64 usage
 

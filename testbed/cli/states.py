@@ -74,14 +74,14 @@ def run_states(args: argparse.Namespace) -> int:
     from testbed.report.document import to_json
     from testbed.scenario.named import protocol_names
     from testbed.states.configuration import small_scenario
-    from testbed.states.contract import Size
+    from testbed.states.contract import SmallSize
     from testbed.states.exploration import Exploration
     from testbed.states.search import Bounds
     from testbed.states.summary import summary_text
 
     console = Console.of(args)
     is_protocol = args.scenario in protocol_names()
-    size = Size(args.workers, args.slots, args.blocks) if is_protocol else None
+    size = SmallSize(args.workers, args.slots, args.blocks) if is_protocol else None
     explored = _explored(args.scenario) if is_protocol else None
     name = args.scenario if explored is None else explored.scenario
     keys = {} if explored is None or size is None else explored.keys(size)

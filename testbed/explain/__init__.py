@@ -1,1 +1,1 @@
-"""Why a run stalled: who waits for whom at its end, and which faults it takes."""
+"""Why a run stalled: what each node waits for at its end, and which faults it takes."""

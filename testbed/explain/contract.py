@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Wait"]
+__all__ = ["NodeWait"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class NodeWait:
     """One thing that a node waits for."""
 
     node: str

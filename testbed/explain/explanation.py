@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from switch_nodes.registry import create_program
-from testbed.explain.contract import Wait
+from testbed.explain.contract import NodeWait
 from testbed.explain.graph import circle_in, ends_of
 from testbed.explain.smallest import Smallest, smallest_faults
 from testbed.faults.events import FaultStruck
@@ -21,7 +21,7 @@ from workloads.events import WorkerFailed
 
 __all__ = ["Explanation", "explain"]
 
-Waits = Callable[[Mapping[str, object], Plan], Iterable[Wait]]
+Waits = Callable[[Mapping[str, object], Plan], Iterable[NodeWait]]
 """as `Protocol.waits`"""
 
 
@@ -33,9 +33,9 @@ class Explanation:
     """when nothing went on any more, or the time limit, since the start of the traffic"""
     gave_up: tuple[str, ...]
     """why workers gave up"""
-    waits: tuple[Wait, ...]
-    circle: tuple[Wait, ...]
-    """empty: nobody waits in a circle"""
+    waits: tuple[NodeWait, ...]
+    circle: tuple[NodeWait, ...]
+    """empty: there is none"""
     ends: tuple[str, ...]
     """nodes that all others wait for in the end"""
     out_of_order: Mapping[str, str]
@@ -62,7 +62,7 @@ def explain(
     create: ProgramFactory = create_program,
     employ: WorkerFactory = make_worker,
 ) -> Explanation:
-    """Run the scenario in virtual time, find the smallest set of faults that stalls it, and ask who waits then."""
+    """Run the scenario in virtual time, find the smallest set of faults that stalls it, and ask what nodes wait for."""
     ended = _run(scenario, create, employ)
     if not ended.stalled:
         return Explanation((), ended.at_ns, (), (), (), (), {}, Smallest(scenario.faults, 0, True), scenario)

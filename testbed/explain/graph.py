@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from testbed.explain.contract import Wait
+from testbed.explain.contract import NodeWait
 
 __all__ = ["circle_in", "ends_of"]
 
 
-def circle_in(waits: Sequence[Wait], stalled: Iterable[str]) -> list[Wait]:
+def circle_in(waits: Sequence[NodeWait], stalled: Iterable[str]) -> list[NodeWait]:
     """The shortest circle of waits that a stalled worker is part of, or leads to, each followed by the one it leads to.
     Empty: there is none. A node that waits for itself is no circle."""
-    leads: dict[str, list[Wait]] = {}
+    leads: dict[str, list[NodeWait]] = {}
     for wait in waits:
         if wait.of != wait.node:
             leads.setdefault(wait.node, []).append(wait)
-    best: list[Wait] = []
+    best: list[NodeWait] = []
     for start in sorted(_reached(leads, stalled)):
         found = _back_to(start, leads)
         if found and (not best or len(found) < len(best)):
@@ -24,16 +24,16 @@ def circle_in(waits: Sequence[Wait], stalled: Iterable[str]) -> list[Wait]:
     return best
 
 
-def ends_of(waits: Sequence[Wait], stalled: Iterable[str]) -> list[str]:
+def ends_of(waits: Sequence[NodeWait], stalled: Iterable[str]) -> list[str]:
     """Nodes that stalled workers wait for, directly or by others, and that wait for no other node."""
-    leads: dict[str, list[Wait]] = {}
+    leads: dict[str, list[NodeWait]] = {}
     for wait in waits:
         if wait.of != wait.node:
             leads.setdefault(wait.node, []).append(wait)
     return sorted(node for node in _reached(leads, stalled) if node not in leads)
 
 
-def _reached(leads: dict[str, list[Wait]], stalled: Iterable[str]) -> set[str]:
+def _reached(leads: dict[str, list[NodeWait]], stalled: Iterable[str]) -> set[str]:
     found, stack = set[str](), list(stalled)
     while stack:
         node = stack.pop()
@@ -43,9 +43,9 @@ def _reached(leads: dict[str, list[Wait]], stalled: Iterable[str]) -> set[str]:
     return found
 
 
-def _back_to(start: str, leads: dict[str, list[Wait]]) -> list[Wait]:
+def _back_to(start: str, leads: dict[str, list[NodeWait]]) -> list[NodeWait]:
     """The shortest way from a node to itself."""
-    ways: list[list[Wait]] = [[wait] for wait in leads.get(start, ())]
+    ways: list[list[NodeWait]] = [[wait] for wait in leads.get(start, ())]
     seen = {wait.of for way in ways for wait in way}
     while ways:
         longer = []

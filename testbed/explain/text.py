@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from testbed.explain.contract import Wait
+from testbed.explain.contract import NodeWait
 from testbed.explain.explanation import Explanation
 from testbed.faults.base import Fault, LinkFault, NodeFault, Window
 from testbed.faults.healing import kind_of
@@ -43,7 +43,7 @@ def explanation_text(found: Explanation, before: int, file: str | None, width: i
     return "".join(f"{row}\n" for row in fold_lines(_lines(found, before, file), width))
 
 
-def _as_json(wait: Wait) -> dict[str, Any]:
+def _as_json(wait: NodeWait) -> dict[str, Any]:
     return {"node": wait.node, "what": wait.what, "of": wait.of, "timer_ns": wait.timer_ns}
 
 

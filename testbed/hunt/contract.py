@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from testbed.checkers import CheckContext
-    from testbed.explain.contract import Wait
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.schedule import Survival
     from testbed.plan.model import Plan
     from testbed.reading.known import Section
@@ -136,7 +136,7 @@ class Protocol(JudgedProtocol):
         """How all states of a small configuration are visited. None: they are not."""
         return None
 
-    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         """What nodes wait for. `machines`: the interpreted Machines that live, by node. Empty: nothing is known."""
         return ()
 

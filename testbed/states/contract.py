@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["Explored", "Instead", "Size"]
+__all__ = ["Explored", "Instead", "SmallSize"]
 
 Instead: TypeAlias = Callable[[object], object]
 """the object that has an attribute -> what stands for the value of the attribute where states are compared"""
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SmallSize:
     """Of a configuration whose states are all visited."""
 
     workers: int
@@ -28,7 +28,7 @@ class Explored:
 
     scenario: str
     """name of the built-in scenario that the configuration is made of"""
-    keys: Callable[[Size], Mapping[str, object]]
+    keys: Callable[[SmallSize], Mapping[str, object]]
     """keys of a scenario of that size"""
     statistics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """class -> attributes that change nothing of what its Machine does"""

@@ -11,7 +11,7 @@ from typing import Any
 from testbed.plan import make_plan
 from testbed.scenario import Scenario, dump_scenario
 from testbed.scenario.own_program import with_stock_code
-from testbed.states.contract import Explored, Size
+from testbed.states.contract import Explored, SmallSize
 from testbed.states.forgotten import Forgotten
 from testbed.states.judge import Judge
 from testbed.states.network import make_network
@@ -32,7 +32,7 @@ class Exploration:
     name: str
     scenario: Scenario
     explored: Explored
-    size: Size | None
+    size: SmallSize | None
     """None: the size of the scenario"""
     bounds: Bounds
     folder: Path

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from testbed.checkers.reference import expected_results
 from testbed.plan import Plan
-from testbed.states.station import Step
+from testbed.states.station import NodeStep
 from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd, PartialSent, SlotMixed
 from workloads.events import CollectiveCompleted, WorkerFailed
 from workloads.machine import Event
@@ -31,7 +31,7 @@ class Judge:
                 data = expected.astype(expected.dtype.newbyteorder("<"), copy=False).tobytes()
                 self._right[worker.name, iteration] = hashlib.sha256(data).hexdigest()
 
-    def step(self, node: str, step: Step) -> Problem | None:
+    def step(self, node: str, step: NodeStep) -> Problem | None:
         """What is wrong with a step of a node."""
         if step.crash:
             return CRASH, f"{node} raises {step.crash}"

@@ -9,14 +9,14 @@ from typing import Any
 from switch_nodes.registry import create_program
 from testbed.plan import Plan
 from testbed.states.forgotten import Forgotten
-from testbed.states.station import Station
+from testbed.states.station import NodeStates
 from testbed.worlds.simulated import make_worker
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.world import ProgramFactory, WorkerFactory
 from topologies import DIRECTIONS, Direction
 from workloads.errors import ScenarioError
 
-__all__ = ["Channel", "Network", "make_network"]
+__all__ = ["Channel", "NetworkModel", "make_network"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    stations: tuple[Station, ...]
+class NetworkModel:
+    stations: tuple[NodeStates, ...]
     """hosts first, then switches"""
     workers: tuple[int, ...]
     """numbers of the nodes that must finish"""
@@ -55,8 +55,8 @@ def make_network(
     forgotten: Forgotten,
     create: ProgramFactory = create_program,
     employ: WorkerFactory = make_worker,
-    station: type[Station] = Station,
-) -> Network:
+    station: type[NodeStates] = NodeStates,
+) -> NetworkModel:
     """The network of a plan. `create` makes the switches' programs, `employ` the hosts' workers. Raises ScenarioError
     for a plan with background traffic."""
     scenario = plan.scenario
@@ -80,7 +80,7 @@ def make_network(
     leads = {(numbers[sender], port): at for at, (_, _, (sender, port), _) in enumerate(ends)}
     workers = tuple(numbers[worker.name] for worker in plan.workers)
     switches = tuple(numbers[switch.name] for switch in plan.switches)
-    return Network(tuple(stations), workers, switches, tuple(channels), leads)
+    return NetworkModel(tuple(stations), workers, switches, tuple(channels), leads)
 
 
 def _without_pauses(config: Any) -> Any:

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from testbed.states.judge import DEADLOCK, LIVENESS, STUCK, Judge
-from testbed.states.network import Network
-from testbed.states.station import Due, Step
+from testbed.states.network import NetworkModel
+from testbed.states.station import Due, NodeStep
 from testbed.states.stuck import cannot_finish
 
 __all__ = ["COPY", "DELIVER", "EXPIRES", "HOLD", "LATE", "LOSE", "Act", "Bounds", "Search", "Violation"]
@@ -67,7 +67,7 @@ class Violation:
 class Search:
     """Explore a network. After `run`, the fields say what was found."""
 
-    network: Network
+    network: NetworkModel
     judge: Judge
     bounds: Bounds
     tell: Callable[[int, int], None] = lambda states, faults: None
@@ -304,7 +304,7 @@ class Search:
             found = self._moves[key] = _Move(step.after, tuple(self._sent(node, step)), problem)
         return found
 
-    def _sent(self, node: int, step: Step) -> Iterator[tuple[int, int]]:
+    def _sent(self, node: int, step: NodeStep) -> Iterator[tuple[int, int]]:
         for port, frame in step.frames:
             channel = self.network.leads.get((node, port))
             if channel is not None:

@@ -19,7 +19,7 @@ from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.errors import InternalError
 from workloads.machine import Event
 
-__all__ = ["EXPIRE", "Due", "Station", "Step"]
+__all__ = ["EXPIRE", "Due", "NodeStates", "NodeStep"]
 
 _ORIGIN, _APART = 1 << 40, 1 << 44
 _TICK, _LEAST_TICK = 1 << 14, 4
@@ -37,7 +37,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NodeStep:
     """What one step of one node leads to."""
 
     after: int
@@ -89,7 +89,7 @@ class _Life:
         return []
 
 
-class Station:
+class NodeStates:
     """`make(now)`: the Machine of a node whose traffic starts then. `pulls`: a host, asked frame by frame."""
 
     def __init__(
@@ -100,7 +100,7 @@ class Station:
         self._pins = [pin for life in self._lives for pin in _pins_in(life.machine, forgotten)]
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._mementos: list[tuple[tuple[Memento, int], ...]] = []
-        self._steps: dict[tuple[int, int, bytes], Step] = {}
+        self._steps: dict[tuple[int, int, bytes], NodeStep] = {}
         self._endings: dict[int, tuple[Event, ...]] = {}
         self.due: list[int] = []
         """by state, a `Due`"""
@@ -114,11 +114,11 @@ class Station:
     def states(self) -> int:
         return len(self._mementos)
 
-    def receive(self, state: int, port: int, frame: bytes) -> Step:
+    def receive(self, state: int, port: int, frame: bytes) -> NodeStep:
         """A frame comes in on a port."""
         return self._step(state, port, frame)
 
-    def expire(self, state: int) -> Step:
+    def expire(self, state: int) -> NodeStep:
         """The earliest timer expires. There must be one."""
         return self._step(state, EXPIRE, b"")
 
@@ -135,14 +135,14 @@ class Station:
         """The Machine in that state, to look at; the next step changes it."""
         return self._resumed(state)[0].machine
 
-    def _step(self, state: int, port: int, frame: bytes) -> Step:
+    def _step(self, state: int, port: int, frame: bytes) -> NodeStep:
         key = state, port, frame
         found = self._steps.get(key)
         if found is None:
             found = self._steps[key] = self._run(state, port, frame)
         return found
 
-    def _run(self, state: int, port: int, frame: bytes) -> Step:
+    def _run(self, state: int, port: int, frame: bytes) -> NodeStep:
         self.runs += 1
         try:
             self._take(state, port, frame)
@@ -150,26 +150,26 @@ class Station:
         except InternalError:
             raise
         except Exception as error:
-            return Step(state, (), (), f"{type(error).__name__}: {error}")
+            return NodeStep(state, (), (), f"{type(error).__name__}: {error}")
 
     def _take(self, state: int, port: int, frame: bytes) -> None:
         for life in self._resumed(state):
             if port == EXPIRE:
                 due = life.machine.get_timer()
-                assert due is not None, "only what is due expires"
+                assert due is not None, "a timer is armed"
                 life.now = max(life.now, due)
                 life.machine.handle_timer(life.now)
             else:
                 life.go_on()
                 life.machine.receive_frame(port, frame, life.now)
 
-    def _step_from_here(self, state: int) -> Step:
+    def _step_from_here(self, state: int) -> NodeStep:
         for thing, name, value in self._pins:
             setattr(thing, name, value)
         (frames, events), (other_frames, _) = [life.drained() for life in self._lives]
         if frames != other_frames:
             raise InternalError(f"{self.name} sends other frames at another time of day, after state {state}")
-        return Step(self._number(), tuple(frames), tuple(events))
+        return NodeStep(self._number(), tuple(frames), tuple(events))
 
     def _resumed(self, state: int) -> Sequence[_Life]:
         for life, (memento, now) in zip(self._lives, self._mementos[state], strict=True):

@@ -14,10 +14,9 @@ __all__ = ["bound_sentence", "summary_text"]
 
 def bound_sentence(document: dict[str, Any]) -> str:
     """What was visited, in a sentence that a paper can quote."""
-    size = "" if document["slots"] is None else f", {document['slots']} slots and {document['blocks']} blocks"
     return (
-        f"{amount(document['workers'], 'worker')}{size}: every interleaving of frames, and of timers that expire while "
-        f"no frame waits on a link, with at most {amount(document['faults'], 'frame')} lost, copied or held back."
+        "Every interleaving of frames and of timers that expire while no frame waits, with at most "
+        f"{amount(document['faults'], 'fault')} (a frame lost, copied or held back)."
     )
 
 
@@ -27,7 +26,8 @@ def summary_text(document: dict[str, Any], width: int = PROSE) -> str:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield f"States of {document['name']}"
+    size = "" if document["slots"] is None else f", {document['slots']} slots, {document['blocks']} blocks"
+    yield f"States of {document['name']}: {amount(document['workers'], 'worker')}{size}"
     yield f"  {bound_sentence(document)}"
     yield ""
     by_faults = ", ".join(f"{count:,} with {faults}" for faults, count in enumerate(document["states_by_faults"]))

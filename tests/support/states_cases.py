@@ -38,11 +38,11 @@ def _prepared(protocol: str, size: Sequence[int], overrides: Sequence[str]) -> A
     from testbed.hunt.contract import whole_protocol
     from testbed.plan import make_plan
     from testbed.states.configuration import small_scenario
-    from testbed.states.contract import Size
+    from testbed.states.contract import SmallSize
 
     explored = whole_protocol(protocol).states()
     assert explored is not None
-    scenario = small_scenario(explored.scenario, explored.keys(Size(*size)), overrides)
+    scenario = small_scenario(explored.scenario, explored.keys(SmallSize(*size)), overrides)
     return explored, scenario, make_plan(scenario)
 
 

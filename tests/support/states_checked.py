@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from testbed.states.memento import Memento, keep, put_back
-from testbed.states.station import Station, Step
+from testbed.states.station import NodeStates, NodeStep
 
 __all__ = ["CheckedStation"]
 
@@ -14,12 +14,12 @@ _MOST = 3
 """other ways to a state that are kept"""
 
 
-class CheckedStation(Station):
+class CheckedStation(NodeStates):
     """Runs each step of a state also from other ways to this state, and compares."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         self._others: dict[int, list[tuple[tuple[Memento, int], ...]]] = {}
-        self._inputs: dict[int, list[tuple[int, bytes, Step]]] = {}
+        self._inputs: dict[int, list[tuple[int, bytes, NodeStep]]] = {}
         self._is_comparing = False
         self.compared = 0
         self.differences: list[str] = []
@@ -35,7 +35,7 @@ class CheckedStation(Station):
                 self._compare(number, others[-1], port, frame, step)
         return number
 
-    def _run(self, state: int, port: int, frame: bytes) -> Step:
+    def _run(self, state: int, port: int, frame: bytes) -> NodeStep:
         step = super()._run(state, port, frame)
         if not self._is_comparing:
             self._inputs.setdefault(state, []).append((port, frame, step))
@@ -43,7 +43,7 @@ class CheckedStation(Station):
                 self._compare(state, other, port, frame, step)
         return step
 
-    def _compare(self, state: int, other: Any, port: int, frame: bytes, step: Step) -> None:
+    def _compare(self, state: int, other: Any, port: int, frame: bytes, step: NodeStep) -> None:
         kept = self._mementos[state]
         here = tuple((keep(life.machine), life.now) for life in self._lives)
         self._is_comparing, self._mementos[state] = True, other

@@ -11,7 +11,7 @@ from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
-    from testbed.explain.contract import Wait
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
@@ -43,7 +43,7 @@ class _Atp(AtpWorkers):
 
         return EXPLORED
 
-    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         from testbed.protocols.parts.waits_server import waits_with_server  # when a stall is explained
 
         return waits_with_server(machines, plan)

@@ -13,7 +13,7 @@ from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
-    from testbed.explain.contract import Wait
+    from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
@@ -45,7 +45,7 @@ class _NetReduce(Protocol):
 
         return EXPLORED
 
-    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
 
         return waits_in(machines, plan)

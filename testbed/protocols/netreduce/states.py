@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from switch_nodes.netreduce.ring import Cursor
-from testbed.states.contract import Explored, Size
+from testbed.states.contract import Explored, SmallSize
 from workloads.rc.tally import Counters
 
 __all__ = ["EXPLORED"]
@@ -14,7 +14,7 @@ __all__ = ["EXPLORED"]
 _PACKET_BYTES = 1024
 
 
-def _keys(size: Size) -> dict[str, object]:
+def _keys(size: SmallSize) -> dict[str, object]:
     """A block is a message of one packet, and `slots` of them are under way."""
     return {
         "topology.hosts": size.workers, "job.dtype": "int32", "job.size": size.blocks * _PACKET_BYTES,

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from switch_nodes.program import slot_waits
-from testbed.explain.contract import Wait
+from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
 from workloads.wire import PSN_MASK
 
 __all__ = ["waits_in"]
 
 
-def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[Wait]:
+def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeWait]:
     """`machines`: those that live, by node."""
     topology = plan.scenario.topology
     hosts = {node.ip: node.name for node in topology.hosts}
@@ -27,7 +27,7 @@ def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[Wait]:
             ports[port] for wait in slot_waits(machines.get(switch.name)) for port in wait.missing if port in ports
         }
         for node in sorted(missing):
-            yield Wait(switch.name, f"packets of {node} for sums that it holds", node)
+            yield NodeWait(switch.name, f"packets of {node} for sums that it holds", node)
 
 
 def _neighbour(plan: Plan, host: str) -> str:
@@ -36,12 +36,12 @@ def _neighbour(plan: Plan, host: str) -> str:
     return link.a if link.b == host else link.b
 
 
-def _of_worker(name: str, worker: Any, switch: str, hosts: Mapping[bytes, str]) -> Iterator[Wait]:
+def _of_worker(name: str, worker: Any, switch: str, hosts: Mapping[bytes, str]) -> Iterator[NodeWait]:
     if getattr(worker, "finished", True):
         return
     collective = getattr(worker, "_collective", None)
     if collective is not None and getattr(collective, "_received", 0) < getattr(collective, "_last", 0):
-        yield Wait(name, f"the result of message {collective._received}", switch)
+        yield NodeWait(name, f"the result of message {collective._received}", switch)
     for pair in worker.endpoint.queue_pairs:
         if not pair.requester.outstanding:
             continue
@@ -49,4 +49,4 @@ def _of_worker(name: str, worker: Any, switch: str, hosts: Mapping[bytes, str]) 
         una = getattr(recovery, "una", None)
         una = recovery.window.una if una is None else una
         peer = hosts.get(pair.config.envelope.dst_ip, "")
-        yield Wait(name, f"the acknowledgement of PSN {una & PSN_MASK} by {peer}", peer, recovery.deadline)
+        yield NodeWait(name, f"the acknowledgement of PSN {una & PSN_MASK} by {peer}", peer, recovery.deadline)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from testbed.states.contract import Explored, Size
+from testbed.states.contract import Explored, SmallSize
 
 __all__ = ["explored_with_server"]
 
 _BLOCK_BYTES, _MOST_DOUBLINGS = 1024, 4
 
 
-def _keys(size: Size) -> dict[str, object]:
+def _keys(size: SmallSize) -> dict[str, object]:
     """The last host is the parameter server."""
     return {
         "topology.hosts": size.workers + 1, "switch.memory": size.slots, "job.dtype": "int32",

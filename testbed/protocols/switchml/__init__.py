@@ -13,7 +13,7 @@ from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
 
 if TYPE_CHECKING:
-    from testbed.explain.contract import Wait
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.reading.problems import Problems
@@ -56,7 +56,7 @@ class _SwitchMl(QuantisedSums):
 
         return EXPLORED
 
-    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[Wait]:
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         from testbed.protocols.switchml.waits import waits_in  # when a stall is explained
 
         return waits_in(machines, plan)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from testbed.states.contract import Explored, Size
+from testbed.states.contract import Explored, SmallSize
 
 __all__ = ["EXPLORED"]
 
 _BLOCK_BYTES = 1024
 
 
-def _keys(size: Size) -> dict[str, object]:
+def _keys(size: SmallSize) -> dict[str, object]:
     return {
         "topology.hosts": size.workers, "switch.memory": 2 * size.slots, "job.dtype": "int32",
         "job.size": size.blocks * _BLOCK_BYTES, "job.window_packets": size.slots,

@@ -7,7 +7,7 @@ from typing import Any
 
 from switch_nodes.switchml.pool import VERSIONS
 from switch_nodes.switchml.tables import SlotState
-from testbed.explain.contract import Wait
+from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
 from workloads.automaton import number_of
 
@@ -16,7 +16,7 @@ __all__ = ["waits_in"]
 _FILLING = number_of(SlotState.FILLING)
 
 
-def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[Wait]:
+def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeWait]:
     """`machines`: those that live, by node."""
     switch = plan.switches[0].name
     for worker in plan.workers:
@@ -30,18 +30,18 @@ def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[Wait]:
                 continue
             for rank, name in enumerate(names):
                 if not pool.seen[slot] >> rank & 1:
-                    yield Wait(switch, f"block {pool.block[slot]} of {name}", name)
+                    yield NodeWait(switch, f"block {pool.block[slot]} of {name}", name)
 
 
-def _of_worker(name: str, worker: Any, switch: str) -> Iterator[Wait]:
+def _of_worker(name: str, worker: Any, switch: str) -> Iterator[NodeWait]:
     if worker.finished or worker.failed:
         return
     window = worker._window
     if worker._tensor is None:
-        yield Wait(name, "the start of its iteration", name, worker._training.get_timer())
+        yield NodeWait(name, "the start of its iteration", name, worker._training.get_timer())
         return
     for index in range(window.window):
         packet = window._outstanding[index]
         if packet >= 0 and window._tries[index]:
             deadline = window._deadline[index]
-            yield Wait(name, f"the result of block {packet}", switch, deadline if deadline >= 0 else None)
+            yield NodeWait(name, f"the result of block {packet}", switch, deadline if deadline >= 0 else None)
