@@ -35,7 +35,7 @@ examples:
 
 
 def run_explain(args: argparse.Namespace) -> int:
-    code = again_interpreted(args.words)
+    code = again_interpreted(args.words, json=args.json)
     if code is not None:
         return code
     from testbed.explain.explanation import explain

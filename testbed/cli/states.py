@@ -68,7 +68,7 @@ examples:
 
 
 def run_states(args: argparse.Namespace) -> int:
-    code = again_interpreted(args.words)
+    code = again_interpreted(args.words, json=args.json)
     if code is not None:
         return code
     from testbed.report.document import to_json

@@ -9,8 +9,10 @@ from testbed.explain.contract import NodeWait
 from testbed.explain.explanation import Explanation
 from testbed.faults.base import Fault, LinkFault, NodeFault, Window
 from testbed.faults.healing import kind_of
+from testbed.scenario.own_program import code_words
 from testbed.terminal.folding import fold_lines
 from testbed.terminal.numbers import moment
+from testbed.terminal.shellwords import shell_words
 from testbed.terminal.stream import PROSE
 from testbed.terminal.words import amount
 
@@ -78,7 +80,8 @@ def _lines(found: Explanation, before: int, file: str | None) -> Iterator[str]:
         yield f"Smallest set of faults that still stalls it: {len(smallest.faults)} ({had}; {proved}):"
         yield from (f"  {fault.name}: {_fault_text(fault)}" for fault in smallest.faults)
     if file is not None:
-        yield f"Scenario with these faults: ./tb run {file} --world simulated"
+        words = ["./tb", "run", file, "--world", "simulated", *code_words(found.scenario)]
+        yield f"Scenario with these faults: {shell_words(words)}"
 
 
 def _fault_text(fault: Fault) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from testbed.plan import make_plan
 from testbed.scenario import Scenario, dump_scenario
-from testbed.scenario.own_program import with_stock_code
+from testbed.scenario.own_program import code_words, with_stock_code
 from testbed.states.contract import Explored, SmallSize
 from testbed.states.forgotten import Forgotten
 from testbed.states.judge import Judge
@@ -88,5 +88,5 @@ class Exploration:
         make_folder(self.folder)
         file = self.folder / f"{name}.yaml"
         write_file(file, dump_scenario(written))
-        words = ["./tb", "run", str(file), "--world", "simulated"]
+        words = ["./tb", "run", str(file), "--world", "simulated", *code_words(replay.scenario)]
         return {"file": str(file), "replay": shell_words(words), "replay_fails": replay.fails}

@@ -26,8 +26,8 @@ def summary_text(document: dict[str, Any], width: int = PROSE) -> str:
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    size = "" if document["slots"] is None else f", {document['slots']} slots, {document['blocks']} blocks"
-    yield f"States of {document['name']}: {amount(document['workers'], 'worker')}{size}"
+    sizes = [amount(document[f"{word}s"], word) for word in ("worker", "slot", "block") if document[f"{word}s"]]
+    yield f"States of {document['name']}: {', '.join(sizes)}"
     yield f"  {bound_sentence(document)}"
     yield ""
     by_faults = ", ".join(f"{count:,} with {faults}" for faults, count in enumerate(document["states_by_faults"]))
