@@ -84,6 +84,16 @@ def compared(protocol: str, size: Sequence[int], faults: int, overrides: Sequenc
     }
 
 
+def _broken(protocol: str) -> dict[str, Any]:
+    """Planted bugs by name."""
+    from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
+    from tests.support.hunt_mutants import IRN_PLANTED, PLANTED
+
+    if protocol == "netreduce":
+        return {**PLANTED, **IRN_PLANTED}
+    return {**DATAGRAM_PLANTED[protocol], **DATAGRAM_FURTHER[protocol]}
+
+
 def planted(
     protocol: str, size: Sequence[int], faults: int, overrides: Sequence[str], names: Sequence[str], replay: bool
 ) -> dict[str, Any]:
@@ -94,10 +104,9 @@ def planted(
     from testbed.states.replay import replay_of
     from testbed.states.search import Bounds, Search
     from testbed.states.trace import trace_of
-    from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
 
     explored, scenario, plan = _prepared(protocol, size, overrides)
-    broken = {**DATAGRAM_PLANTED[protocol], **DATAGRAM_FURTHER[protocol]}
+    broken = _broken(protocol)
     found: dict[str, Any] = {}
     for name in names:
         machines = broken[name]
@@ -132,7 +141,6 @@ def explained(protocol: str, faults: Sequence[str], broken: str) -> dict[str, An
     from testbed.explain.text import explanation_document, explanation_text
     from testbed.hunt.contract import whole_protocol
     from testbed.scenario import parse_scenario
-    from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
 
     in_messages = protocol == "netreduce"
     text = _SMALL.format(
@@ -144,7 +152,7 @@ def explained(protocol: str, faults: Sequence[str], broken: str) -> dict[str, An
     scenario = parse_scenario(text, "stalled.yaml", world="simulated")
     waits = whole_protocol(protocol).waits
     if broken:
-        machines = {**DATAGRAM_PLANTED[protocol], **DATAGRAM_FURTHER[protocol]}[broken]
+        machines = _broken(protocol)[broken]
         found = explain(scenario, waits, machines.create, machines.employ)
     else:
         found = explain(scenario, waits)

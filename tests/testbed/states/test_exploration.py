@@ -58,6 +58,57 @@ def test_planted_bugs_are_found_with_the_fewest_faults(
     assert {name: each and tuple(each[:2]) for name, each in found.items()} == expected
 
 
+@pytest.mark.parametrize(
+    ("protocol", "size", "overrides", "expected"),
+    [
+        (
+            "netreduce", [2, 1, 1], [],
+            {
+                "NSlots": ("stuck", 1), "NoTag": ("slots_empty", 1), "NoReplay": ("stuck", 1),
+                "HeaderSummed": ("liveness", 0), "IcrcNotRedone": ("stuck", 0), "SlotIsPsnModulo": ("stuck", 0),
+                "RetransmissionCountedTwice": ("exactly_once", 0), "ImmediateChanged": ("liveness", 0),
+            },
+        ),
+        pytest.param(
+            "netreduce", [2, 2, 3], [],
+            {"no_timer": ("deadlock", 1), "nak_names_what_came": ("stuck", 1), "ReclaimsOneTooEarly": ("stuck", 1)},
+            marks=pytest.mark.minutes,
+        ),
+        (
+            "netreduce", [2, 1, 1], ["transport.recovery=irn"],
+            {"CumulativeOneMore": ("deadlock", 1), "names_what_came_last": ("stuck", 0)},
+        ),
+        (
+            "atp", [2, 1, 2], [],
+            {
+                "ResendAddsTwice": ("exactly_once", 0), "NeverFrees": ("slots_empty", 0),
+                "RepeatsAreSummed": ("exactly_once", 1), "OneSlotForAll": ("exactly_once", 1),
+                "ExponentsUnchecked": ("bit_exact", 0), "results not kept": ("stuck", 0),
+            },
+        ),
+    ],
+    ids=["go-back-N", "go-back-N in a window", "IRN", "ATP"],
+)  # fmt: skip
+def test_planted_bugs_of_other_protocols_are_found(
+    protocol: str, size: list[int], overrides: list[str], expected: dict[str, tuple[str, int]]
+) -> None:
+    found = interpreted("planted", protocol, size, 1, overrides, list(expected), False)
+    assert {name: each and tuple(each[:2]) for name, each in found.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("protocol", "size", "overrides"),
+    [
+        ("netreduce", [2, 1, 1], []), ("netreduce", [2, 1, 1], ["transport.recovery=irn"]), ("atp", [2, 1, 1], []),
+        pytest.param("esa", [2, 1, 1], [], marks=pytest.mark.minutes),
+    ],
+)  # fmt: skip
+def test_every_state_of_other_protocols_is_good(protocol: str, size: list[int], overrides: list[str]) -> None:
+    found = interpreted("counted", protocol, size, 1, overrides)
+    assert (found["violations"], found["limit"]) == ([], "")
+    assert found["ends"] > 0
+
+
 def test_a_bug_of_two_losses_needs_two_faults() -> None:
     name = ["AnswersOnce"]
     assert interpreted("planted", "switchml", [2, 1, 3], 1, [], name, False) == {"AnswersOnce": None}
