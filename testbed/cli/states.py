@@ -73,7 +73,7 @@ def run_states(args: argparse.Namespace) -> int:
         return code
     from testbed.report.document import to_json
     from testbed.scenario.named import protocol_names
-    from testbed.states.configuration import small_scenario
+    from testbed.states.configuration import keys_in_size, small_scenario
     from testbed.states.contract import SmallSize
     from testbed.states.exploration import Exploration
     from testbed.states.search import Bounds
@@ -84,7 +84,7 @@ def run_states(args: argparse.Namespace) -> int:
     size = SmallSize(args.workers, args.slots, args.blocks) if is_protocol else None
     explored = _explored(args.scenario) if is_protocol else None
     name = args.scenario if explored is None else explored.scenario
-    keys = {} if explored is None or size is None else explored.keys(size)
+    keys = {} if explored is None or size is None else keys_in_size(explored, size)
     scenario = small_scenario(name, keys, args.overrides)
     explored = explored or _explored(scenario.job.collective)
     seconds = None if args.minutes is None else 60.0 * args.minutes

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from testbed.scenario import Scenario, load_scenario
+from testbed.states.contract import Explored, SmallSize
 
-__all__ = ["small_scenario"]
+__all__ = ["keys_in_size", "small_scenario"]
+
+
+def keys_in_size(explored: Explored, size: SmallSize) -> dict[str, object]:
+    """Keys of the protocol's scenario in that size, with one iteration."""
+    return {"job.iterations": 1, **explored.keys(size)}
 
 
 def small_scenario(scenario: str, keys: Mapping[str, object], overrides: Sequence[str]) -> Scenario:
-    """The scenario with other keys and without its faults. It has one iteration unless `overrides` say otherwise.
-    Raises ScenarioError."""
-    changed = {"job.iterations": 1, **keys}
-    words = [*(f"{key}={value}" for key, value in changed.items()), *overrides]
+    """The scenario with other keys and without its faults. Raises ScenarioError."""
+    words = [*(f"{key}={value}" for key, value in keys.items()), *overrides]
     loaded = load_scenario(scenario, words, world="simulated")
     return replace(loaded, faults=(), capture=False, trace=False)

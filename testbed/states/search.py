@@ -86,6 +86,7 @@ class Search:
     _keys: list[bytes] = field(default_factory=list)
     _parents: array[int] = field(default_factory=lambda: array("q"))
     _acts: list[Act] = field(default_factory=list)
+    _known_acts: dict[Act, Act] = field(default_factory=dict)
     _depths: array[int] = field(default_factory=lambda: array("i"))
     _done: bytearray = field(default_factory=bytearray)
     _edges: tuple[array[int], array[int]] = field(default_factory=lambda: (array("I"), array("I")))
@@ -182,7 +183,7 @@ class Search:
         number = self._known[key] = len(self._known)
         self._keys.append(key)
         self._parents.append(parent)
-        self._acts.append(act)
+        self._acts.append(self._known_acts.setdefault(act, act))
         self._depths.append(depth)
         self._wait(number, depth, state[-1])
         self.by_faults[state[-1]] += 1

@@ -37,12 +37,12 @@ def interpreted(function: str, *arguments: Any) -> Any:
 def _prepared(protocol: str, size: Sequence[int], overrides: Sequence[str]) -> Any:
     from testbed.hunt.contract import whole_protocol
     from testbed.plan import make_plan
-    from testbed.states.configuration import small_scenario
+    from testbed.states.configuration import keys_in_size, small_scenario
     from testbed.states.contract import SmallSize
 
     explored = whole_protocol(protocol).states()
     assert explored is not None
-    scenario = small_scenario(explored.scenario, explored.keys(SmallSize(*size)), overrides)
+    scenario = small_scenario(explored.scenario, keys_in_size(explored, SmallSize(*size)), overrides)
     return explored, scenario, make_plan(scenario)
 
 

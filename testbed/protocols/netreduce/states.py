@@ -7,17 +7,19 @@ from typing import Any
 
 from switch_nodes.netreduce.ring import Cursor
 from testbed.states.contract import Explored, SmallSize
+from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.rc.tally import Counters
 
 __all__ = ["EXPLORED"]
 
-_PACKET_BYTES = 1024
+_BLOCK_BYTES = 1024 - INA_HEADER_BYTES
+"""of a message that fills one packet"""
 
 
 def _keys(size: SmallSize) -> dict[str, object]:
-    """A block is a message of one packet, and `slots` of them are under way."""
+    """A block is a message of one packet, and `slots` of them are under way. A hello comes first."""
     return {
-        "topology.hosts": size.workers, "job.dtype": "int32", "job.size": size.blocks * _PACKET_BYTES,
+        "topology.hosts": size.workers, "job.dtype": "int32", "job.size": f"{size.blocks * _BLOCK_BYTES}B",
         "job.message_packets": 1, "job.window_messages": size.slots,
     }  # fmt: skip
 

@@ -44,6 +44,18 @@ def test_a_good_protocol_passes(tmp_path: Path) -> None:
     assert "no state breaks a rule" in done.stderr
 
 
+def test_a_scenario_is_visited_as_it_is_without_its_faults(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "name: own\ntopology: {kind: rack, hosts: 2}\nswitch: {program: switchml, memory: 2}\n"
+        "job: {collective: switchml, size: 1kB, dtype: int32, iterations: 2, window_packets: 1}\n"
+        "faults:\n  - {kind: loss, name: loss, links: all, rate: 5%}\n"
+    )
+    done = _tb(tmp_path, "states", "own.yaml", "--faults", "0", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["name"], document["slots"], document["verdict"]) == ("own", None, "pass")
+
+
 def test_a_limit_ends_with_unknown(tmp_path: Path) -> None:
     done = _tb(tmp_path, "states", "switchml", "--faults", "3", "--states", "5000")
     assert done.returncode == 2, done.stderr

@@ -62,7 +62,7 @@ def test_planted_bugs_are_found_with_the_fewest_faults(
     ("protocol", "size", "overrides", "expected"),
     [
         (
-            "netreduce", [2, 1, 1], [],
+            "netreduce", [2, 1, 2], [],
             {
                 "NSlots": ("stuck", 1), "NoTag": ("slots_empty", 1), "NoReplay": ("stuck", 1),
                 "HeaderSummed": ("liveness", 0), "IcrcNotRedone": ("stuck", 0), "SlotIsPsnModulo": ("stuck", 0),
@@ -70,12 +70,12 @@ def test_planted_bugs_are_found_with_the_fewest_faults(
             },
         ),
         pytest.param(
-            "netreduce", [2, 2, 3], [],
+            "netreduce", [2, 2, 4], [],
             {"no_timer": ("deadlock", 1), "nak_names_what_came": ("stuck", 1), "ReclaimsOneTooEarly": ("stuck", 1)},
             marks=pytest.mark.minutes,
         ),
         (
-            "netreduce", [2, 1, 1], ["transport.recovery=irn"],
+            "netreduce", [2, 1, 2], ["transport.recovery=irn"],
             {"CumulativeOneMore": ("deadlock", 1), "names_what_came_last": ("stuck", 0)},
         ),
         (
@@ -99,7 +99,7 @@ def test_planted_bugs_of_other_protocols_are_found(
 @pytest.mark.parametrize(
     ("protocol", "size", "overrides"),
     [
-        ("netreduce", [2, 1, 1], []), ("netreduce", [2, 1, 1], ["transport.recovery=irn"]), ("atp", [2, 1, 1], []),
+        ("netreduce", [2, 1, 2], []), ("netreduce", [2, 1, 2], ["transport.recovery=irn"]), ("atp", [2, 1, 1], []),
         pytest.param("esa", [2, 1, 1], [], marks=pytest.mark.minutes),
     ],
 )  # fmt: skip
