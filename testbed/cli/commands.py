@@ -59,6 +59,16 @@ COMMANDS = {
         ticks=False,
     ),
     "hunt": Command("testbed.cli.hunting", "search thousands of drawn fault schedules for one that breaks a rule"),
+    "states": Command(
+        "testbed.cli.states",
+        "visit every state of a small configuration, with every interleaving of frames",
+        ticks=False,
+    ),
+    "explain": Command(
+        "testbed.cli.explaining",
+        "why a run stalled: what each node waits for, and the smallest set of faults that still stalls",
+        ticks=False,
+    ),
     "list": Command(
         "testbed.cli.catalogue",
         "what there is: scenarios, topologies, programs, collectives, faults, sweeps",

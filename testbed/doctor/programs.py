@@ -86,6 +86,7 @@ PROGRAMS: tuple[Program, ...] = (
     Program("sshd", "openssh-server", Origin.SET_UP, "hosts of the emulated lab"),
     Program("tcpdump", "tcpdump", Origin.SET_UP, "a second reader of captures"),
     Program("tshark", "tshark", Origin.SET_UP, "`tb dissector --install`; what it shows of captures"),
+    Program("spin", "spin", Origin.USER, "the test that compares the states of a protocol with those of another model"),
     Program("chromium", "chromium", Origin.USER, "the test that looks at pages in a browser"),
     Program("chromedriver", "chromium-driver", Origin.USER, "the same test"),
     Program("qemu-system-x86_64", "qemu-system-x86", Origin.INTEROP, "guests with soft RoCE"),

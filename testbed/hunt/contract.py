@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from random import Random
 
     from testbed.checkers import CheckContext
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.schedule import Survival
+    from testbed.plan.model import Plan
     from testbed.reading.known import Section
     from testbed.scenario.model import Scenario
+    from testbed.states.contract import Explored
 
 __all__ = ["Hunt", "Hunted", "Protocol", "whole_protocol"]
 
@@ -128,6 +131,14 @@ class Protocol(JudgedProtocol):
     def hunt(self) -> Hunt | None:
         """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce."""
         return None
+
+    def states(self) -> Explored | None:
+        """How all states of a small configuration are visited. None: they are not."""
+        return None
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
+        """What nodes wait for. `machines`: the interpreted Machines that live, by node. Empty: nothing is known."""
+        return ()
 
 
 def whole_protocol(collective: str) -> Protocol:

@@ -17,6 +17,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("api", "fingerprint"),
     ("protocols",),
     ("hunt", "bench", "train", "strategies", "bundle", "scaffold", "perf"),
+    ("states", "explain"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),
@@ -34,7 +35,9 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("kernel", "terminal"),
 )
 """from the top floor down: a room imports only rooms below it"""
-_PLACES = {"keys": "scenario", "checks": "scenario", "plan": "plan", "hunt": "hunt"}
+_PLACES = {
+    "keys": "scenario", "checks": "scenario", "plan": "plan", "hunt": "hunt", "states": "states", "waits": "explain",
+}  # fmt: skip
 """the room in which modules of a protocol's folder stand, by the first word of their names; all others: `protocols`"""
 _BEGIN, _END = "<!-- floors: made by tests/support/floors.py -->", "<!-- end of floors -->"
 

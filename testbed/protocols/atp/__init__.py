@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.checks_served import check_served_in_racks
@@ -10,10 +11,12 @@ from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
 
 __all__ = ["PROTOCOL"]
 
@@ -34,6 +37,16 @@ class _Atp(AtpWorkers):
         from testbed.protocols.atp.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def states(self) -> Explored:
+        from testbed.protocols.atp.states import EXPLORED  # when states are visited
+
+        return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
+        from testbed.protocols.parts.waits_server import waits_with_server  # when a stall is explained
+
+        return waits_with_server(machines, plan)
 
 
 PROTOCOL = _Atp(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
@@ -13,9 +13,11 @@ from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
+    from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]
@@ -37,6 +39,16 @@ class _NetReduce(Protocol):
         from testbed.checkers.orders import in_rank_order  # when a run is judged
 
         return in_rank_order(plan, workers, gradients)
+
+    def states(self) -> Explored:
+        from testbed.protocols.netreduce.states import EXPLORED  # when states are visited
+
+        return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
+        from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
+
+        return waits_in(machines, plan)
 
 
 PROTOCOL = _NetReduce(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import QuantisedSums
@@ -13,12 +13,14 @@ from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
 
 if TYPE_CHECKING:
+    from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.reading.problems import Problems
     from testbed.scenario.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
     from testbed.scenario.sections import KnownSections
+    from testbed.states.contract import Explored
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
@@ -48,6 +50,16 @@ class _SwitchMl(QuantisedSums):
         from testbed.protocols.switchml.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def states(self) -> Explored:
+        from testbed.protocols.switchml.states import EXPLORED  # when states are visited
+
+        return EXPLORED
+
+    def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
+        from testbed.protocols.switchml.waits import waits_in  # when a stall is explained
+
+        return waits_in(machines, plan)
 
 
 PROTOCOL = _SwitchMl(
