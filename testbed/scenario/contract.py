@@ -31,6 +31,11 @@ class ScenarioProtocol(KnownProtocol):
         """Why its sums cannot be int32sat. Empty: they can."""
         return ""
 
+    def reads_workload(self, text: str) -> bool:
+        """Whether this value of `job.workload` is a file of its own. A job that names such a file runs on this
+        collective; the collective that the scenario names then is `job.all_reduce`."""
+        return False
+
     def server_knobs(self) -> tuple[str, ...]:
         """Of `switch.knobs`: those that its parameter server obeys, whatever program the switches run."""
         return ()
