@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workloads.collectives.held import kept
 from workloads.collectives.operations import ALL_REDUCE
@@ -27,10 +27,10 @@ def lay_out(operations: Sequence[TraceOperation], ranks: int, divide: int) -> La
     """Each operation has `bytes / divide` bytes, in whole elements, one at least."""
     found: list[list[Communication]] = [[] for _ in range(ranks)]
     given, held = [0] * ranks, [0] * ranks
-    for each in operations:
+    for number, each in enumerate(operations):
         elements = max(1, -(-each.bytes // (ELEMENT_BYTES * divide)))
         for place, rank in enumerate(each.ranks):
-            one = _communication(each, place, elements, given[rank], held[rank])
+            one = replace(_communication(each, place, elements, given[rank], held[rank]), number=number)
             given[rank] += one.gives
             held[rank] += one.holds
             found[rank].append(one)

@@ -68,6 +68,8 @@ class Communication:
     tag: int = 0
     sent_by: int = -1
     """of a message: place of the send among the steps of its rank"""
+    number: int = -1
+    """the same on all ranks that take part, and no other has it"""
     simple: bool = True
     """whether it is one ring with one phase; False: a schedule of several"""
 

@@ -107,5 +107,5 @@ def _read_groups(path: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((name, tuple(ranks)) for name, ranks in found.items())
 
 
-def with_groups(options: ChakraOptions, path: str) -> ChakraOptions:
-    return replace(options, groups=_read_groups(path)) if path else options
+def with_groups(options: ChakraOptions, path: str | None) -> ChakraOptions:
+    return options if path is None else replace(options, groups=_read_groups(path))
