@@ -1,0 +1,211 @@
+"""The reader of Chakra traces."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.traces import et, node
+from workloads.errors import ScenarioError
+from workloads.traces import chakra_pb2
+from workloads.traces.chakra import ChakraOptions, read_chakra
+from workloads.traces.matching import match
+from workloads.traces.model import COMPUTE, Trace, TraceNode
+
+
+def read(*nodes: chakra_pb2.Node, ranks: int = 2, **options: Any) -> Trace:
+    return read_chakra([("a.0.et", et(nodes))] * ranks, ChakraOptions(**options), "a")
+
+
+def first(*nodes: chakra_pb2.Node, **options: Any) -> TraceNode:
+    return read(*nodes, **options).ranks[0][-1]
+
+
+def test_computing_takes_its_duration_else_its_operations_over_the_rate() -> None:
+    assert first(node(0, "compute", us=7)).compute_ns == 7000
+    assert first(node(0, "compute", us=7, num_ops=10**9), ops_per_second=10**9).compute_ns == 7000
+    assert first(node(0, "compute", num_ops=3), ops_per_second=10**6).compute_ns == 3000
+    assert first(node(0, "compute")).compute_ns == 0
+
+
+def test_dependencies_on_nodes_that_are_not_there_are_over() -> None:
+    found = read(node(5, "compute"), node(9, "compute", (5, 4), control=(7,))).ranks[0]
+    assert found[1].after == (0,)
+
+
+def test_sizes_of_collectives() -> None:
+    sizes = {
+        kind: first(node(0, kind, comm_size=100), root=0).bytes
+        for kind in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "barrier")
+    }
+    assert sizes == {
+        "all_reduce": 100, "all_gather": 200, "reduce_scatter": 100, "all_to_all": 100, "broadcast": 100,
+        "reduce": 100, "barrier": 0,
+    }  # fmt: skip
+
+
+def test_the_cpu_side_of_a_call_takes_no_time() -> None:
+    found = first(node(0, "collective", us=100, is_cpu_op=True))
+    assert (found.kind, found.compute_ns) == (COMPUTE, 0)
+
+
+def test_a_missing_end_of_a_message_is_the_own_rank() -> None:
+    sends = node(0, "send", comm_size=8, comm_dst=1, comm_type=5)
+    takes = node(0, "recv", comm_size=8, comm_src=0, comm_tag=0)
+    trace = read_chakra([("a", et([sends])), ("b", et([takes]))], ChakraOptions(), "a")
+    assert [(nodes[0].kind, nodes[0].peer) for nodes in trace.ranks] == [("send", 1), ("recv", 0)]
+
+
+@pytest.mark.parametrize("name", ["", "0"])
+def test_names_of_the_group_of_all_ranks(name: str) -> None:
+    assert first(node(0, "all_reduce", comm_size=8, pg_name=name)).group == ()
+
+
+def test_groups_come_from_a_file_or_from_metadata() -> None:
+    call = node(1, "all_reduce", comm_size=8, pg_name="7")
+    assert read(call, ranks=3, groups=(("7", (0, 1, 2)),)).ranks[0][0].group == ()
+    listed = node(0, "metadata", inputs='[{"pg_name": "7", "ranks": [1, 0]}]')
+    assert read(listed, call).ranks[0][1].group == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (node(3, "load", name="x"), "rank 0, node 3 (x): no run has such nodes; found MEM_LOAD_NODE; allowed: METADATA_NODE"),
+        (chakra_pb2.Node(id=3, type=99), "rank 0, node 3: no run has such nodes; found type 99;"),
+        (node(0, "collective", comm_type=3, comm_size=8), "rank 0, node 0: no run has this collective; found GATHER;"),
+        (node(0, "collective", comm_type=77), "rank 0, node 0: no run has this collective; found comm_type 77;"),
+        (node(0, "collective"), "rank 0, node 0: attribute comm_type; found nothing;"),
+        (node(0, "all_reduce"), "rank 0, node 0: attribute comm_size; found nothing;"),
+        (node(0, "all_reduce", comm_size=-1), "rank 0, node 0: attribute comm_size; found -1;"),
+        (node(0, "all_reduce", comm_size="x"), "rank 0, node 0: attribute comm_size; found 'x';"),
+        (node(0, "broadcast", comm_size=8), "rank 0, node 0: the node of a broadcast names no root;"),
+        (node(0, "compute", num_ops=5), "rank 0, node 0: operations take no time without a rate; found num_ops 5;"),
+        (node(0, "send", comm_size=8, comm_dst=0), "rank 0, node 0: not a message between this rank and another;"),
+        (node(0, "send", comm_size=8, comm_src=1, comm_dst=0), "rank 0, node 0: not a message between this rank"),
+        (node(0, "send", comm_size=8, comm_dst=2), "rank 0, node 0: attribute comm_dst; found 2;"),
+        (node(0, "all_reduce", comm_size=8, pg_name="5"), "rank 0, node 0: nothing says which ranks the group has;"),
+        (node(0, "all_reduce", comm_size=8, involved_dim=(True, False)), "rank 0, node 0: a collective over some dim"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(made: chakra_pb2.Node, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        read(made)
+    assert str(error.value).partition(": ")[2].startswith(message)
+
+
+def test_two_nodes_of_one_id() -> None:
+    with pytest.raises(ScenarioError, match="two nodes have id 4"):
+        read(node(4, "compute"), node(4, "compute"))
+
+
+def test_a_group_that_does_not_fit() -> None:
+    with pytest.raises(ScenarioError, match="group '7' does not fit"):
+        read(node(0, "all_reduce", comm_size=8, pg_name="7"), groups=(("7", (0, 5)),))
+
+
+def test_all_dimensions_are_all_ranks() -> None:
+    assert first(node(0, "all_reduce", comm_size=8, involved_dim=(True, True))).group == ()
+
+
+def test_one_file_needs_the_size_of_the_job() -> None:
+    with pytest.raises(ScenarioError, match=r"how large the job is.*trace_ranks"):
+        read(node(0, "compute"), ranks=1)
+    one = et([node(0, "all_reduce", comm_size=8)])
+    assert len(read_chakra([("a", one)], ChakraOptions(ranks=5), "a").ranks) == 5
+
+
+def test_one_file_that_stands_for_all_has_no_messages() -> None:
+    with pytest.raises(ScenarioError, match="one rank's messages do not say"):
+        read_chakra([("a", et([node(0, "send", comm_size=8, comm_dst=1)]))], ChakraOptions(ranks=2), "a")
+
+
+WHOLE = et(
+    [
+        node(0, "compute", us=3, name="first"),
+        node(1, "all_reduce", (0,), comm_size=4096, pg_name="0", involved_dim=(True,)),
+        node(2, "send", (1,), comm_size=8, comm_dst=1, comm_tag=2),
+        node(3, "metadata", control=(2,), inputs='[{"pg_name": "7", "ranks": [0, 1]}]'),
+    ]
+)
+
+
+@pytest.mark.parametrize("length", range(len(WHOLE)))
+def test_a_file_that_was_cut(length: int) -> None:
+    try:
+        read_chakra([("a", WHOLE[:length])] * 2, ChakraOptions(), "a")
+    except ScenarioError as error:
+        assert str(error).startswith("a: ")
+
+
+def mutated(data: st.DataObject) -> bytes:
+    """A trace with some bytes changed, left out or doubled."""
+    whole = bytearray(WHOLE)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at, kind = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 2))
+        if kind == 0:
+            whole[at] = data.draw(st.integers(0, 255))
+        elif kind == 1 and len(whole) > 9:
+            del whole[at : at + data.draw(st.integers(1, 8))]
+        else:
+            whole[at:at] = whole[at : at + data.draw(st.integers(1, 8))]
+    return bytes(whole)
+
+
+def read_or_refused(content: bytes) -> None:
+    try:
+        match(read_chakra([("a", content)] * 2, ChakraOptions(ranks=None, root=0), "a"))
+    except ScenarioError as error:
+        assert re.match(r"a: .", str(error))
+
+
+@settings(max_examples=500, deadline=None)
+@given(data=st.data())
+def test_a_mutated_trace_is_read_or_refused(data: st.DataObject) -> None:
+    read_or_refused(mutated(data))
+
+
+@pytest.mark.minutes
+@settings(max_examples=100_000, deadline=None)
+@given(data=st.data())
+def test_many_mutated_traces_are_read_or_refused(data: st.DataObject) -> None:
+    read_or_refused(mutated(data))
+
+
+@pytest.mark.parametrize("ranks", [4, 8])
+@pytest.mark.parametrize("kind", ["all_reduce", "reduce_scatter", "all_gather", "all_to_all"])
+def test_collectives_of_others(oracles: Path, kind: str, ranks: int) -> None:
+    folder = oracles / "workloads/chakra" / f"{kind}-{ranks}"
+    files = [(path.name, path.read_bytes()) for path in sorted(folder.glob("*.et"))]
+    (only,) = match(read_chakra(files, ChakraOptions(), "a"))
+    assert (only.kind, len(only.ranks)) == (kind, ranks)
+    assert only.bytes == (1 << 20) * (ranks if kind == "all_gather" else 1)
+
+
+def test_the_step_of_a_training(oracles: Path) -> None:
+    with tarfile.open(oracles / "workloads/chakra/feeder.tar.gz") as archive:
+        member = archive.extractfile(archive.getmembers()[0])
+        assert member is not None
+        content = member.read()
+    with pytest.raises(ScenarioError, match=r"rank 0, node 435 .*the node of a broadcast names no root"):
+        read_chakra([("f", content)], ChakraOptions(ranks=4), "f")
+    found = match(read_chakra([("f", content)], ChakraOptions(ranks=4, root=1), "f"))
+    assert [each.kind for each in found] == ["broadcast"] * 2 + ["all_reduce"] * 5
+    assert found[0].root == 1
+
+
+def test_the_generated_code_is_that_of_the_schema() -> None:
+    """Names, numbers and types of all fields."""
+    text = Path(chakra_pb2.__file__).with_name("chakra.proto").read_text()
+    messages = {name: body for name, body in re.findall(r"message (\w+) \{(.*?)\n\}", text, re.DOTALL)}
+    assert set(messages) == set(chakra_pb2.DESCRIPTOR.message_types_by_name)
+    for name, body in messages.items():
+        fields = re.findall(r"(repeated )?(\w+) (\w+) = (\d+);", body)
+        made = chakra_pb2.DESCRIPTOR.message_types_by_name[name].fields
+        assert {(each, int(number)) for _, _, each, number in fields} == {(each.name, each.number) for each in made}
