@@ -58,7 +58,9 @@ def trace_metrics(context: CheckContext) -> dict[str, Any] | None:
             "exposed_s": (both - _length(computing)) / 1e9,
         }
     path = critical_path(context)
-    taken = {kind: sum(link.stop - link.start for link in path if link.computes == kind) / 1e9 for kind in (True, False)}
+    taken = {
+        kind: sum(link.stop - link.start for link in path if link.computes == kind) / 1e9 for kind in (True, False)
+    }
     return {
         "exposed_s": max(own["exposed_s"] for own in each.values()),
         "each": [{"name": name, **own} for name, own in each.items()],
@@ -93,9 +95,7 @@ class _Walk:
         last = max((record.event.iteration for record in ended), default=0)
         rank_of = {worker.name: rank for rank, worker in enumerate(self._workers)}
         self._spans: dict[tuple[int, int], _Span] = {
-            (rank_of[record.node], record.event.step): _Span(
-                record.event, record.t - record.event.took_ns, record.t
-            )
+            (rank_of[record.node], record.event.step): _Span(record.event, record.t - record.event.took_ns, record.t)
             for record in ended
             if record.event.iteration == last and record.node in rank_of
         }

@@ -21,8 +21,8 @@ from testbed.reading.sections import (
     read_section,
     write_section,
 )
-from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario import names
+from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
 from testbed.scenario.contract import ScenarioProtocol
 from testbed.scenario.job import Job, JobEntry, SizedKeys

@@ -56,7 +56,9 @@ def _length(number: int) -> bytes:
     return bytes((*found, number))
 
 
-def write_trace(folder: Path, ranks: Sequence[Iterable[chakra_pb2.Node]] | Mapping[int, Iterable[chakra_pb2.Node]]) -> str:
+def write_trace(
+    folder: Path, ranks: Sequence[Iterable[chakra_pb2.Node]] | Mapping[int, Iterable[chakra_pb2.Node]]
+) -> str:
     """The path of the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for rank, nodes in enumerate(ranks) if not isinstance(ranks, Mapping) else ranks.items():

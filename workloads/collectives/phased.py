@@ -224,7 +224,10 @@ def _check(worker: WorkerConfig) -> None:
     for phase in worker.phases:
         if phase.collective.kind not in RING_PHASES:
             raise ScenarioError(
-                "no such phase", key="phases.collective.kind", found=phase.collective.kind, allowed=", ".join(RING_PHASES)
+                "no such phase",
+                key="phases.collective.kind",
+                found=phase.collective.kind,
+                allowed=", ".join(RING_PHASES),
             )
     arithmetic = worker.collective.arithmetic
     if (arithmetic.op, arithmetic.dtype) == ("sum", "int32sat"):

@@ -80,9 +80,7 @@ def read_chakra(files: Sequence[tuple[str, bytes]], options: ChakraOptions, show
         for message in messages:
             if message.type == _METADATA:
                 groups |= _groups_of(name, message)
-    nodes = [
-        _Rank(name, rank, size, groups, options).nodes(messages) for rank, (name, messages) in enumerate(parsed)
-    ]
+    nodes = [_Rank(name, rank, size, groups, options).nodes(messages) for rank, (name, messages) in enumerate(parsed)]
     if options.ranks is not None:
         for node in nodes[0]:
             if node.kind in (SEND, RECV):
@@ -297,7 +295,12 @@ class _Rank:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             found = "nothing" if value is None else repr(value)
             raise refused(
-                self.file, self.rank, node, f"attribute {key}", found=found, allowed=f"a whole number, {least} to {most}"
+                self.file,
+                self.rank,
+                node,
+                f"attribute {key}",
+                found=found,
+                allowed=f"a whole number, {least} to {most}",
             )
         return value
 
@@ -309,4 +312,3 @@ def _value(attribute: chakra_pb2.Attribute) -> Value:
         return "a value of another type"
     found = getattr(attribute, kind)
     return tuple(found.values) if kind == "as_flags" else found
-

@@ -9,8 +9,8 @@
     rank 1 { recv 4096b from 0 tag 7 }
 
 Rules (those of LogGOPSim's `txt2bin.re`; the last two are decided here)
-- `calc N` takes N ns. Options follow in this order: tag, cpu, nic; each is 0 where it is missing. Tag -1 is any tag of a
-  receive, rank -1 any rank.
+- `calc N` takes N ns. Options follow in this order: tag, cpu, nic; each is 0 where it is missing. A receive may have
+  tag -1, any tag, and rank -1, any rank.
 - `b requires a`: b starts when a is over. `b irequires a`: when a has started. Labels precede their use.
 - Comments are `// ...` and `/* ... */`. Ends of lines mean nothing.
 - Computing on one cpu follows one another. Sends and receives take no time of a cpu.
@@ -32,7 +32,9 @@ __all__ = ["MOST_NODES", "MOST_RANKS", "read_goal"]
 MOST_RANKS, MOST_NODES = 1024, 1_000_000
 """of a trace"""
 _MOST = (1 << 63) - 1
-_TOKEN = re.compile(r"(//[^\n]*|/\*.*?\*/|\s+)|(-?[0-9]+b?(?![A-Za-z0-9_]))|([A-Za-z_][A-Za-z0-9_]*)|([{}:])", re.DOTALL)
+_TOKEN = re.compile(
+    r"(//[^\n]*|/\*.*?\*/|\s+)|(-?[0-9]+b?(?![A-Za-z0-9_]))|([A-Za-z_][A-Za-z0-9_]*)|([{}:])", re.DOTALL
+)
 _NUMBER = re.compile(r"-?[0-9]{1,19}\Z", re.ASCII)
 _SIZE = re.compile(r"[0-9]{1,19}b\Z", re.ASCII)
 _OPERATIONS = ("calc", "send", "recv")

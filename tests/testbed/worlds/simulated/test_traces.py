@@ -30,7 +30,12 @@ MS = 1_000_000
 
 
 def scenario_of(
-    path: str | Path, network: int | Topology, *faults: Any, all_reduce: str = "netreduce", seed: int = 1, **options: Any
+    path: str | Path,
+    network: int | Topology,
+    *faults: Any,
+    all_reduce: str = "netreduce",
+    seed: int = 1,
+    **options: Any,
 ) -> Scenario:
     topology = rack(network, SHAPE) if isinstance(network, int) else network
     own = {name: options.pop(name) for name in tuple(options) if name.startswith("trace_") or name == "divide"}
@@ -76,7 +81,9 @@ def goal(tmp_path: Path) -> Any:
 
 
 def test_steps_begin_when_those_before_are_over(goal: Any) -> None:
-    times = ended(scenario_of(goal("a: calc 1000 b: send 4b to 1 b requires a", "r: recv 4b from 0 c: calc 70 c requires r"), 2))
+    times = ended(
+        scenario_of(goal("a: calc 1000 b: send 4b to 1 b requires a", "r: recv 4b from 0 c: calc 70 c requires r"), 2)
+    )
     assert times["h1", 1] == (0, 1000)
     assert times["h1", 2][0] == 1000
     assert times["h2", 1][0] == 0
@@ -137,8 +144,8 @@ def test_each_collective_of_all_and_of_some(tmp_path: Path, all_reduce: str) -> 
 def test_two_tiers(tmp_path: Path, all_reduce: str) -> None:
     calls = [node(number, kind, comm_size=9000, root=1) for number, kind in enumerate(COLLECTIVES)]
     scenario = scenario_of(
-        write_trace(tmp_path, [calls] * 4), spine_leaf([2, 2], 1, SHAPE), Loss("rain", rate=0.01), all_reduce=all_reduce,
-        window_messages=1,
+        write_trace(tmp_path, [calls] * 4), spine_leaf([2, 2], 1, SHAPE), Loss("rain", rate=0.01),
+        all_reduce=all_reduce, window_messages=1,
     )  # fmt: skip
     failure, _ = run_and_judge(scenario)
     assert failure is None
@@ -172,7 +179,13 @@ def test_any_trace(tmp_path: Path, data: st.DataObject, size: int, seed: int) ->
     path = write_trace(tmp_path / str(data.draw(st.uuids())), ranks)
     all_reduce = data.draw(st.sampled_from(ALL_REDUCES))
     scenario = scenario_of(
-        path, size, Loss("rain", rate=0.02), Duplicate("twice", rate=0.01), all_reduce=all_reduce, seed=seed, iterations=2
+        path,
+        size,
+        Loss("rain", rate=0.02),
+        Duplicate("twice", rate=0.01),
+        all_reduce=all_reduce,
+        seed=seed,
+        iterations=2,
     )
     failure, _ = run_and_judge(scenario)
     assert failure is None
@@ -184,7 +197,9 @@ def ring_ns(elements: int, ranks: int, steps: int) -> float:
 
 
 @pytest.mark.parametrize("ranks", [4, 8])
-@pytest.mark.parametrize(("kind", "steps"), [("all_reduce", 2), ("reduce_scatter", 1), ("all_gather", 1), ("all_to_all", 1)])
+@pytest.mark.parametrize(
+    ("kind", "steps"), [("all_reduce", 2), ("reduce_scatter", 1), ("all_gather", 1), ("all_to_all", 1)]
+)
 def test_collectives_of_others_take_the_time_of_their_closed_forms(
     oracles: Path, kind: str, steps: int, ranks: int
 ) -> None:
