@@ -11,7 +11,7 @@ from testbed.protocols.trace.files import is_trace
 from testbed.protocols.trace.keys import TraceKeys, check_trace
 from testbed.scenario.protocol import Traits
 from workloads.collectives.kinds import sent_share
-from workloads.config import HostConfig
+from workloads.config import IRN_END_TO_END, HostConfig
 from workloads.traces.program import TracedConfig
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ PROTOCOL = _Trace(
     programs=("netreduce", "fpga", "rtl", "forward"),
     traits=Traits(
         reliable=True,
+        recoveries=("gbn", *IRN_END_TO_END),
         sums=False,  # ranks get what the trace says
     ),
     job_keys=TraceKeys,

@@ -147,17 +147,21 @@ def _check_sums(
     summed = [each for each in operations if each.kind in ("all_reduce", BARRIER) and len(each.ranks) > 1]
     if not summed:
         return
-    between_hosts = ", ".join(name for name in ALL_REDUCES if not ring_kind(name).is_summed)
+    if transport.speaks_irn:
+        problems.add(
+            ("transport", "recovery"), "switches sum for a trace with go-back-N alone", found=show(transport.recovery),
+            allowed=f"gbn; or job.all_reduce: {_between_hosts()}",
+        )  # fmt: skip
     if not sums(switch.program):
         problems.add(
             ("job", "all_reduce"), f"program {switch.program} sums nothing", found=show(keys.all_reduce),
-            allowed=f"{between_hosts}; or switch.program: {', '.join(protocol_of(keys.all_reduce).programs)}",
+            allowed=f"{_between_hosts()}; or switch.program: {', '.join(protocol_of(keys.all_reduce).programs)}",
         )  # fmt: skip
         return
     if attachment(topology) is not None:
         problems.add(
             ("job", "all_reduce"), "an accelerator next to its switch serves one ring", found=show(keys.all_reduce),
-            allowed=f"{between_hosts}, or another topology.kind",
+            allowed=f"{_between_hosts()}, or another topology.kind",
         )  # fmt: skip
         return
     check_fabric(problems, topology, job)
@@ -167,7 +171,7 @@ def _check_sums(
         problems.add(
             ("job", "all_reduce"), "several switches sum over all ranks of a job only",
             found=f"an all-reduce of ranks {', '.join(map(str, some.ranks[:8]))}",
-            allowed=f"{between_hosts}, or a topology with one switch",
+            allowed=f"{_between_hosts()}, or a topology with one switch",
         )  # fmt: skip
     each_ring = 2 * job.window_messages * job.message_packets * (ranks + 1) * transport.path_mtu
     if len(summed) * each_ring > _SWITCH_MEMORY:
@@ -175,3 +179,7 @@ def _check_sums(
             ("job", "message_packets"), "the windows of all all-reduces are too large for the switch's memory",
             found=f"{len(summed)} rings of {each_ring} bytes", allowed=f"at most {_SWITCH_MEMORY} bytes in all",
         )  # fmt: skip
+
+
+def _between_hosts() -> str:
+    return ", ".join(name for name in ALL_REDUCES if not ring_kind(name).is_summed)

@@ -8,6 +8,7 @@ from itertools import count
 
 from switch_nodes.config import LeafLinks, RingConfig, SwitchConfig
 from testbed.plan.connections import plan_connections
+from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
@@ -52,6 +53,8 @@ def plan_trace(scenario: Scenario) -> Plan:
             rings.append(PhaseRing(0, f"unused_{rank}", "ready", len(rings) + 1, pair, 0, 1))
             taken[rank] += 1
             taken[(rank + 1) % size] += 1
+    pairs = {pair for ring in rings for pair in zip(ring.hosts, ring.hosts[1:] + ring.hosts[:1], strict=True)}
+    irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None
     layout = keys.layout()
     workers = tuple(
         TracedConfig(
@@ -62,7 +65,7 @@ def plan_trace(scenario: Scenario) -> Plan:
                 for each, (first, number, simple) in zip(layout.communications[rank], phases[rank], strict=True)
             ),
         )
-        for rank, worker in enumerate(phased_workers(scenario, hosts, rings, only.workloads))
+        for rank, worker in enumerate(phased_workers(scenario, hosts, rings, only.workloads, irn))
     )
     switches = tuple(_with_rings(switch, summed) for switch in plan_switches(scenario, only.arithmetic))
     racks = [

@@ -108,6 +108,7 @@ def test_there_is_a_host_for_each_rank(goal: Path) -> None:
     [
         (["job.collective=switchml"], "job.all_reduce: "),
         (["job.all_reduce=netreduce", "switch.program=forward"], "job.all_reduce: program forward sums nothing"),
+        (["transport.recovery=irn"], "transport.recovery: switches sum for a trace with go-back-N alone; found 'irn'"),
         (["job.dtype=int32sat"], "job.dtype: "),
         (["job.divide=0"], "job.divide: out of range"),
         (["job.trace_groups=/nowhere.json"], "/nowhere.json: cannot be read"),

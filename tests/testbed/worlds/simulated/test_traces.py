@@ -21,6 +21,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate
 from tests.support.traces import COLLECTIVES, node, write_trace
 from topologies import LinkShape, Topology, rack, spine_leaf
+from workloads.config import IRN_END_TO_END
 from workloads.events import CollectiveCompleted
 from workloads.traces.events import TraceNodeEnded
 
@@ -138,6 +139,14 @@ def test_each_collective_of_all_and_of_some(tmp_path: Path, all_reduce: str) -> 
     failure, history = run_and_judge(scenario)
     assert failure is None
     assert sum(isinstance(record.event, CollectiveCompleted) for record in history) == 8
+
+
+@pytest.mark.parametrize("recovery", IRN_END_TO_END)
+def test_selective_retransmission(tmp_path: Path, recovery: str) -> None:
+    calls = [node(number, kind, comm_size=90_000, root=1) for number, kind in enumerate(COLLECTIVES)]
+    scenario = scenario_of(write_trace(tmp_path, [calls] * 3), 3, Loss("rain", rate=0.01), all_reduce="ring")
+    failure, _ = run_and_judge(replace(scenario, transport=Transport(timeout_code=12, recovery=recovery)))
+    assert failure is None
 
 
 @pytest.mark.parametrize("all_reduce", ALL_REDUCES)
