@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"-?[0-9]{1,19}\Z", re.ASCII)
 _SIZE = re.compile(r"[0-9]{1,19}b\Z", re.ASCII)
 _OPERATIONS = ("calc", "send", "recv")
 _WAITS = ("requires", "irequires")
+_RESERVED = frozenset(("num_ranks", "rank", "to", "from", "tag", "cpu", "nic", *_WAITS))
+"""words that are no labels"""
 
 
 def read_goal(text: str, file: str) -> Trace:
@@ -86,7 +88,7 @@ class _Reader:
             if token.text in _OPERATIONS:
                 nodes.append(self._operation(token, rank, ranks, len(nodes) + 1, ""))
                 continue
-            if not token.text.isidentifier():
+            if not token.text.isidentifier() or token.text in _RESERVED:
                 raise self._unexpected(token, f"{', '.join(_OPERATIONS)}, a label, or }}")
             word = self._take(f": or {', '.join(_WAITS)} after a label")
             if word.text == ":":

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.traces import et, node
+from tests.support.traces import COLLECTIVES, et, node
 from workloads.errors import ScenarioError
 from workloads.traces import chakra_pb2
 from workloads.traces.chakra import ChakraOptions, read_chakra
@@ -126,56 +126,89 @@ def test_one_file_that_stands_for_all_has_no_messages() -> None:
         read_chakra([("a", et([node(0, "send", comm_size=8, comm_dst=1)]))], ChakraOptions(ranks=2), "a")
 
 
-WHOLE = et(
-    [
-        node(0, "compute", us=3, name="first"),
-        node(1, "all_reduce", (0,), comm_size=4096, pg_name="0", involved_dim=(True,)),
-        node(2, "send", (1,), comm_size=8, comm_dst=1, comm_tag=2),
-        node(3, "metadata", control=(2,), inputs='[{"pg_name": "7", "ranks": [0, 1]}]'),
-    ]
+LISTED = '[{"pg_name": "7", "ranks": [0, 1]}]'
+WHOLE, OTHER = (
+    et(
+        [
+            node(0, "compute", us=3, name="first"),
+            node(1, "all_reduce", (0,), comm_size=4096, pg_name="7", involved_dim=(True,)),
+            node(2, kind, (1,), comm_size=8, comm_tag=2, **{peer: 1 - rank}),
+            node(3, "metadata", control=(2,), inputs=LISTED),
+        ]
+    )
+    for rank, (kind, peer) in enumerate((("send", "comm_dst"), ("recv", "comm_src")))
 )
+
+
+def read_or_refused(content: bytes) -> str:
+    """The refusal; any other exception fails the test."""
+    try:
+        match(read_chakra([("a", content), ("b", OTHER)], ChakraOptions(root=0), "t"))
+    except ScenarioError as error:
+        return str(error)
+    return ""
+
+
+def test_a_whole_file_is_read() -> None:
+    assert read_or_refused(WHOLE) == ""
 
 
 @pytest.mark.parametrize("length", range(len(WHOLE)))
 def test_a_file_that_was_cut(length: int) -> None:
-    read_or_refused(WHOLE[:length])
+    assert re.match("[abt]: .", read_or_refused(WHOLE[:length]))
 
 
 def mutated(data: st.DataObject) -> bytes:
     """A trace with some bytes changed, left out or doubled."""
     whole = bytearray(WHOLE)
-    for _ in range(data.draw(st.integers(1, 4))):
-        at, kind = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 2))
-        if kind == 0:
+    for _ in range(data.draw(st.integers(1, 3))):
+        at, kind = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 3))
+        if kind <= 1:
             whole[at] = data.draw(st.integers(0, 255))
-        elif kind == 1 and len(whole) > 9:
+        elif kind == 2 and len(whole) > 9:
             del whole[at : at + data.draw(st.integers(1, 8))]
         else:
             whole[at:at] = whole[at : at + data.draw(st.integers(1, 8))]
     return bytes(whole)
 
 
-def read_or_refused(content: bytes) -> None:
-    """Any other exception fails the test."""
-    said = ""
-    try:
-        match(read_chakra([("a", content)] * 2, ChakraOptions(root=0), "a"))
-    except ScenarioError as error:
-        said = str(error)
-    assert not said or said.startswith("a: ")
-
-
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_a_mutated_trace_is_read_or_refused(data: st.DataObject) -> None:
-    read_or_refused(mutated(data))
+    assert re.match("([abt]: .|$)", read_or_refused(mutated(data)))
 
 
 @pytest.mark.minutes
 @settings(max_examples=100_000, deadline=None)
 @given(data=st.data())
 def test_many_mutated_traces_are_read_or_refused(data: st.DataObject) -> None:
-    read_or_refused(mutated(data))
+    assert re.match("([abt]: .|$)", read_or_refused(mutated(data)))
+
+
+NUMBERS = st.one_of(st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1))
+NODES = st.builds(
+    lambda number, kind, after, control, us, inputs, attributes: node(
+        number, kind, after, us=us, control=control, inputs=inputs, **attributes
+    ),
+    st.integers(0, 4), st.sampled_from(("compute", "send", "recv", "metadata", "collective", "load", *COLLECTIVES)),
+    st.lists(st.integers(0, 5), max_size=2), st.lists(st.integers(0, 5), max_size=2),
+    st.one_of(st.integers(0, 9), st.just((1 << 64) - 1)),
+    st.sampled_from(("", LISTED, '[{"pg_name": 1}]', '"pg_name"')),
+    st.dictionaries(
+        st.sampled_from(
+            ("comm_size", "comm_type", "comm_src", "comm_dst", "comm_tag", "pg_name", "root", "involved_dim",
+             "is_cpu_op", "num_ops")
+        ),
+        st.one_of(NUMBERS, st.booleans(), st.sampled_from(("", "0", "7", "x", (), (True,), (False,)))),
+        max_size=6,
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(nodes=st.lists(NODES, min_size=1, max_size=5))
+def test_any_nodes_are_read_or_refused(nodes: list[chakra_pb2.Node]) -> None:
+    assert re.match("([abt]: .|$)", read_or_refused(et(nodes)))
 
 
 @pytest.mark.parametrize("ranks", [4, 8])
