@@ -69,7 +69,7 @@ def test_the_root_is_a_place_in_the_group() -> None:
             "t: rank 0, node 0 (n0): the root is not in the group; found 2; allowed: [0, 1]",
         ),
         (
-            Trace("t", ((call("barrier", 0, after=(1,)), call("barrier", 1)), (call("barrier"), call("barrier", 1)))),
+            Trace("t", ((call("barrier", after=(1,)), call("barrier")), (call("barrier"), call("barrier", after=(0,))))),
             "t: rank 0, node 0 (n0): never starts or never ends; found a circle of dependencies",
         ),
     ],

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from testbed.checkers.context import CheckContext
@@ -160,9 +160,9 @@ def test_two_tiers(tmp_path: Path, all_reduce: str) -> None:
     assert failure is None
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), size=st.integers(2, 5), seed=st.integers(0, 99))
-def test_any_trace(tmp_path: Path, data: st.DataObject, size: int, seed: int) -> None:
+def test_any_trace(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, size: int, seed: int) -> None:
     """Operations in one order on all ranks, whose nodes wait for some of those before them: any such trace ends."""
     ranks: list[list[Any]] = [[] for _ in range(size)]
 
@@ -185,7 +185,7 @@ def test_any_trace(tmp_path: Path, data: st.DataObject, size: int, seed: int) ->
                 add(rank, kind, comm_size=length, root=size - 1)
     for rank in range(size):
         add(rank, "barrier")
-    path = write_trace(tmp_path / str(data.draw(st.uuids())), ranks)
+    path = write_trace(tmp_path_factory.mktemp("trace"), ranks)
     all_reduce = data.draw(st.sampled_from(ALL_REDUCES))
     scenario = scenario_of(
         path,
