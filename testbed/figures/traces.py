@@ -11,14 +11,14 @@ from workloads.traces.events import TraceNodeEnded
 from workloads.traces.model import COMPUTE, RECV
 from workloads.traces.program import Communication, TracedConfig
 
-__all__ = ["Link", "critical_path", "trace_metrics"]
+__all__ = ["CriticalNode", "critical_path", "trace_metrics"]
 
 _SHOWN = 100
 """nodes of the critical path in the metrics, the last ones"""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class CriticalNode:
     """A node on the critical path: what ended last before the next one began."""
 
     host: str
@@ -82,7 +82,7 @@ def trace_metrics(context: CheckContext) -> dict[str, Any] | None:
     }
 
 
-def critical_path(context: CheckContext) -> list[Link]:
+def critical_path(context: CheckContext) -> list[CriticalNode]:
     """Of the last iteration that a host completed a node of, from its first node to the one that ended last. A message
     counts from the start of its send, a collective from the start of its last rank."""
     return _Walk(context).path()
@@ -113,14 +113,14 @@ class _Walk:
             if lane >= 0:
                 self._lanes[rank, lane, span.stop] = rank, place
 
-    def path(self) -> list[Link]:
-        found: list[Link] = []
+    def path(self) -> list[CriticalNode]:
+        found: list[CriticalNode] = []
         at = max(self._spans, key=lambda each: self._spans[each].stop, default=None)
         while at is not None:
             span, begun = self._spans[at], self._begun(at)
             start = self._spans[begun].start if begun in self._spans else span.start
             if span.stop > start:
-                found.append(Link(self._workers[at[0]].name, span.event, start, span.stop))
+                found.append(CriticalNode(self._workers[at[0]].name, span.event, start, span.stop))
             at = self._before(begun)
         return found[::-1]
 
@@ -161,7 +161,7 @@ class _Walk:
 
 
 def _union(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, none of which touches another."""
+    """Spans in order, with those joined that touch."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted(spans):
         if found and start <= found[-1][1]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.traces.circles import without_circles
 from workloads.traces.goal import MOST_NODES
-from workloads.traces.model import BARRIER, COMPUTE, RECV, SEND, Trace, TraceNode, refused
+from workloads.traces.model import BARRIER, COMPUTE, RECV, SEND, JobTrace, TraceNode, refused
 
 if TYPE_CHECKING:
     from workloads.traces import chakra_pb2
@@ -65,7 +65,7 @@ class ChakraOptions:
     """the one file stands for so many ranks, which do all the same; None: there is a file for each rank"""
 
 
-def read_chakra(files: Sequence[tuple[str, bytes]], options: ChakraOptions, shown: str) -> Trace:
+def read_chakra(files: Sequence[tuple[str, bytes]], options: ChakraOptions, shown: str) -> JobTrace:
     """`files`: name and content of the trace of each rank, in rank order. Raises ScenarioError for what is no trace or
     cannot run, with node and rank, and HostCapabilityError where the package `protobuf` is not installed."""
     size = options.ranks or len(files)
@@ -89,7 +89,7 @@ def read_chakra(files: Sequence[tuple[str, bytes]], options: ChakraOptions, show
                     allowed="collectives; or an .et file for each rank",
                 )  # fmt: skip
         nodes *= size
-    return Trace(shown, tuple(nodes))
+    return JobTrace(shown, tuple(nodes))
 
 
 def _messages(file: str, data: bytes) -> list[chakra_pb2.Node]:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workloads.errors import ScenarioError
-from workloads.traces.model import ANY, COMPUTE, RECV, SEND, Trace, TraceNode, refused
+from workloads.traces.model import ANY, COMPUTE, RECV, SEND, JobTrace, TraceNode, refused
 
 __all__ = ["MOST_NODES", "MOST_RANKS", "read_goal"]
 
@@ -43,7 +43,7 @@ _RESERVED = frozenset(("num_ranks", "rank", "to", "from", "tag", "cpu", "nic", *
 """words that are no labels"""
 
 
-def read_goal(text: str, file: str) -> Trace:
+def read_goal(text: str, file: str) -> JobTrace:
     """`file`: what messages call it. Raises ScenarioError with file, line and what is allowed."""
     return _Reader(text, file).trace()
 
@@ -63,7 +63,7 @@ class _Reader:
         self._last_line = 1
         self._count = 0
 
-    def trace(self) -> Trace:
+    def trace(self) -> JobTrace:
         self._word("num_ranks")
         number = self._whole(1, MOST_RANKS, "the number of ranks")
         ranks: dict[int, tuple[TraceNode, ...]] = {}
@@ -74,7 +74,7 @@ class _Reader:
             if rank in ranks:
                 raise self._error("this rank has a block already", line, str(rank), "one block for each rank")
             ranks[rank] = self._block(rank, number)
-        return Trace(self._file, tuple(ranks.get(rank, ()) for rank in range(number)))
+        return JobTrace(self._file, tuple(ranks.get(rank, ()) for rank in range(number)))
 
     def _block(self, rank: int, ranks: int) -> tuple[TraceNode, ...]:
         self._word("{")

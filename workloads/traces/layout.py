@@ -12,18 +12,18 @@ from workloads.traces.matching import MESSAGE, TraceOperation
 from workloads.traces.model import BARRIER, RECV, SEND
 from workloads.traces.program import Communication
 
-__all__ = ["Layout", "lay_out"]
+__all__ = ["TraceLayout", "lay_out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TraceLayout:
     elements: int
     """of the vectors of every rank: enough for the rank that needs most"""
     communications: tuple[tuple[Communication, ...], ...]
     """by rank, in the order of the operations that it takes part in; without phases"""
 
 
-def lay_out(operations: Sequence[TraceOperation], ranks: int, divide: int) -> Layout:
+def lay_out(operations: Sequence[TraceOperation], ranks: int, divide: int) -> TraceLayout:
     """Each operation has `bytes / divide` bytes, in whole elements, one at least."""
     found: list[list[Communication]] = [[] for _ in range(ranks)]
     given, held = [0] * ranks, [0] * ranks
@@ -34,7 +34,7 @@ def lay_out(operations: Sequence[TraceOperation], ranks: int, divide: int) -> La
             given[rank] += one.gives
             held[rank] += one.holds
             found[rank].append(one)
-    return Layout(max(1, *given, *held), tuple(map(tuple, found)))
+    return TraceLayout(max(1, *given, *held), tuple(map(tuple, found)))
 
 
 def _communication(each: TraceOperation, place: int, elements: int, given: int, held: int) -> Communication:

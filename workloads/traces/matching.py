@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 
-from workloads.traces.model import ANY, COMPUTE, RECV, SEND, Trace, TraceNode, refused
+from workloads.traces.model import ANY, COMPUTE, RECV, SEND, JobTrace, TraceNode, refused
 
 __all__ = ["MESSAGE", "TraceOperation", "fits", "match"]
 
@@ -43,14 +43,14 @@ def fits(node_source: int, node_tag: int, source: int, tag: int) -> bool:
     return node_source in (ANY, source) and node_tag in (ANY, tag)
 
 
-def match(trace: Trace) -> tuple[TraceOperation, ...]:
+def match(trace: JobTrace) -> tuple[TraceOperation, ...]:
     """Messages and collectives, by the first rank and its order. Raises ScenarioError with rank and node."""
     operations = [*_messages(trace), *_collectives(trace)]
     _Try(trace, operations).run()
     return tuple(sorted(operations, key=lambda each: (each.ranks[0], each.places[0])))
 
 
-def _messages(trace: Trace) -> list[TraceOperation]:
+def _messages(trace: JobTrace) -> list[TraceOperation]:
     return [
         TraceOperation(MESSAGE, (rank, node.peer), (place,), node.bytes, tag=node.tag)
         for rank, nodes in enumerate(trace.ranks)
@@ -59,7 +59,7 @@ def _messages(trace: Trace) -> list[TraceOperation]:
     ]
 
 
-def _collectives(trace: Trace) -> list[TraceOperation]:
+def _collectives(trace: JobTrace) -> list[TraceOperation]:
     everyone = tuple(range(len(trace.ranks)))
     calls: dict[tuple[int, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for rank, nodes in enumerate(trace.ranks):
@@ -90,7 +90,7 @@ def _collectives(trace: Trace) -> list[TraceOperation]:
 
 
 def _collective(
-    trace: Trace, group: tuple[int, ...], places: tuple[int, ...], node: TraceNode, rank: int
+    trace: JobTrace, group: tuple[int, ...], places: tuple[int, ...], node: TraceNode, rank: int
 ) -> TraceOperation:
     if node.root not in group and node.kind in ("broadcast", "reduce"):
         raise refused(
@@ -112,7 +112,7 @@ def _shown(node: TraceNode) -> str:
 class _Try:
     """The trace without time."""
 
-    trace: Trace
+    trace: JobTrace
     operations: list[TraceOperation]
     _came: list[list[TraceOperation]] = field(default_factory=list)
     """by rank: messages that no receive took"""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workloads.errors import ScenarioError
 
-__all__ = ["ANY", "BARRIER", "COMPUTE", "RECV", "SEND", "Trace", "TraceNode", "refused"]
+__all__ = ["ANY", "BARRIER", "COMPUTE", "RECV", "SEND", "JobTrace", "TraceNode", "refused"]
 
 COMPUTE, SEND, RECV, BARRIER = "compute", "send", "recv", "barrier"
 """kinds of nodes in addition to those of `workloads.collectives.operations`"""
@@ -46,7 +46,7 @@ class TraceNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class JobTrace:
     file: str
     """as messages name it"""
     ranks: tuple[tuple[TraceNode, ...], ...]

@@ -14,7 +14,7 @@ from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.pairs import ECT0, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
-from testbed.protocols.parts.plan_kinds import RING_KINDS
+from testbed.protocols.parts.keys_kinds import RING_KINDS
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.held import kept

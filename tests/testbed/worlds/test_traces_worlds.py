@@ -81,14 +81,14 @@ def test_the_command_line(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_a_workload_that_is_a_file_makes_the_job_a_trace(goal: Path) -> None:
     scenario = load_scenario("rack", [f"job.workload={goal}", "job.collective=ring"])
-    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("trace", "ring")
-    assert scenario.job.size_bytes == 40_004
+    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("traces", "ring")
+    assert scenario.job.size_bytes == 40_000
     again = parse_scenario(dump_scenario(scenario), "again.yaml")
     assert (again.job, again.topology) == (scenario.job, scenario.topology)
 
 
 def test_a_path_is_found_from_the_folder_of_its_file(goal: Path) -> None:
-    text = "world: simulated\ntopology: {kind: rack, hosts: 4}\njob: {workload: ./t.goal}\n"
+    text = "name: a\nworld: simulated\ntopology: {kind: rack, hosts: 4}\njob: {workload: ./t.goal}\n"
     assert parse_scenario(text, "a.yaml", folder=goal.parent).job.own.workload == str(goal)
 
 
@@ -133,9 +133,9 @@ def test_sums_of_some_ranks_over_several_switches(tmp_path: Path) -> None:
     folder = write_trace(tmp_path / "t", _some(8))
     (tmp_path / "groups.json").write_text('{"1": [0, 1]}')
     groups = f"job.trace_groups={tmp_path}/groups.json"
-    text = refusal(f"job.workload={folder}", groups, "topology.hosts=[4, 4]", scenario="spine-leaf")
+    text = refusal(f"job.workload={folder}", groups, "topology.hosts_per_leaf=2", scenario="spine-leaf")
     assert "several switches sum over all ranks of a job only; found an all-reduce of ranks 0, 1" in text
-    changes = [f"job.workload={folder}", groups, "job.collective=ring", "topology.hosts=[4, 4]"]
+    changes = [f"job.workload={folder}", groups, "job.collective=ring", "topology.hosts_per_leaf=2"]
     assert load_scenario("spine-leaf", changes).job.own.all_reduce == "ring"
 
 

@@ -16,10 +16,10 @@ from workloads.errors import ScenarioError
 from workloads.traces import chakra_pb2
 from workloads.traces.chakra import ChakraOptions, read_chakra
 from workloads.traces.matching import match
-from workloads.traces.model import COMPUTE, Trace, TraceNode
+from workloads.traces.model import COMPUTE, JobTrace, TraceNode
 
 
-def read(*nodes: chakra_pb2.Node, ranks: int = 2, **options: Any) -> Trace:
+def read(*nodes: chakra_pb2.Node, ranks: int = 2, **options: Any) -> JobTrace:
     return read_chakra([("a.0.et", et(nodes))] * ranks, ChakraOptions(**options), "a")
 
 

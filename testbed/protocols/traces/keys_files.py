@@ -12,7 +12,7 @@ from workloads.errors import ScenarioError
 from workloads.traces.chakra import ChakraOptions, read_chakra
 from workloads.traces.goal import MOST_RANKS, read_goal
 from workloads.traces.matching import TraceOperation, match
-from workloads.traces.model import Trace
+from workloads.traces.model import JobTrace
 
 __all__ = ["FORMS", "is_trace", "load_trace", "with_groups"]
 
@@ -28,7 +28,7 @@ def is_trace(text: str) -> bool:
     return "/" in text or text.endswith((_GOAL, _CHAKRA))
 
 
-def load_trace(path: str, options: ChakraOptions) -> tuple[Trace, tuple[TraceOperation, ...]]:
+def load_trace(path: str, options: ChakraOptions) -> tuple[JobTrace, tuple[TraceOperation, ...]]:
     """The trace, and what its ranks do together. Raises ScenarioError with the file, the node and its rank."""
     found = Path(path)
     files = (found,) if found.is_file() else _of_ranks(found)
@@ -38,7 +38,7 @@ def load_trace(path: str, options: ChakraOptions) -> tuple[Trace, tuple[TraceOpe
 @lru_cache(maxsize=2)
 def _load(
     path: str, files: tuple[tuple[str, int, int], ...], options: ChakraOptions
-) -> tuple[Trace, tuple[TraceOperation, ...]]:
+) -> tuple[JobTrace, tuple[TraceOperation, ...]]:
     """`files`: name, bytes and time of the last change of each."""
     if sum(size for _, size, _ in files) > _MOST_BYTES:
         raise ScenarioError("too large", file=path, found="more than 1 GiB", allowed="at most 1 GiB in all files")

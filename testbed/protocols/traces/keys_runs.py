@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from testbed.protocols.parts.plan_kinds import RING_KINDS
-from testbed.protocols.parts.scheduled import ScheduledProtocol
+from testbed.protocols.parts.keys_kinds import RING_KINDS
+from testbed.scenario.contract import ScenarioProtocol
 from testbed.scenario.job import Job
 from testbed.scenario.known import Listed, collectives, protocol_of, protocols
 from testbed.scenario.protocol import KnownProtocol
-from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
-from workloads.collectives.pairs import PairSide
+from workloads.collectives.operations import ALL_REDUCE
+from workloads.collectives.pairs import PairPhase, PairSide
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import InternalError
 from workloads.traces.matching import MESSAGE, TraceOperation
@@ -44,7 +44,15 @@ def _all_reduces() -> tuple[str, ...]:
 
 def _schedules(protocol: KnownProtocol, operation: str) -> bool:
     """Whether it is a schedule over all hosts that needs no keys of its own."""
-    return isinstance(protocol, ScheduledProtocol) and operation in protocol.schedules and protocol.job_keys is None
+    return protocol.job_keys is None and _transfers(protocol, operation, 2, 2, Job()) is not None
+
+
+def _transfers(
+    protocol: KnownProtocol, operation: str, ranks: int, elements: int, job: Job
+) -> tuple[PairPhase, ...] | None:
+    if not isinstance(protocol, ScenarioProtocol):
+        return None
+    return protocol.transfers(operation, ranks, elements, job)
 
 
 ALL_REDUCES = Listed(_all_reduces, lambda name: collectives[name], _all_reduces)
@@ -75,10 +83,8 @@ def rings_of(each: TraceOperation, all_reduce: str, divide: int, job: Job) -> tu
         return ()
     operation = operation_of(each)
     protocol = runner(operation, all_reduce)
-    if isinstance(protocol, ScheduledProtocol):
-        root = {"root": each.root} if OPERATIONS[operation].has_root else {}
-        of_pair = replace(job, operation=operation, root=each.root, own=None)
-        phases = protocol.schedules[operation](len(each.ranks), elements, **protocol.options(of_pair), **root)
+    phases = _transfers(protocol, operation, len(each.ranks), elements, replace(job, root=each.root, own=None))
+    if phases is not None:
         return tuple(
             TraceRing(
                 phase.step, phase.kind, tuple(each.ranks[rank] for rank in phase.ranks), phase.first_element,

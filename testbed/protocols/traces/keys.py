@@ -1,4 +1,4 @@
-"""What collective `trace` adds to `job`, and what must hold between that and the rest of a scenario."""
+"""What collective `traces` adds to `job`, and what must hold between that and the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from switch_nodes.kinds import sums
 from testbed.protocols.parts.checks_fabric import check_fabric
-from testbed.protocols.trace.files import FORMS, load_trace, with_groups
-from testbed.protocols.trace.runs import ALL_REDUCES, rings_of
+from testbed.protocols.traces.keys_files import FORMS, load_trace, with_groups
+from testbed.protocols.traces.keys_runs import ALL_REDUCES, rings_of
 from testbed.reading.fields import choice, refuse, whole
 from testbed.reading.keytypes import At, KeyType, Refer
 from testbed.reading.problems import Problems, show
@@ -25,9 +25,9 @@ from workloads.collectives.kinds import ring_kind
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.traces.chakra import ChakraOptions
-from workloads.traces.layout import Layout, lay_out
+from workloads.traces.layout import TraceLayout, lay_out
 from workloads.traces.matching import TraceOperation
-from workloads.traces.model import BARRIER, Trace
+from workloads.traces.model import BARRIER, JobTrace
 
 __all__ = ["MOST_SEATS", "TraceKeys", "check_trace"]
 
@@ -80,19 +80,19 @@ class TraceKeys(Section):
                 raise
             at.problems.relay((*at.path, "workload"), error)
 
-    def load(self) -> tuple[Trace, tuple[TraceOperation, ...]]:
+    def load(self) -> tuple[JobTrace, tuple[TraceOperation, ...]]:
         """The trace, and what its ranks do together. Raises ScenarioError."""
         options = ChakraOptions(root=self.trace_root, ops_per_second=self.trace_ops, ranks=self.trace_ranks)
         return load_trace(self.workload, with_groups(options, self.trace_groups))
 
-    def known(self) -> tuple[Trace, tuple[TraceOperation, ...]]:
+    def known(self) -> tuple[JobTrace, tuple[TraceOperation, ...]]:
         """As `load`. Raises NotKnown where the trace is none."""
         try:
             return self.load()
         except ScenarioError:
             raise NotKnown("workload") from None
 
-    def layout(self) -> Layout:
+    def layout(self) -> TraceLayout:
         """Raises NotKnown likewise."""
         trace, operations = self.known()
         return lay_out(operations, len(trace.ranks), self.divide)
