@@ -47,7 +47,7 @@ class JobType(KeyType):
     """The one job, or what several have in common."""
 
     def read(self, value: Any, at: At) -> Job:
-        value = _with_file(at, value)
+        value = _with_file(value)
         collective = value.get("collective") if isinstance(value, Mapping) else None
         good = not isinstance(collective, str) or check_collective(at.problems, collective)
         more = _more_keys(collective) if good else None
@@ -78,7 +78,7 @@ class JobType(KeyType):
         return (Job,)
 
 
-def _with_file(at: At, value: Any) -> Any:
+def _with_file(value: Any) -> Any:
     """A job whose workload is a file runs on the collective that reads such files; the one that it names then sums."""
     workload = value.get("workload") if isinstance(value, Mapping) else None
     if not isinstance(workload, str) or workload in names.WORKLOADS:
@@ -87,9 +87,6 @@ def _with_file(at: At, value: Any) -> Any:
     given = value.get("collective", reader)
     if reader is None or given == reader:
         return value if reader is None else {**value, "collective": reader}
-    places, place = at.problems.places, (*at.path, "collective")
-    if place in places:
-        places[*at.path, "all_reduce"] = places[place]
     return {**value, "collective": reader, "all_reduce": given}
 
 

@@ -81,7 +81,7 @@ def test_the_command_line(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_a_workload_that_is_a_file_makes_the_job_a_trace(goal: Path) -> None:
     scenario = load_scenario("rack", [f"job.workload={goal}", "job.collective=ring"])
-    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("traces", "ring")
+    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("trace_file", "ring")
     assert scenario.job.size_bytes == 40_000
     again = parse_scenario(dump_scenario(scenario), "again.yaml")
     assert (again.job, again.topology) == (scenario.job, scenario.topology)

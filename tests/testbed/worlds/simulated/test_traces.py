@@ -16,7 +16,7 @@ from testbed.figures.metrics import bound_bps
 from testbed.figures.traces import trace_metrics
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
-from testbed.protocols.traces.keys import TraceKeys
+from testbed.protocols.trace_file.keys import TraceKeys
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate
 from tests.support.traces import COLLECTIVES, node, write_trace
@@ -46,7 +46,7 @@ def scenario_of(
         "t", topology, SHAPE, seed=seed, world="simulated", transport=Transport(timeout_code=options.pop("code", 12)),
         switch=SwitchOptions("netreduce" if all_reduce == "netreduce" else "forward"),
         job=Job(
-            collective="traces", size_bytes=keys.gradient_bytes(len(topology.hosts)), own=keys,
+            collective="trace_file", size_bytes=keys.gradient_bytes(len(topology.hosts)), own=keys,
             **{"message_packets": 8, **options},
         ),
         faults=tuple(replace(fault, links=every) for fault in faults), time_limit_ns=60_000_000_000,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from switch_nodes.kinds import sums
 from testbed.protocols.parts.checks_fabric import check_fabric
-from testbed.protocols.traces.keys_files import FORMS, load_trace, with_groups
-from testbed.protocols.traces.keys_runs import ALL_REDUCES, rings_of
+from testbed.protocols.trace_file.keys_files import FORMS, load_trace, with_groups
+from testbed.protocols.trace_file.keys_runs import ALL_REDUCES, rings_of
 from testbed.reading.fields import choice, refuse, whole
 from testbed.reading.keytypes import At, KeyType, Refer
 from testbed.reading.problems import Problems, show
@@ -40,7 +40,7 @@ _SWITCH_MEMORY = 1 << 30
 class _PathType(KeyType):
     """A path from the folder of the file that names it, or from the working directory; written as it is found."""
 
-    allowed: str  # type: ignore[misc]
+    allowed: str
 
     def read(self, value: Any, at: At) -> str:
         if not isinstance(value, str) or not value:

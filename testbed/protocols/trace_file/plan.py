@@ -13,8 +13,8 @@ from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.plan.switches import plan_switches
-from testbed.protocols.traces.keys import TraceKeys
-from testbed.protocols.traces.keys_runs import rings_of
+from testbed.protocols.trace_file.keys import TraceKeys
+from testbed.protocols.trace_file.keys_runs import rings_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.kinds import ring_kind
 from workloads.traces.matching import TraceOperation

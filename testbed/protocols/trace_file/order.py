@@ -10,8 +10,8 @@ import numpy as np
 from testbed.checkers.contract import JudgedProtocol
 from testbed.checkers.folds import Array
 from testbed.plan.model import Plan
-from testbed.protocols.traces.keys import TraceKeys
-from testbed.protocols.traces.keys_runs import operation_of, runner
+from testbed.protocols.trace_file.keys import TraceKeys
+from testbed.protocols.trace_file.keys_runs import operation_of, runner
 from workloads.config import HostConfig
 from workloads.errors import InternalError
 from workloads.traces.matching import MESSAGE

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
-from testbed.protocols.traces.keys import TraceKeys, check_trace
-from testbed.protocols.traces.keys_files import is_trace
+from testbed.protocols.trace_file.keys import TraceKeys, check_trace
+from testbed.protocols.trace_file.keys_files import is_trace
 from testbed.scenario.protocol import Traits
 from workloads.collectives.kinds import sent_share
 from workloads.config import IRN_END_TO_END, HostConfig
@@ -39,7 +39,7 @@ class _Trace(Protocol):
         return "partial sums of a ring would clamp early"
 
     def plan(self, scenario: Scenario) -> Plan:
-        from testbed.protocols.traces.plan import plan_trace  # when a plan is made
+        from testbed.protocols.trace_file.plan import plan_trace  # when a plan is made
 
         return plan_trace(scenario)
 
@@ -61,13 +61,13 @@ class _Trace(Protocol):
         return 0.5
 
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-        from testbed.protocols.traces.order import in_trace  # when a run is judged
+        from testbed.protocols.trace_file.order import in_trace  # when a run is judged
 
         return in_trace(plan, workers, gradients)
 
 
 PROTOCOL = _Trace(
-    name="traces",
+    name="trace_file",
     title="Trace",
     summary="a Chakra trace or a GOAL text: its computing, messages and collectives (program netreduce, or forward)",
     programs=("netreduce", "fpga", "rtl", "forward"),
