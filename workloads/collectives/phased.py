@@ -51,7 +51,8 @@ _GIVING = ("reduce_scatter", "chain_reduce")
 _KEPT_APART = ("collect", "ready")
 RING_PHASES: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
     "netreduce": NetReduceCollective,
-    **dict.fromkeys(("ring", "ring_reduce_scatter", "ring_all_gather", *PHASE_KINDS), RingCollective),
+    "ring": RingCollective,
+    **dict.fromkeys(PHASE_KINDS, RingCollective),
 }
 """by kind, what runs one ring as a phase"""
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from workloads.collectives.base import Phase, Teller
 from workloads.collectives.phased import RING_PHASES, PhasedCollective
+from workloads.collectives.ring import RingCollective
 from workloads.collectives.slots import Verbs
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.events import PhaseCompleted, PhaseStarted
@@ -300,5 +301,6 @@ def _make(worker: TracedConfig, each: Communication, endpoint: Verbs, iterations
         phases=() if each.simple else phases,
     )
     if each.simple:
-        return RING_PHASES[first.collective.kind](part, endpoint, first.elements, iterations)
+        made = RING_PHASES.get(first.collective.kind, RingCollective)
+        return made(part, endpoint, first.elements, iterations)
     return _Scheduled(part, endpoint, each.gives, iterations)
