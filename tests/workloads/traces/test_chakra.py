@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tarfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -159,31 +160,35 @@ def test_a_file_that_was_cut(length: int) -> None:
     assert re.match("([abt]: .|$)", read_or_refused(WHOLE[:length]))
 
 
-def mutated(data: st.DataObject) -> bytes:
+def mutated(dice: Random) -> bytes:
     """A trace with some bytes changed, left out or doubled."""
     whole = bytearray(WHOLE)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at, kind = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 3))
+    for _ in range(dice.randint(1, 3)):
+        at, kind = dice.randrange(len(whole)), dice.randrange(4)
         if kind <= 1:
-            whole[at] = data.draw(st.integers(0, 255))
-        elif kind == 2 and len(whole) > 9:
-            del whole[at : at + data.draw(st.integers(1, 8))]
+            whole[at] = dice.randrange(256)
+        elif kind == 2:
+            del whole[at : at + dice.randint(1, 8)]
         else:
-            whole[at:at] = whole[at : at + data.draw(st.integers(1, 8))]
+            whole[at:at] = whole[at : at + dice.randint(1, 8)]
     return bytes(whole)
 
 
-@settings(max_examples=300, deadline=None)
-@given(data=st.data())
-def test_a_mutated_trace_is_read_or_refused(data: st.DataObject) -> None:
-    assert re.match("([abt]: .|$)", read_or_refused(mutated(data)))
+def try_mutated(number: int, seed: int) -> None:
+    dice = Random(seed)
+    said = [read_or_refused(mutated(dice)) for _ in range(number)]
+    assert not [each for each in said if not re.match("([abt]: .|$)", each)]
+    assert len({each[:30] for each in said}) > 20  # they come to different places of the reader
+    assert "" in said
+
+
+def test_a_mutated_trace_is_read_or_refused() -> None:
+    try_mutated(2_000, 1)
 
 
 @pytest.mark.minutes
-@settings(max_examples=100_000, deadline=None)
-@given(data=st.data())
-def test_many_mutated_traces_are_read_or_refused(data: st.DataObject) -> None:
-    assert re.match("([abt]: .|$)", read_or_refused(mutated(data)))
+def test_many_mutated_traces_are_read_or_refused() -> None:
+    try_mutated(100_000, 2)
 
 
 NUMBERS = st.one_of(st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1))
