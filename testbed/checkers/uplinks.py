@@ -90,7 +90,8 @@ def _load(context: CheckContext, capture: Capture, ring: RingConfig) -> LeafLoad
     above = {link.name for port, link, _ in ports if port in ring.links.uplinks}
     local = {member.ip for member in ring.members}
     boundary = ring.members[-1].ip, ring.links.successor_ip
-    requests = {connection.requests for connection in context.plan.connections}
+    own = [planned for planned in context.rings if planned.ring_id == ring.ring_id]
+    requests = {planned.requests(rank) for planned in own for rank in range(len(planned.members))}
     load = LeafLoad(capture.switch, ring.ring_id, len(ring.members))
     for interface, captured in capture.read():
         frame = None if captured.comment else _data(captured.frame)

@@ -78,6 +78,7 @@ examples:
   sudo ./tb run psn-wrap --seed 3 --pcap --out /tmp/wrap
   sudo ./tb run rack --set topology.hosts=8 --set topology.link.rate=300Mbps --json
   sudo ./tb run rack --set topology.link.rate=50Mbps --real-time
+  ./tb run rack --world simulated --workload trace.goal
 """
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
@@ -96,6 +97,10 @@ examples:
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workload", metavar="PATH",
+        help="run a trace instead of the job: a GOAL text, a Chakra .et file or a folder of them (docs/traces.md)",
     )  # fmt: skip
     parser.add_argument(
         "--check", dest="checks", action="append", default=[], metavar="PATH.py:FUNCTION",
@@ -119,7 +124,8 @@ examples:
 def run_run(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
-    scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
+    workload = [] if args.workload is None else [f'job.workload="{Path(args.workload).absolute()}"']
+    scenario = load_scenario(args.scenario, [*workload, *args.overrides], args.seed, args.world)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
     if args.card is not None and scenario.world != "emulated":

@@ -28,6 +28,7 @@ from testbed.figures.sampled import sampled_metrics
 from testbed.figures.samples import samples_of, samples_per_second
 from testbed.figures.slots import slot_occupancy
 from testbed.figures.timers import timer_metrics
+from testbed.figures.traces import trace_metrics
 from testbed.history import Record
 from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
@@ -133,6 +134,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "sampled": sampled_metrics(context),
         "queues": queue_metrics(context),
         "pfc": pfc_metrics(context),
+        "trace": trace_metrics(context),
     }
     values |= {name: found for name, found in extra.items() if found is not None}
     return values if fidelity is None else withhold(values, fidelity)
@@ -144,6 +146,7 @@ def withhold(values: dict[str, Any], fidelity: CheckResult) -> dict[str, Any]:
     if fidelity.verdict is Verdict.PASS:
         return values
     jobs = values.get("jobs")
+    values = {name: found for name, found in values.items() if name != "trace"}  # all of it is time
     values = {**values, "unreliable": {"reason": fidelity.detail, **{name: values[name] for name in PERFORMANCE}}}
     values.update(dict.fromkeys(PERFORMANCE))
     for name in _TIMES:

@@ -12,6 +12,7 @@ from testbed.report.timeline import build_timeline
 from testbed.report.timeline.levels import drawn_lanes, lane_name, timeline_data
 from testbed.report.timeline.marks import HIDDEN
 from testbed.report.timeline.model import KINDS, Lane
+from testbed.report.timeline.traces import is_of_trace
 from workloads.events import PhaseStarted
 
 __all__ = ["timeline_page"]
@@ -19,7 +20,7 @@ __all__ = ["timeline_page"]
 
 def timeline_page(history: Sequence[Record], racks: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """-> (HTML, data)."""
-    if any(isinstance(record.event, PhaseStarted) for record in history):
+    if not is_of_trace(history) and any(isinstance(record.event, PhaseStarted) for record in history):
         return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>", {}
     timeline = build_timeline(history)
     lanes = drawn_lanes(timeline, racks)

@@ -12,6 +12,7 @@ from testbed.report.parts import parts_line
 from testbed.report.pauses import pfc_texts
 from testbed.report.routes import route_lines
 from testbed.report.speed import unknown_speed, waited
+from testbed.report.traces import trace_lines
 from testbed.report.witnesses import exact_words, slower_code
 from testbed.terminal.folding import joined
 from testbed.terminal.numbers import bits_per_second, byte_size, seconds
@@ -266,6 +267,7 @@ def _speed(result: dict[str, Any]) -> list[Line]:
             )
         )
     lines += parts_line(result)
+    lines += trace_lines(metrics)
     lines += waited(result)
     lines += _beside(result)
     lines.append(Line(result["fidelity"]["detail"], "dim", 2))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from testbed.scenario.job import Job
     from testbed.scenario.sections import KnownSections
     from testbed.scenario.transport import Transport
+    from workloads.collectives.pairs import PairPhase
     from workloads.config import HostConfig
     from workloads.datagrams.problems import ConfigProblem
 
@@ -30,6 +31,16 @@ class ScenarioProtocol(KnownProtocol):
     def why_no_clamping(self) -> str:
         """Why its sums cannot be int32sat. Empty: they can."""
         return ""
+
+    def reads_workload(self, text: str) -> bool:
+        """Whether this value of `job.workload` is a file of its own. A job that names such a file runs on this
+        collective; the collective that the scenario names then is `job.all_reduce`."""
+        return False
+
+    def transfers(self, operation: str, ranks: int, elements: int, job: Job) -> tuple[PairPhase, ...] | None:
+        """What an operation consists of, where it is a schedule of transfers between pairs of ranks. `job`: its root
+        and the protocol's own keys. None: the protocol runs the operation in another way, or not at all."""
+        return None
 
     def server_knobs(self) -> tuple[str, ...]:
         """Of `switch.knobs`: those that its parameter server obeys, whatever program the switches run."""

@@ -21,12 +21,15 @@ from testbed.reading.sections import (
     read_section,
     write_section,
 )
+from testbed.scenario import names
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
+from testbed.scenario.contract import ScenarioProtocol
 from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.named import protocol_names
 from testbed.scenario.own_code import is_in_file
+from testbed.scenario.protocol import KnownProtocol
 from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology
@@ -44,6 +47,7 @@ class JobType(KeyType):
     """The one job, or what several have in common."""
 
     def read(self, value: Any, at: At) -> Job:
+        value = _with_file(value)
         collective = value.get("collective") if isinstance(value, Mapping) else None
         good = not isinstance(collective, str) or check_collective(at.problems, collective)
         more = _more_keys(collective) if good else None
@@ -72,6 +76,22 @@ class JobType(KeyType):
 
     def sections(self) -> tuple[type, ...]:
         return (Job,)
+
+
+def _with_file(value: Any) -> Any:
+    """A job whose workload is a file runs on the collective that reads such files; the one that it names then sums."""
+    workload = value.get("workload") if isinstance(value, Mapping) else None
+    if not isinstance(workload, str) or workload in names.WORKLOADS:
+        return value
+    reader = next((each.name for each in protocols() if _reads(each, workload)), None)
+    given = value.get("collective", reader)
+    if reader is None or given == reader:
+        return value if reader is None else {**value, "collective": reader}
+    return {**value, "collective": reader, "all_reduce": given}
+
+
+def _reads(protocol: KnownProtocol, workload: str) -> bool:
+    return isinstance(protocol, ScenarioProtocol) and protocol.reads_workload(workload)
 
 
 def _with_keys(collective: str, more: type[Section]) -> type[Section]:

@@ -20,7 +20,10 @@ __all__ = ["scenario_schema"]
 def scenario_schema() -> dict[str, Any]:
     schema = json_schema(Scenario, "A scenario of ina-testbed")
     for name, keys in _own_keys():
-        schema["$defs"][Job.__name__]["properties"] |= json_schema(keys, name)["properties"]
+        known = schema["$defs"][Job.__name__]["properties"]
+        for key, own in json_schema(keys, name)["properties"].items():
+            before = known.get(key, own)
+            known[key] = own if before == own else {"anyOf": [before, own], "description": before["description"]}
     several = [{"if": test, "then": {"items": then}} for test, then in _rules(JobEntry)]
     rules = [
         *({"if": test, "then": {"properties": {"job": then}}} for test, then in _rules(Job)),
@@ -38,8 +41,8 @@ def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             has = set(key.only.names())
             lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(key.name)
     if section is Job:
-        for name, own in _own_keys():
-            lacking.setdefault(tuple(other for other in protocol_names() if other != name), []).extend(names_of(own))
+        for named, has in _owners().items():
+            lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(named)
     for collectives, keys in lacking.items():
         yield _files_of(collectives), {"properties": dict.fromkeys(keys, False)}
 
@@ -50,6 +53,15 @@ def _own_keys() -> Iterator[tuple[str, type[Section]]]:
         own = protocol_of(name).job_keys
         if own is not None:
             yield name, own
+
+
+def _owners() -> dict[str, list[str]]:
+    """Collectives that have a key, by the key, of those that no job of another has."""
+    found: dict[str, list[str]] = {}
+    for name, own in _own_keys():
+        for key in names_of(own):
+            found.setdefault(key, []).append(name)
+    return {key: has for key, has in found.items() if key not in names_of(Job)}
 
 
 def _files_of(collectives: tuple[str, ...]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["PhasedCollective"]
+__all__ = ["RING_PHASES", "PhasedCollective"]
 
 _SPREADING = ("all_gather", "chain_broadcast")
 _SWAPPING = "swap"
@@ -49,11 +49,12 @@ _MOVING = (*_SPREADING, _SWAPPING, "ready")
 _GIVING = ("reduce_scatter", "chain_reduce")
 """a rank gives partial sums away, and has results back"""
 _KEPT_APART = ("collect", "ready")
-_KINDS: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
+RING_PHASES: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
     "netreduce": NetReduceCollective,
     "ring": RingCollective,
     **dict.fromkeys(PHASE_KINDS, RingCollective),
 }
+"""by kind, what runs one ring as a phase"""
 
 
 class PhasedCollective(Teller):
@@ -69,7 +70,7 @@ class PhasedCollective(Teller):
         self._configs, self._phases = worker.phases, list[Phase]()
         self._by_qpn: dict[int, Phase] = {}
         for part in worker.parts:
-            phase = _KINDS[part.collective.kind](part, endpoint, part.workload.elements, iterations)
+            phase = RING_PHASES[part.collective.kind](part, endpoint, part.workload.elements, iterations)
             self._phases.append(phase)
             self._by_qpn[part.to_successor.qpn] = self._by_qpn[part.from_predecessor.qpn] = phase
         self._acted = list(self._phases)
@@ -222,9 +223,12 @@ class PhasedCollective(Teller):
 
 def _check(worker: WorkerConfig) -> None:
     for phase in worker.phases:
-        if phase.collective.kind not in _KINDS:
+        if phase.collective.kind not in RING_PHASES:
             raise ScenarioError(
-                "no such phase", key="phases.collective.kind", found=phase.collective.kind, allowed=", ".join(_KINDS)
+                "no such phase",
+                key="phases.collective.kind",
+                found=phase.collective.kind,
+                allowed=", ".join(RING_PHASES),
             )
     arithmetic = worker.collective.arithmetic
     if (arithmetic.op, arithmetic.dtype) == ("sum", "int32sat"):

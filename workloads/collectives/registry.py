@@ -11,7 +11,9 @@ from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.slots import Verbs
 from workloads.collectives.staged import StagedCollective
+from workloads.collectives.traced import TracedCollective
 from workloads.config import WorkerConfig
+from workloads.traces.program import TracedConfig
 
 __all__ = ["create_collective"]
 
@@ -27,6 +29,8 @@ _RINGS: dict[str, Callable[[WorkerConfig, Verbs, int, int], Collective]] = {
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
     """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
     there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
+    if isinstance(worker, TracedConfig):
+        return TracedCollective(worker, endpoint, elements, iterations)
     if worker.phases:
         kind = StagedCollective if worker.phases[0].apart else PhasedCollective
         return kind(worker, endpoint, elements, iterations)

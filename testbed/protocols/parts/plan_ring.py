@@ -14,6 +14,7 @@ from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.pairs import ECT0, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
+from testbed.protocols.parts.keys_kinds import RING_KINDS
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.held import kept
@@ -21,10 +22,6 @@ from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerC
 from workloads.wire import PSN_MODULUS
 
 __all__ = ["plan_ring"]
-
-
-_KINDS = {"reduce_scatter": "ring_reduce_scatter", "all_gather": "ring_all_gather"}
-"""of the connections, by `job.operation`; as the collective for others"""
 
 
 def plan_ring(scenario: Scenario) -> Plan:
@@ -66,7 +63,7 @@ def plan_ring(scenario: Scenario) -> Plan:
                 to_successor=qp(rank, successor, to_successor=True),
                 from_predecessor=qp(rank, predecessor, to_successor=False),
                 collective=CollectiveConfig(
-                    kind=_KINDS.get(job.operation, job.collective),
+                    kind=RING_KINDS.get(job.operation, job.collective),
                     ring_id=RING_ID,
                     rank=rank,
                     size=size,

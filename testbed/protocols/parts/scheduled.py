@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.parts.checks_pairs import check_pairs
 from testbed.scenario.protocol import Traits
-from workloads.collectives.operations import ALL_REDUCE
-from workloads.collectives.pairs import Schedule
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
+from workloads.collectives.pairs import PairPhase, Schedule
 from workloads.config import IRN_END_TO_END
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ class ScheduledProtocol(Protocol):
 
     def operations(self) -> tuple[str, ...]:
         return tuple(self.schedules)
+
+    def transfers(self, operation: str, ranks: int, elements: int, job: Job) -> tuple[PairPhase, ...] | None:
+        if operation not in self.schedules:
+            return None
+        root = {"root": job.root} if OPERATIONS[operation].has_root else {}
+        return self.schedules[operation](ranks, elements, **self.options(job), **root)
 
     def options(self, job: Job) -> Mapping[str, object]:
         """What the keys of a job tell the schedule, by name."""

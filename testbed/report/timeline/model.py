@@ -63,7 +63,8 @@ class Span:
     stop: int
     state: str
     """state of a sender: sending, retrying, rnr_wait, error; of a receiver: gap, error. Of a slot or message: open,
-    done; of a node or link: fault; of an iteration: turn; of a message under way: flight"""
+    done; of a node or link: fault; of an iteration: turn; of a message under way: flight;
+    of a node of a trace: computing, communication"""
     title: str
 
 

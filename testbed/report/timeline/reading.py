@@ -11,6 +11,7 @@ from testbed.report.timeline.model import Lane, Timeline
 from testbed.report.timeline.naming import Names, find_names
 from testbed.report.timeline.queue_pairs import QpReader
 from testbed.report.timeline.switches import SwitchReader
+from testbed.report.timeline.traces import is_of_trace, trace_timeline
 from workloads.datagrams.blocks import SlotChanged
 from workloads.errors import ScenarioError
 from workloads.events import PhaseStarted, QpStepped
@@ -24,6 +25,8 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
     """All lanes of a run, from its start to the last thing that a queue pair, a switch or a fault did. Raises
     ScenarioError for a run in phases: its hosts have several pairs of queue pairs, and a lane for each is not drawn
     yet."""
+    if is_of_trace(history):
+        return trace_timeline(history, find_names(history))
     if of_kinds(history, PhaseStarted):
         raise ScenarioError(
             "a timeline shows one ring",

@@ -25,6 +25,8 @@ STATES = {
     "open": ("#f2b84b", "open: contributions missing"),
     "partial": ("#d6c46a", "partial: the rack's sum was sent up"),
     "done": ("#8ecb9a", "done: sum kept for replays"),
+    "computing": ("#8ecb9a", "a node of a trace computes"),
+    "communication": ("#8fb3da", "a node of a trace communicates"),
     "fault": ("#f3b4b4", "link or node disturbed"),
 }
 _CSS = (

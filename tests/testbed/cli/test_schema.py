@@ -35,6 +35,17 @@ def test_built_ins_hold_to_it_as_written_and_resolved(name):
         _VALIDATOR.validate(yaml.safe_load(each))
 
 
+@pytest.mark.parametrize("changes", [[], ["job.collective=ring"], ["job.divide=2", "job.trace_root=1"]])
+def test_a_job_that_is_a_trace_holds_to_it(tmp_path, changes):
+    """Some of its keys are keys of other collectives, too."""
+    path = tmp_path / "t.goal"
+    path.write_text("num_ranks 4 rank 0 { send 8b to 1 } rank 1 { recv 8b from 0 }")
+    _VALIDATOR.validate(yaml.safe_load(dump_scenario(load_scenario("rack", [f"job.workload={path}", *changes]))))
+    plain = {"name": "a", "topology": {"kind": "rack", "hosts": 4}, "job": {"workload": str(path)}}
+    _VALIDATOR.validate(plain)
+    assert not _VALIDATOR.is_valid(plain | {"job": {"collective": "ring", "divide": 2}})
+
+
 @pytest.mark.parametrize(
     ("change", "place"),
     [

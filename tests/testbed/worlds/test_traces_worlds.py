@@ -1,0 +1,158 @@
+"""Traces from file to verdict, in both worlds and by the command line."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.cli import main
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from testbed.scenario.dump import dump_scenario
+from testbed.scenario.loader import parse_scenario
+from tests.support.passing import assert_passes
+from tests.support.selection import in_both_worlds
+from tests.support.traces import COLLECTIVES, node, write_trace
+from workloads.errors import ScenarioError
+
+GOAL = """num_ranks 4
+rank 0 { a: calc 1000000 b: send 40000b to 1 b requires a recv 8b from -1 tag -1 }
+rank 1 { x: recv 40000b from 0 s: send 8b to 0 s requires x }
+rank 2 { calc 500 }
+"""
+
+
+@pytest.fixture
+def goal(tmp_path: Path) -> Path:
+    path = tmp_path / "t.goal"
+    path.write_text(GOAL)
+    return path
+
+
+def chakra(folder: Path, ranks: int = 4) -> str:
+    calls = [node(number, kind, comm_size=40_000, root=1) for number, kind in enumerate(COLLECTIVES)]
+    return write_trace(
+        folder,
+        [
+            [*calls, node(20, "compute", us=300), node(21, "send", (20,), comm_size=9_000, comm_dst=(rank + 1) % ranks),
+             node(22, "recv", comm_size=9_000, comm_src=(rank - 1) % ranks)]
+            for rank in range(ranks)
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("all_reduce", "world"),
+    in_both_worlds([("netreduce",), ("ring",), ("binomial_tree",)], emulated=[("netreduce",), ("ring",)]),
+)
+def test_all_collectives_at_once(all_reduce: str, world: str, tmp_path: Path) -> None:
+    changes = [f"job.workload={chakra(tmp_path / 't')}", f"job.collective={all_reduce}", "job.iterations=2"]
+    if all_reduce != "netreduce":
+        changes.append("switch.program=forward")
+    document = run_scenario(load_scenario("rack-lossy", changes, world=world), tmp_path / "run").document
+    assert_passes(document)
+
+
+def test_the_command_line(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, lanes = tmp_path / "run", tmp_path / "lanes.json"
+    words = ["run", "rack", "--world", "simulated", "--workload", str(goal), "--set", "job.iterations=1"]
+    assert main([*words, "--out", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert "exposed communication: up to " in out
+    assert "critical path: 1.00 ms of computing and " in out
+    metrics = json.loads((run / "result.json").read_text())["metrics"]["trace"]
+    assert [each["name"] for each in metrics["each"]] == ["h1", "h2", "h3", "h4"]
+    assert metrics["each"][0]["computing_s"] == pytest.approx(1e-3)
+    assert [each["name"] for each in metrics["critical_path"]["nodes"]] == ["a", "x", "s"]
+    assert main(["timeline", str(run), "--format", "perfetto", "--out", str(lanes)]) == 0
+    events = json.loads(lanes.read_text())["traceEvents"]
+    threads = {each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    assert {"h1, computing", "h1, communication", "h2, communication", "h3, computing"} <= threads
+    (calc,) = [each for each in events if each.get("name") == "compute a" and each["ph"] == "X"]
+    assert (calc["ts"], calc["dur"]) == (0, 1000)
+    assert main(["timeline", str(run)]) == 0
+    assert main(["timeline", str(run), "--format", "svg", "--out", str(tmp_path / "lanes.svg")]) == 0
+    assert main(["replay", str(run), "--out", str(tmp_path / "again")]) == 0
+
+
+def test_a_workload_that_is_a_file_makes_the_job_a_trace(goal: Path) -> None:
+    scenario = load_scenario("rack", [f"job.workload={goal}", "job.collective=ring"])
+    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("trace_file", "ring")
+    assert scenario.job.size_bytes == 40_000
+    again = parse_scenario(dump_scenario(scenario), "again.yaml")
+    assert (again.job, again.topology) == (scenario.job, scenario.topology)
+
+
+def test_a_path_is_found_from_the_folder_of_its_file(goal: Path) -> None:
+    text = "name: a\nworld: simulated\ntopology: {kind: rack, hosts: 4}\njob: {workload: ./t.goal}\n"
+    assert parse_scenario(text, "a.yaml", folder=goal.parent).job.own.workload == str(goal)
+
+
+def refusal(*changes: str, scenario: str = "rack") -> str:
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(scenario, changes, world="simulated")
+    return str(error.value)
+
+
+def test_there_is_a_host_for_each_rank(goal: Path) -> None:
+    text = refusal(f"job.workload={goal}", "topology.hosts=3")
+    assert "job.workload: the trace has 4 ranks; found 3 hosts; allowed: 4 hosts: topology.hosts, or job.hosts" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (["job.collective=switchml"], "job.all_reduce: "),
+        (["job.all_reduce=netreduce", "switch.program=forward"], "job.all_reduce: program forward sums nothing"),
+        (["transport.recovery=irn"], "transport.recovery: switches sum for a trace with go-back-N alone; found 'irn'"),
+        (["job.dtype=int32sat"], "job.dtype: "),
+        (["job.divide=0"], "job.divide: out of range"),
+        (["job.trace_groups=/nowhere.json"], "/nowhere.json: cannot be read"),
+    ],
+)
+def test_what_is_refused(changes: list[str], text: str, tmp_path: Path) -> None:
+    assert text in refusal(f"job.workload={chakra(tmp_path)}", *changes)
+
+
+def test_a_trace_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "bad.goal"
+    path.write_text("num_ranks 4\nrank 0 { calc x }\n")
+    assert "bad.goal:2: not what GOAL has here; found x" in refusal(f"job.workload={path}")
+    assert "no such file or folder" in refusal("job.workload=./nothing.goal")
+    (tmp_path / "empty").mkdir()
+    assert "not one .et file for each rank; found none" in refusal(f"job.workload={tmp_path}/empty")
+    write_trace(tmp_path / "gap", {0: [node(0, "compute")], 2: [node(0, "compute")]})
+    assert "not one .et file for each rank; found ranks 0, 2" in refusal(f"job.workload={tmp_path}/gap")
+
+
+def test_sums_of_some_ranks_over_several_switches(tmp_path: Path) -> None:
+    folder = write_trace(tmp_path / "t", _some(8))
+    (tmp_path / "groups.json").write_text('{"1": [0, 1]}')
+    groups = f"job.trace_groups={tmp_path}/groups.json"
+    text = refusal(f"job.workload={folder}", groups, "topology.hosts_per_leaf=2", scenario="spine-leaf")
+    assert "several switches sum over all ranks of a job only; found an all-reduce of ranks 0, 1" in text
+    changes = [f"job.workload={folder}", groups, "job.collective=ring", "topology.hosts_per_leaf=2"]
+    assert load_scenario("spine-leaf", changes).job.own.all_reduce == "ring"
+
+
+def _some(ranks: int) -> list[list[Any]]:
+    """Ranks 0 and 1 sum, and the others compute."""
+    call = node(0, "all_reduce", comm_size=8, pg_name="1")
+    return [[call] if rank < 2 else [node(0, "compute", us=1)] for rank in range(ranks)]
+
+
+def test_the_step_of_a_training(oracles: Path, tmp_path: Path) -> None:
+    with tarfile.open(oracles / "workloads/chakra/feeder.tar.gz") as archive:
+        member = archive.extractfile(archive.getmembers()[0])
+        assert member is not None
+        (tmp_path / "feeder.et").write_bytes(member.read())
+    work = f"job.workload={tmp_path}/feeder.et"
+    assert "the trace of one rank does not say how large the job is" in refusal(work)
+    assert "rank 0, node 435" in refusal(work, "job.trace_ranks=4")
+    changes = [work, "job.trace_ranks=4", "job.trace_root=0", "job.divide=1000", "job.iterations=1"]
+    document = run_scenario(load_scenario("rack", changes, world="simulated"), tmp_path / "run").document
+    assert_passes(document)
