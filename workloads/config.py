@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+from workloads.codec import unless_default
 from workloads.layers import ComputeConfig
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "CHANNEL",
     "DIGEST_DELAY_NS",
     "ELEMENT_BYTES",
     "IRN_END_TO_END",
@@ -26,6 +28,7 @@ __all__ = [
     "NodeConfig",
     "PhaseConfig",
     "QpConfig",
+    "Task",
     "WorkerConfig",
     "WorkloadConfig",
 ]
@@ -150,10 +153,28 @@ class ArithmeticSpec:
 
 ELEMENT_BYTES = 4
 """bytes per element of every type that is summed"""
+CHANNEL = "channel"
+"""kind of the connections between two ranks of a mesh, which carry messages of any operation"""
 PHASE_KINDS = (
-    "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready",
+    "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready", CHANNEL,
 )  # fmt: skip
 """kinds of collectives that are phases of others and nothing by themselves"""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One operation of some ranks of a job, over the connections of a mesh."""
+
+    operation: str
+    """a key of `workloads.collectives.moves.MOVES`"""
+    ranks: tuple[int, ...]
+    """ranks of the job that take part, in the order of their group"""
+    root: int = 0
+    """place in `ranks` of the rank that gives or takes alone, if one does"""
+    gives: tuple[int, ...] = ()
+    """`swap`: number of elements that this rank gives each member"""
+    takes: tuple[int, ...] = ()
+    """`swap`: number of elements that this rank takes from each member"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +208,8 @@ class CollectiveConfig:
     """elements that come from the predecessor; None: as many as the rank sends"""
     kept: tuple[int, int] | None = None
     """(first, number) of the elements of its result that the rank holds in the end; None: all"""
+    task: Task | None = unless_default(None)
+    """operation of a mesh that runs the same one in every iteration"""
 
 
 DIGEST_DELAY_NS = 100_000_000
@@ -349,12 +372,24 @@ class WorkerConfig:
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
     phases: tuple[PhaseConfig, ...] = ()
     """phases of the collective, in their order; empty: one ring over all workers"""
+    mesh: tuple[PhaseConfig, ...] = unless_default(())
+    """connections with every other rank, in rank order, for operations that the collective does not run"""
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:
         """What this worker does on each of its rings, as if it did nothing else: itself, or one for each phase."""
-        if not self.phases:
-            return (self,)
+        return self._as_workers(self.phases) or (self,)
+
+    @property
+    def all_parts(self) -> tuple[WorkerConfig, ...]:
+        """The same, and what it does on its connections of the mesh."""
+        return (*self.parts, *self._as_workers(self.mesh))
+
+    @property
+    def queue_pairs(self) -> tuple[QpConfig, ...]:
+        return tuple(qp for part in self.all_parts for qp in (part.to_successor, part.from_predecessor))
+
+    def _as_workers(self, phases: tuple[PhaseConfig, ...]) -> tuple[WorkerConfig, ...]:
         return tuple(
             WorkerConfig(
                 self.name,
@@ -363,12 +398,8 @@ class WorkerConfig:
                 phase.collective,
                 replace(self.workload, elements=phase.elements),
             )
-            for phase in self.phases
+            for phase in phases
         )
-
-    @property
-    def queue_pairs(self) -> tuple[QpConfig, ...]:
-        return tuple(qp for part in self.parts for qp in (part.to_successor, part.from_predecessor))
 
     @property
     def group(self) -> int:
@@ -387,9 +418,12 @@ class WorkerConfig:
         """The configuration after `lives` restarts of the worker's process. Its peers still name the old queue pairs,
         so it reaches no peer and the job ends with RETRY_EXC. Rings are installed for queue pairs, not hosts (protocol
         text, section 5, row 13)."""
-        phases = tuple(
-            replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
-            for p in self.phases
+        phases, mesh = (
+            tuple(
+                replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
+                for p in each
+            )
+            for each in (self.phases, self.mesh)
         )
         return replace(
             self,
@@ -397,4 +431,5 @@ class WorkerConfig:
             from_predecessor=self.from_predecessor.reborn(lives),
             fallback=None if self.fallback is None else self.fallback.reborn(lives),
             phases=phases,
+            mesh=mesh,
         )

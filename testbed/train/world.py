@@ -24,7 +24,7 @@ from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
-from testbed.train.planning import TrainingSource, has_one_size, judged_plan, round_piece, training_plan
+from testbed.train.planning import TrainingSource, carries_all, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.server import RankServer, ServerOptions
 from testbed.train.session import Session
 from testbed.train.simulated import SimulatedNetwork
@@ -94,13 +94,14 @@ class _Training(ABC):
         """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything
         removed."""
         options, self._on_record, self._run_dir = self._options, on_record, run_dir
-        training_plan(plan.scenario)  # all mistakes before anything is made
+        known = training_plan(plan.scenario)  # all mistakes before anything is made
         folder = make_place(options.place)
         path, size = folder / SOCKET_NAME, len(plan.workers)
         try:
             server_options = ServerOptions(
-                options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", bool(options.command)
-            )
+                options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", carries_all(known),
+                bool(options.command),
+            )  # fmt: skip
             self._server = RankServer(path, size, server_options, self._make_network, self._tell)
             if options.place is not None:
                 give_to_caller(folder)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from workloads.collectives.base import Collective
 from workloads.collectives.lengths import require_ring
+from workloads.collectives.mesh import MeshCollective
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.slots import Verbs
 from workloads.collectives.staged import StagedCollective
-from workloads.config import WorkerConfig
+from workloads.config import CHANNEL, WorkerConfig
 
 __all__ = ["create_collective"]
 
@@ -27,6 +28,8 @@ _RINGS: dict[str, Callable[[WorkerConfig, Verbs, int, int], Collective]] = {
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
     """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
     there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
+    if worker.phases and worker.phases[0].collective.kind == CHANNEL:
+        return MeshCollective(worker, endpoint, worker.phases, iterations)
     if worker.phases:
         kind = StagedCollective if worker.phases[0].apart else PhasedCollective
         return kind(worker, endpoint, elements, iterations)

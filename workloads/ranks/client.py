@@ -62,8 +62,8 @@ def default_socket() -> str:
 @dataclass(slots=True)
 class _Sum:
     offset: int
-    take: Callable[[memoryview, int], None]
-    """(the sum's bytes, ns in the network)"""
+    take: Callable[[memoryview, Done], None]
+    """(bytes of the result, what was said about it)"""
     refuse: Callable[[str], None]
     bytes: int
 
@@ -128,7 +128,25 @@ class RankClient:
         """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is
         called, once. `more`: fields of its Post. Blocks only while the memory is full of gradients on their way. Raises
         NetworkFailed, and what `fill` raises."""
-        size = 4 * elements
+
+        def taken(memory: memoryview, done: Done) -> None:
+            take(memory, done.network_ns)
+
+        self.post_data("all_reduce", "float32", op, elements, fill, 4 * elements, taken, refuse, **more)
+
+    def post_data(
+        self,
+        what: str,
+        dtype: str,
+        op: str,
+        elements: int,
+        fill: Callable[[memoryview], None],
+        size: int,
+        take: Callable[[memoryview, Done], None],
+        refuse: Callable[[str], None],
+        **more: Any,
+    ) -> None:
+        """A collective in the network, of `size` bytes of this rank. As `post_sum`."""
         with self._changed:
             offset = self._await_room(size)
             try:
@@ -136,7 +154,7 @@ class RankClient:
             except BaseException:
                 self._room.give_back(offset)
                 raise
-            post = Post(self._next, "all_reduce", "float32", op, elements, True, offset, **more)
+            post = Post(self._next, what, dtype, op, elements, True, offset, **more)
             self._post(post, _Sum(offset, take, refuse, size))
 
     def announce(
@@ -212,7 +230,7 @@ class RankClient:
                 offset = self._room.take(size)
             except ValueError as error:
                 raise NetworkFailed(
-                    f"an all-reduce of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
+                    f"a collective of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
                     "give --memory to tb, or make smaller buckets"
                 ) from error
             if offset is not None:
@@ -275,12 +293,12 @@ class RankClient:
             case Failed(reason):
                 with self._changed:
                     self._fail(reason)
-            case Done(number, network_ns):
+            case Done(number):
                 pending = self._pending.get(number)
                 if isinstance(pending, _Sum):
                     start = self.welcome.memory_bytes + pending.offset
                     total = self._memory[start : start + pending.bytes]
-                    self._call(partial(pending.take, total, network_ns), pending)
+                    self._call(partial(pending.take, total, message), pending)
                     self._settle(number, pending.offset)
             case Agreed(number):
                 pending = self._pending.get(number)
