@@ -2,7 +2,8 @@
 
 Rules of this file
 - Each connection carries messages in one order, whatever the operations are, and numbers them on across operations.
-- At most W messages of a connection are unacknowledged. W receives are posted, each again when its message was taken
+- At most W messages of a rank are unacknowledged, and one of each connection in addition: where many share a link, no
+  timer expires because of the others. W receives of a connection are posted, each again when its message was taken
   in. There are 2W slots: RC starts no message before the previous one found a receive, so an RDMA WRITE cannot reach a
   slot in use.
 - Messages of an operation that this rank has not begun wait in their slots.
@@ -31,7 +32,7 @@ from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
 __all__ = ["MeshCollective"]
 
 _WINDOW_PACKETS = 512
-"""packets in flight on one connection: more than rate x round trip of the links that we emulate, less than their
+"""packets in flight of one rank: more than rate x round trip of the links that we emulate, less than their
 queues"""
 
 
@@ -202,9 +203,15 @@ class MeshCollective(Teller):
         )
 
     def _may_send(self, channel: _Channel) -> bool:
-        if channel.posted == len(channel.sends) or channel.posted - channel.acked >= channel.window:
+        under_way = channel.posted - channel.acked
+        if channel.posted == len(channel.sends) or under_way >= channel.window:
             return False
-        return all(self._busy[peer].taken >= number for peer, number in channel.sends[channel.posted].after)
+        if under_way and sum(each.posted - each.acked for each in self._busy.values()) >= channel.window:
+            return False
+        item = channel.sends[channel.posted]
+        return all(self._busy[peer].taken >= number for peer, number in item.after) and all(
+            self._busy[peer].acked >= number for peer, number in item.acked
+        )
 
     def _take(self, channel: _Channel, now: int) -> None:
         """The oldest arrival of a connection, into its place."""

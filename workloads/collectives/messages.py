@@ -6,6 +6,7 @@ Rules of this file
 - What is read from the result waits until the last message before it was taken into that place.
 - What comes is taken into its place behind what came before, and when the messages that read this place are
   acknowledged: a retransmission reads it again.
+- A swap begins a step when its messages of the steps before came and are acknowledged: no link gets two blocks at once.
 - Blocks that share a place are cut alike. So a place is known by its first byte.
 """
 
@@ -42,6 +43,8 @@ class Outgoing:
     from_result: bool
     after: Marks
     """messages that must have been taken in"""
+    acked: Marks = ()
+    """own messages that must be acknowledged"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class _Ledger:
         """by peer: its last signal"""
         self._over: dict[int, int] = {}
         """by peer: messages taken in the steps before"""
+        self._given: dict[int, int] = {}
+        """by peer: messages sent in the steps before"""
         self._later: list[tuple[dict[int, tuple[int, int]], int, tuple[int, int]]] = []
 
     def begin_step(self) -> None:
@@ -87,15 +92,20 @@ class _Ledger:
             known[key] = mark
         self._later.clear()
         self._over = {peer: len(takes) for peer, takes in self.takes.items()}
+        self._given = {peer: len(sends) for peer, sends in self.sends.items()}
 
     def send(self, peer: int, start: int, stop: int, kind: str) -> None:
         number, after = len(self.sends[peer]) + 1, set[tuple[int, int]]()
         if kind == SIGNAL:
             self.sends[peer].append(Outgoing(0, 0, False, tuple(sorted(self._over.items()))))
             return
+        if kind == SWAP:
+            over, given = (tuple(sorted(each.items())) for each in (self._over, self._given))
+            self.sends[peer].append(Outgoing(start, stop, False, over, given))
+            return
         if peer in self._signals:
             after.add(self._signals[peer])
-        from_result = kind != SWAP and start in self._filled
+        from_result = start in self._filled
         if from_result:
             after.add(self._filled[start])
             self._read[start].append((peer, number))

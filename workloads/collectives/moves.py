@@ -8,7 +8,7 @@ A mesh has a connection between every two ranks. The ranks of an operation are c
 | reduce_scatter | ring: chunk c goes c + 1, c + 2, ..., c | (P - 1) / P n |
 | all_gather | ring: rank r begins with chunk r | (P - 1) / P n |
 | broadcast, reduce | binomial tree from or to the root; the rank that takes a vector says first that it is ready | 0 to ⌈log₂ P⌉ n |
-| all_to_all | pairwise exchange (`pairwise.py`) | (P - 1) / P n |
+| all_to_all | in step s rank r gives rank r + s its chunk | (P - 1) / P n |
 | swap | the same, with lengths of its own for every two ranks | what the others take |
 | send | from the root to the next rank, which says first that it is ready | n, of the root alone |
 | barrier | dissemination (Hensgen, Finkel, Manber 1988): in round k a signal to the rank 2^k places on | ⌈log₂ P⌉ signals |
@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from workloads.collectives.binomial_tree import meetings_of_tree
-from workloads.collectives.pairwise import rounds
 from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ELEMENT_BYTES, Task
 
@@ -99,23 +98,22 @@ def _reduce(task: Task, place: int, elements: int) -> Moves:
 
 
 def _all_to_all(task: Task, place: int, elements: int) -> Moves:
-    chunks = _chunks(elements, len(task.ranks))
-    for step, pairs in enumerate(rounds(len(task.ranks))):
-        for one, other in pairs:
-            for source, target in ((one, other), (other, one)):
-                start, number = chunks[target]
-                yield Move(step, source, target, SWAP, start, number, source * number)
+    size = len(task.ranks)
+    chunks = _chunks(elements, size)
+    for step in range(1, size):
+        for source in range(size):
+            target = (source + step) % size
+            start, number = chunks[target]
+            yield Move(step, source, target, SWAP, start, number, source * number)
 
 
 def _swap(task: Task, place: int, elements: int) -> Moves:
     """Those of this rank alone: it does not know what the others give each other."""
-    given, taken = _first_of(task.gives), _first_of(task.takes)
-    for step, pairs in enumerate(rounds(len(task.ranks))):
-        for pair in pairs:
-            if place in pair:
-                peer = pair[0] + pair[1] - place
-                yield Move(step, place, peer, SWAP, given[peer], task.gives[peer])
-                yield Move(step, peer, place, SWAP, 0, task.takes[peer], taken[peer])
+    given, taken, size = _first_of(task.gives), _first_of(task.takes), len(task.ranks)
+    for step in range(1, size):
+        target, source = (place + step) % size, (place - step) % size
+        yield Move(step, place, target, SWAP, given[target], task.gives[target])
+        yield Move(step, source, place, SWAP, 0, task.takes[source], taken[source])
 
 
 def _first_of(lengths: Sequence[int]) -> list[int]:

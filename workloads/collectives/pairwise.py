@@ -13,7 +13,7 @@ from workloads.collectives.pairs import PairPhase, PairSide, check_ranks
 from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ELEMENT_BYTES
 
-__all__ = ["pairwise", "rounds"]
+__all__ = ["pairwise"]
 
 
 def pairwise(ranks: int, elements: int) -> tuple[PairPhase, ...]:
@@ -21,7 +21,7 @@ def pairwise(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     check_ranks(ranks)
     chunks = [(start // ELEMENT_BYTES, stop // ELEMENT_BYTES) for start, stop in chunk_bounds(elements, ranks)]
     phases = []
-    for step, pairs in enumerate(rounds(ranks)):
+    for step, pairs in enumerate(_rounds(ranks)):
         for pair in pairs:
             sides = (_side(chunks, *pair), _side(chunks, *reversed(pair)))
             if sides[0].elements or sides[1].elements or not elements:
@@ -35,7 +35,7 @@ def _side(chunks: list[tuple[int, int]], own: int, peer: int) -> PairSide:
     return PairSide(start, stop - start, peer * length, length)
 
 
-def rounds(ranks: int) -> list[list[tuple[int, int]]]:
+def _rounds(ranks: int) -> list[list[tuple[int, int]]]:
     """(lower, higher) of the ranks that meet, by step."""
     seats = ranks + ranks % 2
     found = []

@@ -27,8 +27,8 @@ def plan_mesh(scenario: Scenario) -> Plan:
 
 
 def times_of_vector(operation: str, ranks: int) -> float:
-    """How many times a vector's own time on a link an operation takes, without latencies. A tree gives vectors on
-    message by message, but a rank's second child waits for the first."""
+    """How many times a vector's own time on a link an operation takes, without latencies. A tree's vectors all cross
+    the root's link."""
     if operation in ("broadcast", "reduce"):
         return float((ranks - 1).bit_length())
     if operation == "barrier":

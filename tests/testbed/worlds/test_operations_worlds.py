@@ -9,8 +9,8 @@ import pytest
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
-from tests.support.selection import in_both_worlds
 from workloads.collectives.operations import OPERATIONS
 from workloads.errors import ScenarioError
 
@@ -50,16 +50,30 @@ def test_every_operation_is_tried() -> None:
     assert set(RUN_BY) == set(OPERATIONS) - {"all_reduce"}
 
 
+ON_A_RACK = [
+    (*run, hosts, size, loss)
+    for run, hosts, size, loss in product(RUNS, [2, 4, 7, 8], SIZES, ["0", "1%"])
+    if is_possible(run[0], size)
+]
+
+
 @pytest.mark.parametrize(
     ("operation", "collective", "hosts", "size", "loss", "world"),
-    in_both_worlds(
-        [
-            (*run, hosts, size, loss)
-            for run, hosts, size, loss in product(RUNS, [2, 4, 7, 8], SIZES, ["0", "1%"])
-            if is_possible(run[0], size)
-        ],
-        emulated=[(*run, 4, "1MB", "1%") for run in RUNS],
-    ),
+    [
+        *((*case, "simulated") for case in ON_A_RACK if (case[2], case[3]) in ((4, "1MB"), (7, "0B"), (7, "999B"))),
+        *(
+            pytest.param(*case, "simulated", marks=pytest.mark.minutes)
+            for case in ON_A_RACK
+            if (case[2], case[3]) not in ((4, "1MB"), (7, "0B"), (7, "999B"))
+        ),
+        *(
+            pytest.param(
+                *case, "emulated", marks=needs_root if case[1] == "mesh" else [*needs_root, pytest.mark.minutes]
+            )
+            for case in ON_A_RACK
+            if case[2:] in ((4, "1MB", "1%"), (7, "999B", "0"))
+        ),
+    ],
 )
 def test_on_a_rack(
     operation: str, collective: str, hosts: int, size: str, loss: str, world: str, tmp_path: Path
