@@ -58,10 +58,10 @@ def phased_workers(
 ) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
     each rank. `irn`: None where the connections use go-back-N. `wait_for_acks`: as PhaseConfig.waits_for_acks. `task`:
-    of a mesh. `taken`: numbers of queue pairs that others have."""
+    of a mesh. `taken`: numbers of queue pairs of the collective that these connections stand next to."""
     job = scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
-    draw = random.Random(f"phases {scenario.seed}")
+    draw = random.Random(f"{'mesh' if taken else 'phases'} {scenario.seed}")
     qpns = iter(draw.sample([qpn for qpn in range(0x100, 0x10000) if qpn not in taken], 2 * seats))
     rkeys = iter(draw.sample(range(1 << 32), seats))
     phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}

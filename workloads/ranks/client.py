@@ -132,30 +132,29 @@ class RankClient:
         def taken(memory: memoryview, done: Done) -> None:
             take(memory, done.network_ns)
 
-        self.post_data("all_reduce", "float32", op, elements, fill, 4 * elements, taken, refuse, **more)
+        def post(number: int, offset: int) -> Post:
+            return Post(number, "all_reduce", "float32", op, elements, True, offset, **more)
+
+        self.post_data(post, fill, 4 * elements, taken, refuse)
 
     def post_data(
         self,
-        what: str,
-        dtype: str,
-        op: str,
-        elements: int,
+        post: Callable[[int, int], Post],
         fill: Callable[[memoryview], None],
         size: int,
         take: Callable[[memoryview, Done], None],
         refuse: Callable[[str], None],
-        **more: Any,
     ) -> None:
-        """A collective in the network, of `size` bytes of this rank. As `post_sum`."""
+        """A collective in the network, of `size` bytes of this rank. `post`: (number, place in the memory) -> what it
+        says. As `post_sum`."""
         with self._changed:
-            offset = self._await_room(size)
+            offset = self._await_room(size, post(0, 0).what)
             try:
                 fill(self._memory[offset : offset + size])
             except BaseException:
                 self._room.give_back(offset)
                 raise
-            post = Post(self._next, what, dtype, op, elements, True, offset, **more)
-            self._post(post, _Sum(offset, take, refuse, size))
+            self._post(post(self._next, offset), _Sum(offset, take, refuse, size))
 
     def announce(
         self,
@@ -223,14 +222,14 @@ class RankClient:
         if self._left:
             raise NetworkFailed("this rank has left the network")
 
-    def _await_room(self, size: int) -> int:
+    def _await_room(self, size: int, what: str) -> int:
         while True:
             self.check()
             try:
                 offset = self._room.take(size)
             except ValueError as error:
                 raise NetworkFailed(
-                    f"a collective of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
+                    f"{_named(what)} of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
                     "give --memory to tb, or make smaller buckets"
                 ) from error
             if offset is not None:
@@ -331,3 +330,7 @@ class RankClient:
 
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _named(what: str) -> str:
+    return f"{'an' if what[0] == 'a' else 'a'} {what.replace('_', '-')}"

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from workloads.ranks.client import NetworkFailed
-from workloads.ranks.wire import Agreed, Done, Wired
+from workloads.ranks.wire import Agreed, Done, Post, Wired
 from workloads.torch_backend.exchange import StoreExchange
 from workloads.torch_backend.rank import Rank
 from workloads.torch_backend.reduction import mean_of
@@ -165,27 +165,30 @@ class Membership:
 
     def carry(
         self, what: str, tensors: list[torch.Tensor], load: Load, *, like: list[torch.Tensor] | None = None,
-        work: InaWork | None = None, op: str = "", root: int = -1, peer: int = -1, timeout_s: float = 0.0, **more: Any,
+        work: InaWork | None = None, root: int = -1, peer: int = -1, **more: Any,
     ) -> InaWork:  # fmt: skip
         """Announce a collective of `tensors`, its results, and have the network carry it. As `start`, but the load says
         what crosses the network. What this rank gives is read before the call returns."""
         like = tensors if like is None else like
         found = work or self.new_work(what, like, results=tensors)
-        elements = sum(tensor.numel() for tensor in like) if like else -1
-        same: dict[str, Any] = {"elements": elements, "shape": shape_of(like)} | more
+        wired = Wired(load.operation, load.words, load.gives, load.takes)
+        fields: dict[str, Any] = {
+            "op": "", "elements": sum(tensor.numel() for tensor in like) if like else -1, "shape": shape_of(like),
+            "group": self._group, "root": self._global(root), "peer": self._global(peer), "wired": wired, **more,
+        }  # fmt: skip
+        fields["timeout_s"] = fields.get("timeout_s") or self.timeout_s
+        dtype = dtype_of(like)
+
+        def post(number: int, offset: int) -> Post:
+            return Post(number, what, dtype, in_network=True, offset=offset, **fields)
 
         def take(memory: memoryview, done: Done) -> None:
             found.source = self.ranks.index(done.peer) if done.peer >= 0 else -1
             load.take(memory)
             found.part_done()
 
-        wired = Wired(load.operation, load.words, load.gives, load.takes)
         with self.posting(found):
-            self._member.client.post_data(
-                what, dtype_of(like), op, same.pop("elements"), load.give, 4 * load.words, take, found.fail,
-                group=self._group, root=self._global(root), peer=self._global(peer),
-                timeout_s=timeout_s or self.timeout_s, wired=wired, **same,
-            )  # fmt: skip
+            self._member.client.post_data(post, load.give, 4 * load.words, take, found.fail)
         return found
 
     @contextlib.contextmanager
