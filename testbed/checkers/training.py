@@ -107,7 +107,8 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
     others = sum(bool(record.event.what) for record in context.events(AllReducePosted))
     sums = amount(len(context.events(AllReducePosted)) - others, "all-reduce")
     if others:
-        sums += f" and {amount(others, 'other collective')}"
+        moved = amount(others, "other collective")
+        sums = f"{sums} and {moved}"
     detail = (
         f"all {len(context.workers)} workers hold the reference's bits after each of {sums} "
         f"({amount(len(expected), 'piece')})"

@@ -55,7 +55,7 @@ class AllReducePosted(Event):
     """first iteration of the job, which sums piece by piece"""
     pieces: int
     what: str = unless_default("")
-    """operation over the mesh; empty: an all-reduce of all ranks"""
+    """collective that crossed the mesh; empty: an all-reduce of all ranks"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ class EmulatedNetwork:
         self._plan, self._memories, self._tell = plan, memories, tell
         self._elements = plan.workers[0].workload.elements
         ranks = len(memories) if plan.ring_workers and plan.ring_workers[0].mesh else 0
-        self._mailboxes = [SharedPieces(*np.split(memory, 2), ranks) for memory in memories]
+        self._mailboxes = [
+            SharedPieces(gradients, totals, ranks) for gradients, totals in (np.split(memory, 2) for memory in memories)
+        ]
         attach_sources(
             {
                 rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS, fill_up=has_one_size(plan))
@@ -146,7 +148,7 @@ class EmulatedNetwork:
     def _post(self) -> None:
         while self._unposted and all(mailbox.has_room for mailbox in self._mailboxes):
             pieces, tasks = self._unposted.popleft()
-            each_task = [None] * len(pieces) if tasks is None else tasks
+            each_task = [None] * len(pieces) if tasks is None else tasks.of
             for memory, mailbox, piece, task in zip(self._memories, self._mailboxes, pieces, each_task, strict=True):
                 mailbox.post(_place(memory, piece), len(piece), task)
 

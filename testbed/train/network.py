@@ -14,10 +14,18 @@ from workloads.config import Task
 __all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "Tasks", "cut"]
 
 IDLE_TURN_S = 60.0
-Tasks = Sequence[Task]
-"""what each rank of the training does in an operation over the mesh"""
 Gradient = NDArray[np.float32]
 """one rank's, shape (elements,), in memory that it shares with the rank"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """An operation over the mesh."""
+
+    what: str
+    """collective of torch"""
+    of: tuple[Task, ...]
+    """tasks of all ranks of the training, by rank"""
 
 
 @dataclass(frozen=True, slots=True)

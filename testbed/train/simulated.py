@@ -95,7 +95,7 @@ class SimulatedNetwork:
         else:
             self._tell(expected_of_tasks(self.iterations, tasks, gradients))
             self.iterations += 1
-            for mailbox, piece, target, task in zip(self._mailboxes, gradients, totals, tasks, strict=True):
+            for mailbox, piece, target, task in zip(self._mailboxes, gradients, totals, tasks.of, strict=True):
                 mailbox.post(piece, target, task)
         self._tell(posted_event(number, gradients, first, self.iterations - first, tasks))
         self._nudge()

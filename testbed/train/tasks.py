@@ -26,7 +26,7 @@ def words_of(post: Post) -> int:
     return post.elements if post.wired is None else post.wired.words
 
 
-def tasks_of(carry: Carry, size: int) -> tuple[Task, ...]:
+def tasks_of(carry: Carry, size: int) -> Tasks:
     """Of every rank of the training. Ranks outside the group do nothing."""
     first = carry.posts[0]
     assert first.wired is not None
@@ -37,23 +37,23 @@ def tasks_of(carry: Carry, size: int) -> tuple[Task, ...]:
         wired = first.wired if rank not in own else own[rank].wired
         assert wired is not None
         tasks.append(Task(wired.operation, carry.ranks, root, wired.gives, wired.takes))
-    return tuple(tasks)
+    return Tasks(first.what, tuple(tasks))
 
 
 def posted_event(
     number: int, gradients: Sequence[Gradient], first: int, pieces: int, tasks: Tasks | None
 ) -> AllReducePosted:
-    what = "" if tasks is None else tasks[0].operation
+    what = "" if tasks is None else tasks.what
     return AllReducePosted(number, max(map(len, gradients)), first, pieces, what)
 
 
 def expected_of_tasks(iteration: int, tasks: Tasks, gradients: Sequence[Gradient]) -> PieceExpected:
-    """Worked out from the ranks' own vectors, without worker code. `tasks`, `gradients`: by rank of the training."""
-    group = tasks[0].ranks
-    held = dict(zip(group, _held([tasks[rank] for rank in group], [gradients[rank] for rank in group]), strict=True))
+    """Worked out from the ranks' own vectors, without worker code. `gradients`: by rank of the training."""
+    group = tasks.of[0].ranks
+    held = dict(zip(group, _held([tasks.of[rank] for rank in group], [gradients[rank] for rank in group]), strict=True))
     empty = np.zeros(0, "<f4")
     digests = [
-        hashlib.sha256(np.ascontiguousarray(held.get(rank, empty)).tobytes()).hexdigest() for rank in range(len(tasks))
+        hashlib.sha256(np.ascontiguousarray(held.get(rank, empty)).tobytes()).hexdigest() for rank in range(len(tasks.of))
     ]
     return PieceExpected(iteration, tuple(digests))
 
