@@ -7,6 +7,8 @@ from typing import ClassVar, Protocol
 
 from workloads.codec import unless_default
 from workloads.layers import ComputeConfig
+from workloads.shares import ArithmeticSpec, Framing, GroupShare, JobShare
+from workloads.task import MeshTask
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
@@ -25,10 +27,10 @@ __all__ = [
     "HostConfig",
     "IrnConfig",
     "JobShare",
+    "MeshTask",
     "NodeConfig",
     "PhaseConfig",
     "QpConfig",
-    "Task",
     "WorkerConfig",
     "WorkloadConfig",
 ]
@@ -143,14 +145,6 @@ _QPNS, _QPNS_APART = 1 << 24, 1 << 16
 _PSNS_APART = 5 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ArithmeticSpec:
-    op: str = "sum"
-    """sum, max, xor"""
-    dtype: str = "float32"
-    """float32, int32 (wraps), int32sat (saturates)"""
-
-
 ELEMENT_BYTES = 4
 """bytes per element of every type that is summed"""
 CHANNEL = "channel"
@@ -159,22 +153,6 @@ PHASE_KINDS = (
     "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready", CHANNEL,
 )  # fmt: skip
 """kinds of collectives that are phases of others and nothing by themselves"""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One operation of some ranks of a job, over the connections of a mesh."""
-
-    operation: str
-    """a key of `workloads.collectives.moves.MOVES`"""
-    ranks: tuple[int, ...]
-    """ranks of the job that take part, in the order of their group"""
-    root: int = 0
-    """place in `ranks` of the rank that gives or takes alone, if one does"""
-    gives: tuple[int, ...] = ()
-    """`swap`: number of elements that this rank gives each member"""
-    takes: tuple[int, ...] = ()
-    """`swap`: number of elements that this rank takes from each member"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +186,7 @@ class CollectiveConfig:
     """elements that come from the predecessor; None: as many as the rank sends"""
     kept: tuple[int, int] | None = None
     """(first, number) of the elements of its result that the rank holds in the end; None: all"""
-    task: Task | None = unless_default(None)
+    task: MeshTask | None = unless_default(None)
     """operation of a mesh that runs the same one in every iteration"""
 
 
@@ -234,45 +212,6 @@ class WorkloadConfig:
     """number of gradients after the first that are drawn before the traffic starts"""
     in_place: bool = False
     """the result takes the place of the gradient, in the memory that packets are read from"""
-
-
-class GroupShare(Protocol):
-    """What a worker of whatever protocol knows of its group."""
-
-    @property
-    def kind(self) -> str:
-        """the collective's name"""
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def arithmetic(self) -> ArithmeticSpec: ...
-
-
-@dataclass(frozen=True, slots=True)
-class JobShare:
-    """A GroupShare: a worker's place in a job that uses datagrams."""
-
-    kind: str
-    """switchml, atp, esa"""
-    job: int
-    rank: int
-    size: int
-    arithmetic: ArithmeticSpec = ArithmeticSpec()
-
-
-@dataclass(frozen=True, slots=True)
-class Framing:
-    """A full data packet of a protocol."""
-
-    payload_bytes: int
-    """bytes of gradient in a packet"""
-    frame_bytes: int
-    """Ethernet header to the last byte, without FCS"""
 
 
 class NodeConfig(Protocol):

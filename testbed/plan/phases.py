@@ -17,8 +17,8 @@ from workloads.config import (
     ArithmeticSpec,
     CollectiveConfig,
     IrnConfig,
+    MeshTask,
     PhaseConfig,
-    Task,
     WorkerConfig,
     WorkloadConfig,
 )
@@ -53,7 +53,7 @@ def phased_workers(
     irn: IrnConfig | None = None,
     *,
     wait_for_acks: bool = True,
-    task: Task | None = None,
+    task: MeshTask | None = None,
     taken: Collection[int] = (),
 ) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
@@ -61,7 +61,7 @@ def phased_workers(
     of a mesh. `taken`: numbers of queue pairs of the collective that these connections stand next to."""
     job = scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
-    draw = random.Random(f"{'mesh' if taken else 'phases'} {scenario.seed}")
+    draw = random.Random(f"{'channels' if taken else 'phases'} {scenario.seed}")
     qpns = iter(draw.sample([qpn for qpn in range(0x100, 0x10000) if qpn not in taken], 2 * seats))
     rkeys = iter(draw.sample(range(1 << 32), seats))
     phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}

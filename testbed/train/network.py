@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.config import Task
+from workloads.config import MeshTask
 
 __all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "Tasks", "cut"]
 
@@ -24,7 +24,7 @@ class Tasks:
 
     what: str
     """collective of torch"""
-    of: tuple[Task, ...]
+    of: tuple[MeshTask, ...]
     """tasks of all ranks of the training, by rank"""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan, make_plan
 from testbed.plan.connections import plan_connections
-from testbed.plan.mesh import with_mesh
+from testbed.plan.meshed import with_mesh
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names

@@ -12,7 +12,7 @@ from testbed.checkers.operations import held_by_ranks
 from testbed.history.training_events import AllReducePosted, PieceExpected
 from testbed.train.network import Gradient, Tasks
 from testbed.train.session import Carry
-from workloads.config import ArithmeticSpec, Task
+from workloads.config import ArithmeticSpec, MeshTask
 from workloads.ranks.wire import Post
 
 __all__ = ["expected_of_tasks", "posted_event", "tasks_of", "words_of"]
@@ -36,7 +36,7 @@ def tasks_of(carry: Carry, size: int) -> Tasks:
     for rank in range(size):
         wired = first.wired if rank not in own else own[rank].wired
         assert wired is not None
-        tasks.append(Task(wired.operation, carry.ranks, root, wired.gives, wired.takes))
+        tasks.append(MeshTask(wired.operation, carry.ranks, root, wired.gives, wired.takes))
     return Tasks(first.what, tuple(tasks))
 
 
@@ -51,14 +51,11 @@ def expected_of_tasks(iteration: int, tasks: Tasks, gradients: Sequence[Gradient
     """Worked out from the ranks' own vectors, without worker code. `gradients`: by rank of the training."""
     group = tasks.of[0].ranks
     held = dict(zip(group, _held([tasks.of[rank] for rank in group], [gradients[rank] for rank in group]), strict=True))
-    empty = np.zeros(0, "<f4")
-    digests = [
-        hashlib.sha256(np.ascontiguousarray(held.get(rank, empty)).tobytes()).hexdigest() for rank in range(len(tasks.of))
-    ]
-    return PieceExpected(iteration, tuple(digests))
+    vectors = [held.get(rank, np.zeros(0, "<f4")) for rank in range(len(tasks.of))]
+    return PieceExpected(iteration, tuple(hashlib.sha256(vector.tobytes()).hexdigest() for vector in vectors))
 
 
-def _held(tasks: Sequence[Task], vectors: Sequence[Gradient]) -> list[Gradient]:
+def _held(tasks: Sequence[MeshTask], vectors: Sequence[Gradient]) -> list[Gradient]:
     """By place in the group."""
     operation, root, places = tasks[0].operation, tasks[0].root, range(len(tasks))
     if operation == "swap":

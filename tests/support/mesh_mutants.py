@@ -13,8 +13,9 @@ import pytest
 from testbed.checkers.folds import ring_fold, tree_fold
 from testbed.checkers.operations import held_by_ranks
 from tests.workloads.collectives.mesh_ranks import MeshRanks
-from workloads.collectives import mesh, messages, moves
-from workloads.config import ArithmeticSpec, Task
+from workloads.collectives import meshed as mesh
+from workloads.collectives import messages, moves
+from workloads.config import ArithmeticSpec, MeshTask
 from workloads.events import CollectiveCompleted, CollectiveStarted
 
 __all__ = ["MESH_PLANTED", "all_runs"]
@@ -34,7 +35,7 @@ def all_runs() -> None:
 
 
 def _run(operation: str, ranks: int, elements: int, packets: int) -> None:
-    task = Task(operation, tuple(range(ranks)), ranks - 1)
+    task = MeshTask(operation, tuple(range(ranks)), ranks - 1)
     ring = MeshRanks(ranks, elements, task, message_packets=packets)
     draw = np.random.default_rng(elements)
     vectors = [draw.standard_normal(elements).astype("<f4") for _ in range(ranks)]
@@ -57,7 +58,7 @@ def _run(operation: str, ranks: int, elements: int, packets: int) -> None:
 def _swap(lengths: list[list[int]]) -> None:
     ranks = len(lengths)
     tasks = [
-        Task("swap", tuple(range(ranks)), 0, tuple(lengths[rank]), tuple(row[rank] for row in lengths))
+        MeshTask("swap", tuple(range(ranks)), 0, tuple(lengths[rank]), tuple(row[rank] for row in lengths))
         for rank in range(ranks)
     ]
     vectors = [
@@ -69,13 +70,13 @@ def _swap(lengths: list[list[int]]) -> None:
         assert results[rank][: sum(task.takes)].tobytes() == np.concatenate(parts).tobytes()
 
 
-def _moves(operation: str, change: Callable[[list[moves.Move], Task], list[moves.Move]]) -> Callable[[Patch], None]:
+def _moves(operation: str, change: Callable[[list[moves.Move], MeshTask], list[moves.Move]]) -> Callable[[Patch], None]:
     """The schedule of an operation, changed."""
 
     def plant(patch: Patch) -> None:
         right = moves.MOVES[operation]
 
-        def wrong(task: Task, place: int, elements: int) -> Any:
+        def wrong(task: MeshTask, place: int, elements: int) -> Any:
             return iter(change(list(right(task, place, elements)), task))
 
         patch.setattr(moves, "MOVES", {**moves.MOVES, operation: wrong})
@@ -84,11 +85,11 @@ def _moves(operation: str, change: Callable[[list[moves.Move], Task], list[moves
 
 
 def _outgoing(**values: Any) -> Callable[[Patch], None]:
-    return lambda patch: patch.setattr(messages, "Outgoing", _with(messages.Outgoing, values))
+    return lambda patch: patch.setattr(messages, "OwnMessage", _with(messages.OwnMessage, values))
 
 
 def _incoming(**values: Any) -> Callable[[Patch], None]:
-    return lambda patch: patch.setattr(messages, "Incoming", _with(messages.Incoming, values))
+    return lambda patch: patch.setattr(messages, "TakenMessage", _with(messages.TakenMessage, values))
 
 
 def _with(kind: Any, values: Mapping[str, Any]) -> Callable[..., Any]:

@@ -9,10 +9,10 @@ it is ready.
 
 from __future__ import annotations
 
-from workloads.collectives.pairs import PairPhase, check_ranks
+from workloads.collectives.pairs import PairPhase, check_ranks, meetings_of_tree
 from workloads.config import ELEMENT_BYTES
 
-__all__ = ["binomial_tree", "meetings_of_tree", "tree_broadcast", "tree_reduce"]
+__all__ = ["binomial_tree", "tree_broadcast", "tree_reduce"]
 
 _SLOTS_ELEMENTS = 512 * 256 // ELEMENT_BYTES
 """what the slots of a connection (`ring.py`) hold of the shortest packets"""
@@ -54,9 +54,3 @@ def tree_broadcast(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase,
             phases.append(PairPhase(2 * number, f"ready_{step}", "ready", (child, parent), 0, min(1, elements)))
             phases.append(PairPhase(2 * number + 1, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
     return tuple(phases)
-
-
-def meetings_of_tree(ranks: int, step: int, root: int = 0) -> list[tuple[int, int]]:
-    """(parent, child); rank root + r (mod ranks) has the place of rank r."""
-    parents = range(0, ranks - (1 << step), 2 << step)
-    return [((place + root) % ranks, (place + (1 << step) + root) % ranks) for place in parents]

@@ -18,13 +18,13 @@ from functools import lru_cache
 from itertools import groupby
 
 from workloads.collectives.moves import ADD, SIGNAL, SWAP, message_bounds, moves_of
-from workloads.config import ELEMENT_BYTES, Task, WorkerConfig
+from workloads.config import ELEMENT_BYTES, MeshTask, WorkerConfig
 
 __all__ = [
     "LONGEST_PACKETS",
-    "Incoming",
-    "Outgoing",
+    "OwnMessage",
     "RankMessages",
+    "TakenMessage",
     "channel_packets",
     "longest_message",
     "messages_of",
@@ -36,7 +36,7 @@ Marks = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OwnMessage:
     start: int
     """bytes of the own vector or the result"""
     stop: int
@@ -48,7 +48,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class TakenMessage:
     start: int
     """bytes of the result"""
     stop: int
@@ -65,16 +65,16 @@ class Incoming:
 class RankMessages:
     """By place of the peer, in the order of the connection."""
 
-    sends: dict[int, tuple[Outgoing, ...]]
-    takes: dict[int, tuple[Incoming, ...]]
+    sends: dict[int, tuple[OwnMessage, ...]]
+    takes: dict[int, tuple[TakenMessage, ...]]
 
 
 class _Ledger:
     """What happened so far, step by step."""
 
     def __init__(self) -> None:
-        self.sends: defaultdict[int, list[Outgoing]] = defaultdict(list)
-        self.takes: defaultdict[int, list[Incoming]] = defaultdict(list)
+        self.sends: defaultdict[int, list[OwnMessage]] = defaultdict(list)
+        self.takes: defaultdict[int, list[TakenMessage]] = defaultdict(list)
         self._filled: dict[int, tuple[int, int]] = {}
         """by first byte of the result: the last message taken in there"""
         self._read: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -97,11 +97,11 @@ class _Ledger:
     def send(self, peer: int, start: int, stop: int, kind: str) -> None:
         number, after = len(self.sends[peer]) + 1, set[tuple[int, int]]()
         if kind == SIGNAL:
-            self.sends[peer].append(Outgoing(0, 0, False, tuple(sorted(self._over.items()))))
+            self.sends[peer].append(OwnMessage(0, 0, False, tuple(sorted(self._over.items()))))
             return
         if kind == SWAP:
             over, given = (tuple(sorted(each.items())) for each in (self._over, self._given))
-            self.sends[peer].append(Outgoing(start, stop, False, over, given))
+            self.sends[peer].append(OwnMessage(start, stop, False, over, given))
             return
         if peer in self._signals:
             after.add(self._signals[peer])
@@ -109,23 +109,23 @@ class _Ledger:
         if from_result:
             after.add(self._filled[start])
             self._read[start].append((peer, number))
-        self.sends[peer].append(Outgoing(start, stop, from_result, tuple(sorted(after))))
+        self.sends[peer].append(OwnMessage(start, stop, from_result, tuple(sorted(after))))
 
     def take(self, peer: int, start: int, stop: int, kind: str) -> None:
         number = len(self.takes[peer]) + 1
         if kind == SIGNAL:
-            self.takes[peer].append(Incoming(0, 0, False, False, (), ()))
+            self.takes[peer].append(TakenMessage(0, 0, False, False, (), ()))
             self._later.append((self._signals, peer, (peer, number)))
             return
         before = self._filled.get(start)
         after = () if before is None else (before,)
         acked = tuple(self._read[start])
-        self.takes[peer].append(Incoming(start, stop, kind == ADD, before is None, after, acked))
+        self.takes[peer].append(TakenMessage(start, stop, kind == ADD, before is None, after, acked))
         self._later.append((self._filled, start, (peer, number)))
 
 
 @lru_cache(maxsize=32)
-def messages_of(task: Task, place: int, elements: int, length: int) -> RankMessages:
+def messages_of(task: MeshTask, place: int, elements: int, length: int) -> RankMessages:
     """Of the rank at `place` of the task's group, for a vector of `elements`. `length`: bytes of the longest
     message."""
     ledger = _Ledger()

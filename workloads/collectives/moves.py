@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from workloads.collectives.binomial_tree import meetings_of_tree
+from workloads.collectives.pairs import meetings_of_tree
 from workloads.collectives.schedules import chunk_bounds
-from workloads.config import ELEMENT_BYTES, Task
+from workloads.config import ELEMENT_BYTES, MeshTask
 
 __all__ = ["ADD", "MOVES", "PUT", "SIGNAL", "SWAP", "Move", "held_of_task", "message_bounds", "moves_of", "own_block"]
 
@@ -67,21 +67,21 @@ def _round_the_ring(kind: str, size: int, elements: int, first_step: int, ahead:
             yield Move(first_step + step, rank, (rank + 1) % size, kind, start, number, start)
 
 
-def _all_reduce(task: Task, place: int, elements: int) -> Moves:
+def _all_reduce(task: MeshTask, place: int, elements: int) -> Moves:
     size = len(task.ranks)
     yield from _round_the_ring(ADD, size, elements, 0, 0)
     yield from _round_the_ring(PUT, size, elements, size - 1, 1)
 
 
-def _reduce_scatter(task: Task, place: int, elements: int) -> Moves:
+def _reduce_scatter(task: MeshTask, place: int, elements: int) -> Moves:
     return _round_the_ring(ADD, len(task.ranks), elements, 0, -1)
 
 
-def _all_gather(task: Task, place: int, elements: int) -> Moves:
+def _all_gather(task: MeshTask, place: int, elements: int) -> Moves:
     return _round_the_ring(PUT, len(task.ranks), elements, 0, 0)
 
 
-def _broadcast(task: Task, place: int, elements: int) -> Moves:
+def _broadcast(task: MeshTask, place: int, elements: int) -> Moves:
     size = len(task.ranks)
     for number, step in enumerate(reversed(range((size - 1).bit_length()))):
         for parent, child in meetings_of_tree(size, step, task.root):
@@ -89,7 +89,7 @@ def _broadcast(task: Task, place: int, elements: int) -> Moves:
             yield Move(2 * number + 1, parent, child, PUT, 0, elements)
 
 
-def _reduce(task: Task, place: int, elements: int) -> Moves:
+def _reduce(task: MeshTask, place: int, elements: int) -> Moves:
     size = len(task.ranks)
     for step in range((size - 1).bit_length()):
         for parent, child in meetings_of_tree(size, step, task.root):
@@ -97,7 +97,7 @@ def _reduce(task: Task, place: int, elements: int) -> Moves:
             yield Move(2 * step + 1, child, parent, ADD, 0, elements)
 
 
-def _all_to_all(task: Task, place: int, elements: int) -> Moves:
+def _all_to_all(task: MeshTask, place: int, elements: int) -> Moves:
     size = len(task.ranks)
     chunks = _chunks(elements, size)
     for step in range(1, size):
@@ -107,7 +107,7 @@ def _all_to_all(task: Task, place: int, elements: int) -> Moves:
             yield Move(step, source, target, SWAP, start, number, source * number)
 
 
-def _swap(task: Task, place: int, elements: int) -> Moves:
+def _swap(task: MeshTask, place: int, elements: int) -> Moves:
     """Those of this rank alone: it does not know what the others give each other."""
     given, taken, size = _first_of(task.gives), _first_of(task.takes), len(task.ranks)
     for step in range(1, size):
@@ -120,20 +120,20 @@ def _first_of(lengths: Sequence[int]) -> list[int]:
     return [0, *accumulate(lengths)]
 
 
-def _send(task: Task, place: int, elements: int) -> Moves:
+def _send(task: MeshTask, place: int, elements: int) -> Moves:
     target = (task.root + 1) % len(task.ranks)
     yield Move(0, target, task.root, SIGNAL)
     yield Move(1, task.root, target, PUT, 0, elements)
 
 
-def _barrier(task: Task, place: int, elements: int) -> Moves:
+def _barrier(task: MeshTask, place: int, elements: int) -> Moves:
     size = len(task.ranks)
     for step in range((size - 1).bit_length()):
         for rank in range(size):
             yield Move(step, rank, (rank + (1 << step)) % size, SIGNAL)
 
 
-MOVES: Mapping[str, Callable[[Task, int, int], Moves]] = {
+MOVES: Mapping[str, Callable[[MeshTask, int, int], Moves]] = {
     "all_reduce": _all_reduce,
     "reduce_scatter": _reduce_scatter,
     "all_gather": _all_gather,
@@ -147,7 +147,7 @@ MOVES: Mapping[str, Callable[[Task, int, int], Moves]] = {
 """by operation: (task, place of a rank, elements of its vector) -> moves, in which that rank's are complete"""
 
 
-def moves_of(task: Task, place: int, elements: int) -> list[Move]:
+def moves_of(task: MeshTask, place: int, elements: int) -> list[Move]:
     """Moves that the rank at `place` takes part in, by step; no data without elements among them. A group of one rank
     has none."""
     if len(task.ranks) < 2:
@@ -160,7 +160,7 @@ def moves_of(task: Task, place: int, elements: int) -> list[Move]:
     return sorted(found, key=lambda move: move.step)
 
 
-def own_block(task: Task, place: int, elements: int) -> tuple[int, int, int] | None:
+def own_block(task: MeshTask, place: int, elements: int) -> tuple[int, int, int] | None:
     """(first, number, first in the result) of the elements of its own vector that a rank holds in the end, or begins
     with; None: there are none."""
     size = len(task.ranks)
@@ -178,7 +178,7 @@ def own_block(task: Task, place: int, elements: int) -> tuple[int, int, int] | N
     return None
 
 
-def held_of_task(task: Task, place: int | None, elements: int) -> tuple[int, int]:
+def held_of_task(task: MeshTask, place: int | None, elements: int) -> tuple[int, int]:
     """(first, number) of the elements of its result that a rank holds in the end. `place`: None where the rank is not
     in the group."""
     size = len(task.ranks)

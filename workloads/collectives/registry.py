@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from workloads.collectives.base import Collective
 from workloads.collectives.lengths import require_ring
-from workloads.collectives.mesh import MeshCollective
+from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from workloads.collectives.base import Collective, Problem
-from workloads.collectives.mesh import MeshCollective
+from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.slots import Verbs
-from workloads.config import Task, WorkerConfig
+from workloads.config import MeshTask, WorkerConfig
 from workloads.gradients.base import Vector
 from workloads.machine import Event
 from workloads.rc import ReceiveCompleted, SendCompleted
@@ -19,7 +19,7 @@ class _Tasks(Protocol):
     @property
     def iterations(self) -> int: ...
 
-    def task(self, iteration: int) -> Task | None: ...
+    def task(self, iteration: int) -> MeshTask | None: ...
 
 
 class TaskedCollective:

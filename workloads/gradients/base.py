@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.config import Task
+from workloads.config import MeshTask
 from workloads.events import TrainingProgress
 
 __all__ = ["AwaitedSource", "GradientSource", "TaskedSource", "Vector", "work_buffers"]
@@ -57,7 +57,7 @@ class AwaitedSource(GradientSource, Protocol):
 class TaskedSource(AwaitedSource, Protocol):
     """A source whose iterations may be operations of a mesh."""
 
-    def task(self, iteration: int) -> Task | None:
+    def task(self, iteration: int) -> MeshTask | None:
         """Operation of an iteration that is ready; None: the job's collective runs it."""
         ...
 

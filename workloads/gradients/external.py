@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workloads.config import Task
+from workloads.config import MeshTask
 from workloads.errors import ScenarioError
 from workloads.events import TrainingProgress
 from workloads.gradients.base import GradientSource, Vector
@@ -48,7 +48,7 @@ class Mailbox(Protocol):
         """The sum of the oldest piece without one; as long as that."""
         ...
 
-    def task(self, piece: int) -> Task | None:
+    def task(self, piece: int) -> MeshTask | None:
         """Operation of a posted piece over the mesh; None: the job's collective sums it."""
         ...
 
@@ -79,7 +79,7 @@ class ExternalSource:
         self._filled[: self._size], self._filled[self._size :] = piece, 0
         return self._filled
 
-    def task(self, iteration: int) -> Task | None:
+    def task(self, iteration: int) -> MeshTask | None:
         return self._mailbox.task(iteration)
 
     def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
@@ -96,14 +96,14 @@ class PostedPieces:
     def __init__(self) -> None:
         self.posted = self.delivered = 0
         self.closed = False
-        self._pieces: dict[int, tuple[Vector, Vector, Task | None]] = {}
+        self._pieces: dict[int, tuple[Vector, Vector, MeshTask | None]] = {}
 
-    def post(self, piece: Vector, total: Vector, task: Task | None = None) -> None:
+    def post(self, piece: Vector, total: Vector, task: MeshTask | None = None) -> None:
         """`total`: where its sum is to be left, as long as it, perhaps itself."""
         self._pieces[self.posted] = piece, total, task
         self.posted += 1
 
-    def task(self, piece: int) -> Task | None:
+    def task(self, piece: int) -> MeshTask | None:
         return self._pieces[piece][2]
 
     def take(self, piece: int) -> Vector:

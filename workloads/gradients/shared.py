@@ -8,7 +8,7 @@ import mmap
 import numpy as np
 
 from workloads.collectives.moves import MOVES
-from workloads.config import Task
+from workloads.config import MeshTask
 from workloads.errors import InternalError
 from workloads.gradients.base import Vector
 
@@ -54,7 +54,7 @@ class SharedPieces:
     def has_room(self) -> bool:
         return self.posted - self.delivered < ROOM_PIECES
 
-    def post(self, first: int, elements: int, task: Task | None = None) -> None:
+    def post(self, first: int, elements: int, task: MeshTask | None = None) -> None:
         """Raises InternalError when there is no room."""
         if not self.has_room:
             raise InternalError(f"more than {ROOM_PIECES} pieces without a sum")
@@ -73,16 +73,16 @@ class SharedPieces:
         self._totals[self._place(piece)] = total
         self._words[_DELIVERED] = piece + 1
 
-    def task(self, piece: int) -> Task | None:
+    def task(self, piece: int) -> MeshTask | None:
         row = [int(word) for word in self._tasks[piece % ROOM_PIECES]]
         operation, root, members = row[:3]
         if operation == _NO_TASK:
             return None
         ranks, gives, takes = (tuple(row[3 + at * self._ranks :][:members]) for at in range(3))
         is_swap = _OPERATIONS[operation] == "swap"
-        return Task(_OPERATIONS[operation], ranks, root, gives if is_swap else (), takes if is_swap else ())
+        return MeshTask(_OPERATIONS[operation], ranks, root, gives if is_swap else (), takes if is_swap else ())
 
-    def _write_task(self, row: Vector, task: Task | None) -> None:
+    def _write_task(self, row: Vector, task: MeshTask | None) -> None:
         if task is None:
             row[0] = _NO_TASK
             return

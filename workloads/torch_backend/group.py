@@ -10,10 +10,11 @@ import torch
 import torch.distributed as dist
 
 from workloads.torch_backend import loads
+from workloads.torch_backend.arguments import fit, limit_of, only_list, rows_of, seconds
 from workloads.torch_backend.membership import Membership, Turn
 from workloads.torch_backend.rank import this_rank
 from workloads.torch_backend.reduction import combine, is_sum, mean_of, name_of, scaled
-from workloads.torch_backend.tensors import blocks, dtype_of, only, readable, writable, write
+from workloads.torch_backend.tensors import blocks, only, readable, writable, write
 from workloads.torch_backend.work import InaWork
 
 __all__ = ["InaGroup", "make_group"]
@@ -30,7 +31,7 @@ def make_group(options: Any, _: Any = None) -> InaGroup:
         member = this_rank(dist.get_rank(), dist.get_world_size())
     else:
         ranks, member = tuple(range(options.group_size)), this_rank(options.group_rank, options.group_size)
-    return InaGroup(Membership(options.store, str(options.group_id), ranks, _seconds(options.timeout), member))
+    return InaGroup(Membership(options.store, str(options.group_id), ranks, seconds(options.timeout), member))
 
 
 class InaGroup(dist.ProcessGroup):
@@ -60,7 +61,7 @@ class InaGroup(dist.ProcessGroup):
         self._names["description"] = description
 
     def set_timeout(self, timeout: timedelta) -> None:
-        self._here.timeout_s = _seconds(timeout)
+        self._here.timeout_s = seconds(timeout)
 
     setTimeout = set_timeout
 
@@ -90,10 +91,10 @@ class InaGroup(dist.ProcessGroup):
             if is_root:
                 write(tensor, combine(op, [part[0] for part in parts]))
 
-        return self._here.start("reduce", [tensor], run, op=op, root=root, timeout_s=_limit(opts))
+        return self._here.start("reduce", [tensor], run, op=op, root=root, timeout_s=limit_of(opts))
 
     def reduce_scatter(self, outputs: Tensors, inputs: Lists, opts: Any = None) -> InaWork:
-        parts = self._one_each(_only_list(inputs, "reduce_scatter"), "reduce_scatter")
+        parts = self._one_each(only_list(inputs, "reduce_scatter"), "reduce_scatter")
         return self._reduce_scatter([only(outputs, "reduce_scatter")], [[part] for part in parts], parts, opts)
 
     def reduce_scatter_single(self, output: torch.Tensor, tensor: torch.Tensor, opts: Any = None) -> InaWork:
@@ -121,11 +122,11 @@ class InaGroup(dist.ProcessGroup):
             else:
                 write(tensor, turn.get("all", self._size - 1, root)[0])
 
-        return self._here.start("broadcast", [tensor], run, root=root, timeout_s=_limit(opts))
+        return self._here.start("broadcast", [tensor], run, root=root, timeout_s=limit_of(opts))
 
     def allgather(self, outputs: Lists, inputs: Tensors, opts: Any = None) -> InaWork:
         tensor = only(readable(inputs, "all_gather"), "all_gather")
-        targets = writable(self._one_each(_only_list(outputs, "all_gather"), "all_gather"), "all_gather")
+        targets = writable(self._one_each(only_list(outputs, "all_gather"), "all_gather"), "all_gather")
         alike = all(target.shape == tensor.shape for target in targets)
         return self._all_gather([[target] for target in targets], [tensor], [tensor] if alike else targets, opts)
 
@@ -145,8 +146,8 @@ class InaGroup(dist.ProcessGroup):
         readable([tensor], "gather")
         targets: list[torch.Tensor] = []
         if root == self._place:
-            targets = writable(self._one_each(_only_list(outputs, "gather"), "gather"), "gather")
-            _fit(targets, [tensor] * self._size, "gather")
+            targets = writable(self._one_each(only_list(outputs, "gather"), "gather"), "gather")
+            fit(targets, [tensor] * self._size, "gather")
         if self._here.carries_all:
             load = loads.swapped(
                 [[tensor] if rank == root else [] for rank in range(self._size)],
@@ -158,15 +159,15 @@ class InaGroup(dist.ProcessGroup):
             for target, part in zip(targets, turn.collect([tensor], root), strict=True):
                 write(target, part[0])
 
-        return self._here.start("gather", targets, run, like=[tensor], root=root, timeout_s=_limit(opts))
+        return self._here.start("gather", targets, run, like=[tensor], root=root, timeout_s=limit_of(opts))
 
     def scatter(self, outputs: Tensors, inputs: Lists, opts: Any) -> InaWork:
         output, root = only(outputs, "scatter"), self._rank(opts.rootRank, "scatter")
         writable([output], "scatter")
         parts: list[torch.Tensor] = []
         if root == self._place:
-            parts = readable(self._one_each(_only_list(inputs, "scatter"), "scatter"), "scatter")
-            _fit([output] * self._size, parts, "scatter")
+            parts = readable(self._one_each(only_list(inputs, "scatter"), "scatter"), "scatter")
+            fit([output] * self._size, parts, "scatter")
         if self._here.carries_all:
             load = loads.swapped(
                 [[part] for part in parts] or [[]] * self._size,
@@ -177,7 +178,7 @@ class InaGroup(dist.ProcessGroup):
         def run(turn: Turn) -> None:
             write(output, turn.spread([[part] for part in parts], root)[0])
 
-        return self._here.start("scatter", [output], run, root=root, timeout_s=_limit(opts))
+        return self._here.start("scatter", [output], run, root=root, timeout_s=limit_of(opts))
 
     def alltoall(self, outputs: Tensors, inputs: Tensors, opts: Any = None) -> InaWork:
         readable(inputs, "all_to_all")
@@ -192,14 +193,14 @@ class InaGroup(dist.ProcessGroup):
     ) -> InaWork:  # fmt: skip
         writable([output], "all_to_all")
         readable([tensor], "all_to_all")
-        takes = _rows(output.detach(), output_sizes, self._size)
-        gives = _rows(tensor.detach(), input_sizes, self._size)
+        takes = rows_of(output.detach(), output_sizes, self._size)
+        gives = rows_of(tensor.detach(), input_sizes, self._size)
         return self._all_to_all(takes, gives, [output], opts)
 
     def barrier(self, opts: Any = None) -> InaWork:
         if self._here.carries_all:
             return self._carried("barrier", [loads.nothing()], [], opts)
-        return self._here.start("barrier", [], lambda turn: None, timeout_s=_limit(opts))
+        return self._here.start("barrier", [], lambda turn: None, timeout_s=limit_of(opts))
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """Raises NetworkFailed at all ranks, with the ranks that are missing, whether it waits for all or not."""
@@ -221,8 +222,7 @@ class InaGroup(dist.ProcessGroup):
     def recv_anysource(self, tensors: Tensors, tag: int = 0) -> InaWork:
         return self._recv(tensors, -1, tag)
 
-    # What other versions of torch call them.
-
+    # Names in other versions of torch.
     _allgather_base, allgather_into_tensor_coalesced = all_gather_single, all_gather_single_coalesced
     _reduce_scatter_base, reduce_scatter_tensor_coalesced = reduce_scatter_single, reduce_scatter_single_coalesced
     alltoall_base = all_to_all_single
@@ -239,11 +239,9 @@ class InaGroup(dist.ProcessGroup):
 
     def _all_reduce(self, what: str, tensors: list[torch.Tensor], opts: Any) -> InaWork:
         writable(tensors, what)
-        op, here, limit_s = name_of(opts, what, tensors), self._here, _limit(opts)
-        summed = [
-            here.has_network and is_sum(op) and tensor.dtype == torch.float32 and tensor.numel() > 0
-            for tensor in tensors
-        ]
+        op, here, limit_s = name_of(opts, what, tensors), self._here, limit_of(opts)
+        sums = here.has_network and is_sum(op)
+        summed = [sums and tensor.dtype == torch.float32 and tensor.numel() > 0 for tensor in tensors]
         given = scaled(tensors, opts)
         others = [
             [] if is_summed or not here.carries_all else self._all_reduced(op, tensor, own)
@@ -265,7 +263,7 @@ class InaGroup(dist.ProcessGroup):
                     self._reduce_over_store(what, tensor, own, op, work, limit_s)
         return work
 
-    def _all_reduced(self, op: str, tensor: torch.Tensor, given: torch.Tensor) -> list[loads.Load]:
+    def _all_reduced(self, op: str, tensor: torch.Tensor, given: torch.Tensor) -> list[loads.Cargo]:
         """An all-reduce that is no sum of float32 of all ranks."""
         longest = self._here.longest_sum
         if is_sum(op) and tensor.dtype == torch.float32:
@@ -277,7 +275,7 @@ class InaGroup(dist.ProcessGroup):
             [[value] for value in values], [given], self._place, longest, lambda: write(tensor, combine(op, values))
         )
 
-    def _reduced(self, op: str, tensor: torch.Tensor, given: torch.Tensor, root: int) -> list[loads.Load]:
+    def _reduced(self, op: str, tensor: torch.Tensor, given: torch.Tensor, root: int) -> list[loads.Cargo]:
         """A reduce to `root`."""
         is_root = root == self._place
         if is_sum(op) and tensor.dtype == torch.float32:
@@ -294,13 +292,13 @@ class InaGroup(dist.ProcessGroup):
         return [load]
 
     def _carried(
-        self, what: str, each: list[loads.Load], results: list[torch.Tensor], opts: Any, *,
+        self, what: str, each: list[loads.Cargo], results: list[torch.Tensor], opts: Any, *,
         like: list[torch.Tensor] | None = None, **more: Any,
     ) -> InaWork:  # fmt: skip
         """A collective that the network carries in parts."""
         work = self._here.new_work(what, results if like is None else like, len(each), results=results)
         for load in each:
-            self._here.carry(what, results, load, like=like, work=work, timeout_s=_limit(opts), **more)
+            self._here.carry(what, results, load, like=like, work=work, timeout_s=limit_of(opts), **more)
         return work
 
     def _reduce_over_store(
@@ -320,7 +318,7 @@ class InaGroup(dist.ProcessGroup):
         for each in parts:
             readable(each, what)
         op = name_of(opts, what, outputs)
-        _fit(outputs, parts[self._place], what)
+        fit(outputs, parts[self._place], what)
         parts = [scaled(each, opts) for each in parts]
         if self._here.carries_all:
             return self._carried(what, self._scattered(op, outputs, parts), outputs, opts, like=like, op=op)
@@ -329,9 +327,9 @@ class InaGroup(dist.ProcessGroup):
             for output, values in zip(outputs, zip(*turn.exchange(parts), strict=True), strict=True):
                 write(output, combine(op, list(values)))
 
-        return self._here.start(what, outputs, run, like=like, op=op, timeout_s=_limit(opts))
+        return self._here.start(what, outputs, run, like=like, op=op, timeout_s=limit_of(opts))
 
-    def _scattered(self, op: str, outputs: list[torch.Tensor], parts: list[list[torch.Tensor]]) -> list[loads.Load]:
+    def _scattered(self, op: str, outputs: list[torch.Tensor], parts: list[list[torch.Tensor]]) -> list[loads.Cargo]:
         if is_sum(op) and all(output.dtype == torch.float32 for output in outputs):
             rows = [torch.cat([part.detach().reshape(-1) for part in each]) for each in parts]
 
@@ -358,7 +356,7 @@ class InaGroup(dist.ProcessGroup):
         """`outputs`: by rank, where its inputs go."""
         readable(inputs, "all_gather")
         flat = [target for targets in outputs for target in writable(targets, "all_gather")]
-        _fit(outputs[self._place], inputs, "all_gather")
+        fit(outputs[self._place], inputs, "all_gather")
         if self._here.carries_all:
             each = loads.gathered(outputs, inputs, self._place, self._here.longest_sum)
             return self._carried("all_gather", each, flat, opts, like=like)
@@ -368,11 +366,11 @@ class InaGroup(dist.ProcessGroup):
                 for target, value in zip(targets, values, strict=True):
                     write(target, value)
 
-        return self._here.start("all_gather", flat, run, like=like, timeout_s=_limit(opts))
+        return self._here.start("all_gather", flat, run, like=like, timeout_s=limit_of(opts))
 
     def _all_to_all(self, outputs: Tensors, inputs: Tensors, results: list[torch.Tensor], opts: Any) -> InaWork:
         """`outputs`, `inputs`: by rank. Sizes may differ; the ranks compare who gives and takes how much."""
-        _fit([outputs[self._place]], [inputs[self._place]], "all_to_all")
+        fit([outputs[self._place]], [inputs[self._place]], "all_to_all")
         if self._here.carries_all:
             load = loads.swapped([[part] for part in inputs], [[target] for target in outputs])
             return self._carried(
@@ -385,7 +383,7 @@ class InaGroup(dist.ProcessGroup):
                 write(target, values[0])
 
         return self._here.start(
-            "all_to_all", results, run, like=[inputs[0]], timeout_s=_limit(opts), shape="", elements=-1,
+            "all_to_all", results, run, like=[inputs[0]], timeout_s=limit_of(opts), shape="", elements=-1,
             gives=tuple(part.numel() for part in inputs), takes=tuple(part.numel() for part in outputs),
         )  # fmt: skip
 
@@ -400,49 +398,3 @@ class InaGroup(dist.ProcessGroup):
         if len(items) != self._size:
             raise ValueError(f"{what} wants one tensor for each of {self._size} ranks, and was given {len(items)}")
         return list(items)
-
-
-def _only_list(lists: Lists, what: str) -> Sequence[torch.Tensor]:
-    """Raises ValueError for other than one list."""
-    if len(lists) != 1:
-        raise ValueError(f"the backend ina does {what} on one list of tensors, and was given {len(lists)}")
-    return lists[0]
-
-
-def _fit(targets: Sequence[torch.Tensor], values: Sequence[torch.Tensor], what: str) -> None:
-    """Raises ValueError where a value does not fit the tensor that it is for."""
-    if len(targets) != len(values):
-        raise ValueError(f"{what} was given {len(values)} tensors for {len(targets)}")
-    for target, value in zip(targets, values, strict=True):
-        if (target.dtype, target.numel()) != (value.dtype, value.numel()):
-            raise ValueError(
-                f"{what} cannot put {value.numel()} elements of {dtype_of([value])} into a tensor of "
-                f"{target.numel()} elements of {dtype_of([target])}"
-            )
-
-
-def _rows(tensor: torch.Tensor, sizes: Sequence[int], count: int) -> list[torch.Tensor]:
-    """Views of a tensor, cut along its first dimension. Raises ValueError where that cannot be."""
-    rows = len(tensor) if tensor.dim() else 0
-    if not sizes:
-        if not tensor.dim() or rows % count:
-            raise ValueError(f"all_to_all cannot divide a tensor of shape {list(tensor.shape)} among {count} ranks")
-        sizes = [rows // count] * count
-    if len(sizes) != count or sum(sizes) != rows or min(sizes) < 0:
-        raise ValueError(f"all_to_all cannot cut {rows} rows into {list(sizes)} for {count} ranks")
-    return list(tensor.split(list(sizes)))
-
-
-def _seconds(timeout: timedelta) -> float:
-    """That a group may wait. Raises ValueError."""
-    if timeout <= timedelta(0):
-        raise ValueError(
-            f"a process group of ina was given a timeout of {timeout.total_seconds():g} s; allowed: above 0"
-        )
-    return timeout.total_seconds()
-
-
-def _limit(opts: Any) -> float:
-    """Time limit of the call, in seconds; 0: that of the group."""
-    timeout = getattr(opts, "timeout", None)
-    return max(0.0, timeout.total_seconds()) if isinstance(timeout, timedelta) else 0.0

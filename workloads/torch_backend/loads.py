@@ -17,35 +17,35 @@ from itertools import accumulate
 
 import torch
 
-from workloads.torch_backend.membership import Load
+from workloads.torch_backend.membership import Cargo
 from workloads.torch_backend.packing import pack, unpack, words_for
 from workloads.torch_backend.tensors import contents
 
-__all__ = ["Load", "gathered", "nothing", "rooted", "scattered", "sent", "summed", "swapped"]
+__all__ = ["Cargo", "gathered", "nothing", "rooted", "scattered", "sent", "summed", "swapped"]
 
 Tensors = Sequence[torch.Tensor]
 _WORD = 4
 
 
-def nothing() -> Load:
+def nothing() -> Cargo:
     """A barrier: no rank has anything to give."""
-    return Load("barrier", 0, _idle, _idle)
+    return Cargo("barrier", 0, _idle, _idle)
 
 
-def sent(tensor: torch.Tensor, *, gives: bool) -> Load:
+def sent(tensor: torch.Tensor, *, gives: bool) -> Cargo:
     """One side of a send and its recv."""
-    return Load(
+    return Cargo(
         "send", words_for([tensor]),
         (lambda memory: pack(memory, [tensor])) if gives else _idle,
         _idle if gives else (lambda memory: unpack(memory, [tensor])),
     )  # fmt: skip
 
 
-def rooted(tensor: torch.Tensor, longest: int, *, gives: bool) -> list[Load]:
+def rooted(tensor: torch.Tensor, longest: int, *, gives: bool) -> list[Cargo]:
     """Parts of a broadcast. `gives`: this rank is the root."""
     whole = _Bytes([tensor], gives, [] if gives else [tensor])
     return [
-        Load("broadcast", part.words, part.pack if gives else _idle, _idle if gives else part.unpack)
+        Cargo("broadcast", part.words, part.pack if gives else _idle, _idle if gives else part.unpack)
         for part in whole.parts(longest)
     ]
 
@@ -89,7 +89,7 @@ class _Part:
 
 def gathered(
     outputs: Sequence[Tensors], inputs: Tensors, place: int, longest: int, done: Callable[[], None] | None = None
-) -> list[Load]:
+) -> list[Cargo]:
     """Parts of an all-gather. `outputs`: by rank of the group, where its inputs go. `done`: called when all are
     there."""
     size = len(outputs)
@@ -112,11 +112,11 @@ def gathered(
             if last and done is not None:
                 done()
 
-        loads.append(Load("all_gather", size * part.words, give, take))
+        loads.append(Cargo("all_gather", size * part.words, give, take))
     return loads
 
 
-def swapped(inputs: Sequence[Tensors], outputs: Sequence[Tensors], done: Callable[[], None] | None = None) -> Load:
+def swapped(inputs: Sequence[Tensors], outputs: Sequence[Tensors], done: Callable[[], None] | None = None) -> Cargo:
     """`inputs`: by rank of the group, what it gets from this rank; `outputs`: what it gives. `done`: called when all
     are there."""
     gives, takes = (tuple(words_for(each) for each in of) for of in (inputs, outputs))
@@ -133,12 +133,12 @@ def swapped(inputs: Sequence[Tensors], outputs: Sequence[Tensors], done: Callabl
         if done is not None:
             done()
 
-    return Load("swap", max(sum(gives), sum(takes)), give, take, gives, takes)
+    return Cargo("swap", max(sum(gives), sum(takes)), give, take, gives, takes)
 
 
 def summed(
     operation: str, values: torch.Tensor, longest: int, take: Callable[[torch.Tensor], None] | None
-) -> list[Load]:
+) -> list[Cargo]:
     """Parts of an all-reduce of a part of the ranks, or of a reduce, of float32. `values`: flat, as they are added.
     `take`: gets the flat sum, at ranks that hold it."""
     given, total = contents(values).reshape(-1), torch.empty(values.numel())
@@ -152,7 +152,7 @@ def summed(
 def _sum_of(
     operation: str, given: torch.Tensor, part: torch.Tensor, take: Callable[[torch.Tensor], None] | None,
     total: torch.Tensor, last: bool,
-) -> Load:  # fmt: skip
+) -> Cargo:  # fmt: skip
     def accept(memory: memoryview) -> None:
         if take is None:
             return
@@ -161,12 +161,12 @@ def _sum_of(
         if last:
             take(total)
 
-    return Load(operation, len(given), lambda memory: pack(memory, [given]), accept)
+    return Cargo(operation, len(given), lambda memory: pack(memory, [given]), accept)
 
 
 def scattered(
     rows: Sequence[torch.Tensor], place: int, longest: int, take: Callable[[torch.Tensor], None]
-) -> list[Load]:
+) -> list[Cargo]:
     """Parts of a reduce-scatter of float32. `rows`: by rank of the group, flat and equally long, what is added for it.
     `take` gets the flat sum of this rank's row."""
     size, length = len(rows), rows[0].numel()
@@ -187,7 +187,7 @@ def scattered(
             if last:
                 take(total)
 
-        loads.append(Load("reduce_scatter", size * words, give, accept))
+        loads.append(Cargo("reduce_scatter", size * words, give, accept))
     return loads
 
 

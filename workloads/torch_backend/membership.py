@@ -19,7 +19,7 @@ from workloads.torch_backend.runner import InOrder
 from workloads.torch_backend.tensors import contents, dtype_of, shape_of, writing
 from workloads.torch_backend.work import InaWork
 
-__all__ = ["Load", "Membership", "Turn"]
+__all__ = ["Cargo", "Membership", "Turn"]
 
 _CLOSE_S = 5.0
 """seconds for which a rank that destroys its group waits for the others to do so"""
@@ -84,7 +84,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Cargo:
     """What a rank gives the network in a collective, and what it does with the result."""
 
     operation: str
@@ -164,7 +164,7 @@ class Membership:
         return found
 
     def carry(
-        self, what: str, tensors: list[torch.Tensor], load: Load, *, like: list[torch.Tensor] | None = None,
+        self, what: str, tensors: list[torch.Tensor], load: Cargo, *, like: list[torch.Tensor] | None = None,
         work: InaWork | None = None, root: int = -1, peer: int = -1, **more: Any,
     ) -> InaWork:  # fmt: skip
         """Announce a collective of `tensors`, its results, and have the network carry it. As `start`, but the load says

@@ -1,6 +1,6 @@
 """Reductions of values that all ranks gave: one fold, in rank order; and what is done before and after a sum.
 
-AVG is the sum, in the order of whoever adds, then one division by the number of ranks. PREMUL_SUM (NCCL's) multiplies
+AVG is the sum, in the order of the protocol, then one division by the number of ranks. PREMUL_SUM (NCCL's) multiplies
 each rank's values by a factor, then adds them.
 """
 

@@ -6,11 +6,11 @@ from math import ceil
 
 from testbed.plan.connections import plan_connections
 from testbed.plan.jobs import plan_jobs
-from testbed.plan.mesh import mesh_workers
+from testbed.plan.meshed import mesh_workers
 from testbed.plan.model import Plan
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from workloads.config import Task
+from workloads.config import MeshTask
 
 __all__ = ["plan_mesh", "times_of_vector"]
 
@@ -19,7 +19,7 @@ def plan_mesh(scenario: Scenario) -> Plan:
     """Queue pairs, PSNs and keys of all connections are drawn from the seed."""
     (only,) = plan_jobs(scenario)
     size, vector = len(only.hosts), only.workloads[0].elements
-    task = Task(only.job.operation, tuple(range(size)), only.job.root)
+    task = MeshTask(only.job.operation, tuple(range(size)), only.job.root)
     # What a host sends, as if it sent as much to each of the others.
     each = ceil(times_of_vector(task.operation, size) * vector / max(1, size - 1))
     workers = mesh_workers(scenario, only.hosts, only.workloads, task, max(1, each))

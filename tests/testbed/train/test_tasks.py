@@ -13,7 +13,7 @@ from testbed.train.session import Carry
 from testbed.train.tasks import expected_of_tasks, posted_event, tasks_of, words_of
 from tests.workloads.collectives.mesh_ranks import MeshRanks
 from workloads.collectives.moves import MOVES
-from workloads.config import Task
+from workloads.config import MeshTask
 from workloads.ranks.wire import Post, Wired
 
 GROUP = (3, 0, 2)
@@ -26,7 +26,7 @@ def post(operation: str, words: int, **more: tuple[int, ...]) -> Post:
 
 def test_a_rank_outside_of_the_group_does_nothing_and_the_root_has_a_place_in_it() -> None:
     tasks = tasks_of(Carry(5, tuple(post("reduce", 7) for _ in GROUP), GROUP), 4)
-    assert tasks == Tasks("reduce", (Task("reduce", GROUP, 2),) * 4)
+    assert tasks == Tasks("reduce", (MeshTask("reduce", GROUP, 2),) * 4)
     assert posted_event(5, [np.zeros(0), *[np.zeros(7)] * 3], 9, 1, tasks).what == "reduce"
     assert posted_event(5, [np.zeros(7)] * 4, 9, 1, None).what == ""
     assert words_of(post("reduce", 7)) == 7
@@ -43,9 +43,9 @@ def test_each_rank_of_a_swap_gives_and_takes_lengths_of_its_own() -> None:
 def test_the_reference_says_what_a_mesh_brings(operation: str, elements: int) -> None:
     lengths = [[(elements * one + other) % 4 for other in range(3)] for one in range(3)]
     tasks = [
-        Task(operation, GROUP, 1)
+        MeshTask(operation, GROUP, 1)
         if operation != "swap" or rank not in GROUP
-        else Task(
+        else MeshTask(
             "swap", GROUP, 1, tuple(lengths[GROUP.index(rank)]), tuple(row[GROUP.index(rank)] for row in lengths)
         )
         for rank in range(4)

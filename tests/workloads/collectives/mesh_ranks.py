@@ -10,8 +10,8 @@ from random import Random
 import numpy as np
 
 from tests.support.fake_fabric import worker_config
-from workloads.collectives.mesh import MeshCollective
-from workloads.config import CHANNEL, ArithmeticSpec, PhaseConfig, Task, WorkerConfig
+from workloads.collectives.meshed import MeshCollective
+from workloads.config import CHANNEL, ArithmeticSpec, MeshTask, PhaseConfig, WorkerConfig
 from workloads.events import CollectiveCompleted
 from workloads.machine import Event
 from workloads.rc import SUCCESS, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
@@ -28,7 +28,7 @@ def _qpn(source: int, target: int, *, receives: bool) -> int:
 def mesh_config(
     rank: int,
     size: int,
-    task: Task | None = None,
+    task: MeshTask | None = None,
     *,
     message_packets: int = 2,
     arithmetic: ArithmeticSpec | None = None,
@@ -78,7 +78,7 @@ class _Wires:
 class MeshRanks:
     """`size` ranks. `seed`: of the order in which connections hand over, and of how late they acknowledge."""
 
-    def __init__(self, size: int, seed: int = 0, task: Task | None = None, **config: object) -> None:
+    def __init__(self, size: int, seed: int = 0, task: MeshTask | None = None, **config: object) -> None:
         self.draw, self.size = Random(seed), size
         self.wires = [_Wires() for _ in range(size)]
         self.configs = [mesh_config(rank, size, task, **config) for rank in range(size)]  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ class MeshRanks:
         for rank in self.ranks:
             rank.open(0)
 
-    def run(self, tasks: list[Task] | None, vectors: list[np.ndarray], iteration: int = 0) -> list[np.ndarray]:
+    def run(self, tasks: list[MeshTask] | None, vectors: list[np.ndarray], iteration: int = 0) -> list[np.ndarray]:
         """One operation from its start at every rank, in a drawn order, to its end: the results. `tasks`: by rank."""
         room = max((len(vector) for vector in vectors), default=0)
         held = 0 if tasks is None else max((sum(task.takes) for task in tasks), default=0)

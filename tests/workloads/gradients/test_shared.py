@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from workloads.config import Task
+from workloads.config import MeshTask
 from workloads.errors import InternalError
 from workloads.gradients.shared import ROOM_PIECES, SharedPieces
 
@@ -49,8 +49,8 @@ def test_places_are_used_again_and_never_before_their_sum_is_there():
 
 def test_a_piece_may_have_a_task() -> None:
     mailbox = SharedPieces(shared(64), shared(64), ranks=4)
-    swap = Task("swap", (2, 0), 0, (3, 1), (0, 4))
-    for task in (None, Task("broadcast", (0, 1, 3), 2), swap, Task("barrier", (1,))):
+    swap = MeshTask("swap", (2, 0), 0, (3, 1), (0, 4))
+    for task in (None, MeshTask("broadcast", (0, 1, 3), 2), swap, MeshTask("barrier", (1,))):
         mailbox.post(0, 4, task)
         assert mailbox.task(mailbox.posted - 1) == task
     assert mailbox.task(0) is None

@@ -39,9 +39,7 @@ def test_every_collective_is_right_and_counted(tmp_path):
     assert checks["bit_exact"][0] == "pass"
     verdict, detail = checks["training"]
     assert verdict == "pass"
-    assert detail.startswith(
-        "2 ranks posted the same 18 all-reduces, and ended in order; also over the network: "
-    )
+    assert detail.startswith("2 ranks posted the same 18 all-reduces, and ended in order; also over the network: ")
     assert "11 all_reduce" in detail, detail
     for what in ("all_gather", "all_to_all", "barrier", "broadcast", "gather", "reduce", "reduce_scatter", "scatter"):
         assert f" {what}" in detail

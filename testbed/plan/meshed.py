@@ -10,7 +10,7 @@ from testbed.plan.irn import irn_config
 from testbed.plan.phases import PhaseRing, phased_workers
 from testbed.scenario.model import Scenario
 from topologies import Node
-from workloads.config import CHANNEL, IrnConfig, Task, WorkerConfig, WorkloadConfig
+from workloads.config import CHANNEL, IrnConfig, MeshTask, WorkerConfig, WorkloadConfig
 
 __all__ = ["FIRST_CHANNEL", "mesh_workers", "with_mesh"]
 
@@ -19,7 +19,7 @@ FIRST_CHANNEL = 0x4000
 
 
 def mesh_workers(
-    scenario: Scenario, hosts: Sequence[Node], workloads: Sequence[WorkloadConfig], task: Task, elements: int
+    scenario: Scenario, hosts: Sequence[Node], workloads: Sequence[WorkloadConfig], task: MeshTask, elements: int
 ) -> tuple[WorkerConfig, ...]:
     """In rank order. `workloads`: of each rank; `task`: what each iteration runs; `elements`: what stands for the load
     of a connection where limits and buffers are estimated."""

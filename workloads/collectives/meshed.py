@@ -19,10 +19,10 @@ import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import Teller, segment
-from workloads.collectives.messages import LONGEST_PACKETS, Incoming, Outgoing, longest_message, messages_of
+from workloads.collectives.messages import LONGEST_PACKETS, OwnMessage, TakenMessage, longest_message, messages_of
 from workloads.collectives.moves import held_of_task, own_block
 from workloads.collectives.slots import ReceiveSlots, Verbs
-from workloads.config import PhaseConfig, Task, WorkerConfig
+from workloads.config import MeshTask, PhaseConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
@@ -54,7 +54,7 @@ class _Channel:
         """number of the first message of this operation"""
         self.begin((), ())
 
-    def begin(self, sends: Sequence[Outgoing], takes: Sequence[Incoming]) -> None:
+    def begin(self, sends: Sequence[OwnMessage], takes: Sequence[TakenMessage]) -> None:
         self.sends, self.takes = sends, takes
         self.posted = self.acked = self.taken = 0
 
@@ -108,7 +108,7 @@ class MeshCollective(Teller):
         }
         self._late = [channel for channel in self._channels.values() if channel.config.receive_late_ns]
         """those that have timers"""
-        self.task = config.task or Task("barrier", ())
+        self.task = config.task or MeshTask("barrier", ())
         self._is_sole = config.task is not None
         """whether the job does nothing else"""
         self._busy: dict[int, _Channel] = {}
