@@ -150,7 +150,7 @@ ELEMENT_BYTES = 4
 CHANNEL = "channel"
 """kind of the connections between two ranks of a mesh, which carry messages of any operation"""
 PHASE_KINDS = (
-    "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready", CHANNEL,
+    "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready",
 )  # fmt: skip
 """kinds of collectives that are phases of others and nothing by themselves"""
 

@@ -114,17 +114,20 @@ def _compare(
 
 
 def _left_early(context: CheckContext) -> list[str]:
-    """A barrier moves nothing that could be compared: no rank may leave it before all have come."""
-    begun, found = dict[int, tuple[int, str]](), []
+    """A barrier moves nothing that could be compared: no rank may leave it before all have come. A process that was
+    restarted comes again, which does not count."""
+    first: dict[tuple[int, str], int] = {}
     for record in context.events(CollectiveStarted):
-        begun[record.event.iteration] = max(begun.get(record.event.iteration, (0, "")), (record.t, record.node))
+        first.setdefault((record.event.iteration, record.node), record.t)
+    last: dict[int, tuple[int, str]] = {}
+    for (iteration, node), t in first.items():
+        last[iteration] = max(last.get(iteration, (0, "")), (t, node))
+    found = []
     for done in context.events(CollectiveCompleted):
-        last, who = begun[done.event.iteration]
-        if done.event.completed_ns < last:
-            found.append(
-                f"{done.node} left the barrier of iteration {done.event.iteration} {last - done.event.completed_ns} ns "
-                f"before {who} came"
-            )
+        iteration, left = done.event.iteration, done.event.completed_ns
+        came, who = last[iteration]
+        if left < came:
+            found.append(f"{done.node} left the barrier of iteration {iteration} {came - left} ns before {who} came")
     return found
 
 
