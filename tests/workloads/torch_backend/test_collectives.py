@@ -89,7 +89,8 @@ def test_a_rank_that_is_killed_is_the_reason_also_where_it_held_the_store(tmp_pa
 
 def test_a_dead_link_is_an_exception_in_the_backward_pass_of_data_parallel(tmp_path):
     """Not a hang, and not a process that dies without a traceback."""
-    cut = "faults=[{kind: link_down, name: cut, links: [h2-s1], from: 1ms}]"
+    # Behind the broadcasts of the weights.
+    cut = "faults=[{kind: link_down, name: cut, links: [h2-s1], from: 100ms}]"
     options = ("--set", cut, "--set", "transport.timeout=10", "--set", "transport.retry_count=3")
     code, lines, checks, errors = run(tmp_path, "ddp", options=options)
     assert code == 1

@@ -19,12 +19,14 @@ LOSS = "faults=[{kind: loss, name: loss, links: all, rate: 1%}]"
 
 
 @pytest.mark.parametrize(
-    ("scenario", "ranks", "steps"),
+    "case",
     some_at_once(
         [("ring", 4, 100), ("ring", 8, 100), ("rack", 4, 100), ("ring", 4, 6)], quick=[("ring", 4, 6)],
     ),
+    ids=str,
 )  # fmt: skip
-def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tmp_path, scenario, ranks, steps):
+def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tmp_path, case):
+    scenario, ranks, steps = case
     done = subprocess.run(
         [
             sys.executable, "-P", "-m", "testbed", "train", scenario, "--world", "simulated",
