@@ -18,13 +18,19 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
 from workloads.events import CollectiveCompleted
 
-__all__ = ["skip_training", "training", "training_bit_exact"]
+__all__ = ["skip_training", "sums_nothing", "training", "training_bit_exact"]
 
 _SHOWN = 8
 
 
 def skip_training(context: CheckContext) -> str | None:
     return None if is_training(context) else ""
+
+
+def sums_nothing(context: CheckContext) -> bool:
+    """Whether it is a training in which only other collectives crossed the network."""
+    posted = context.events(AllReducePosted)
+    return bool(posted) and all(record.event.what for record in posted)
 
 
 def training(context: CheckContext) -> CheckResult:

@@ -95,8 +95,10 @@ class RankServer:
         """number of steps of each rank's optimizer"""
         self.collectives = [0] * size
         """number of collectives that each rank has posted so far"""
-        self.network_ns = self.summed = 0
-        """time of all sums so far, and how many"""
+        self.network_ns = self.summed = self.moved = 0
+        """time of all collectives in the network so far; how many of them were all-reduces, and how many others"""
+        self._others: set[int] = set()
+        """numbers of those on their way that are no all-reduces"""
         self._base = 0
         """collectives of the trainings before this one"""
         self._over_store_before: Counter[str] = Counter()
@@ -317,7 +319,10 @@ class RankServer:
             return
         for arrived in network.work():
             self.network_ns += arrived.network_ns
-            self.summed += 1
+            is_other = arrived.number in self._others
+            self._others.discard(arrived.number)
+            self.moved += is_other
+            self.summed += not is_other
             self.session.done(arrived.number - self._base, arrived.network_ns, time.monotonic_ns())
         if network.problem is not None:
             self.session.fail(network.problem)
@@ -356,6 +361,8 @@ class RankServer:
             for start in (0, self._options.memory_bytes // 4)
         )
         tasks = None if first.wired is None else tasks_of(carry, self._size)
+        if tasks is not None:
+            self._others.add(self._base + carry.number)
         self.network.carry(self._base + carry.number, gradients, totals, tasks)
 
     def _say_to(self, rank: int, message: Message) -> None:

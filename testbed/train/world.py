@@ -67,12 +67,14 @@ def create_training(world: str, options: TrainingOptions, voice: Voice) -> World
     return kinds[world](options, voice)
 
 
-def progress_of(session: Session, summed: int) -> str:
-    """What a training has done so far, or what it waits for. `summed`: all-reduces."""
-    if len(session.joined) < session.size and not summed:
+def progress_of(session: Session, summed: int, moved: int = 0) -> str:
+    """What a training has done so far, or what it waits for. `summed`: all-reduces; `moved`: other collectives in the
+    network."""
+    if len(session.joined) < session.size and not summed + moved:
         there = f"{len(session.joined)} of {session.size} ranks joined"
         return f"{there}; a rank joins when its program has started and calls init_process_group"
-    text = f"{amount(summed, 'all-reduce')} so far"
+    others = f" and {amount(moved, 'other collective')}" if moved else ""
+    text = f"{amount(summed, 'all-reduce')}{others} so far"
     running = sorted(session.joined - session.left.keys())
     if running and (session.left or session.failure is not None):
         text += f"; {ranks_of(running)} still {'runs' if len(running) == 1 else 'run'}"
@@ -121,7 +123,7 @@ class _Training(ABC):
         return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
 
     def _state(self) -> State:
-        return State(progress_of(self._server.session, self._server.summed))
+        return State(progress_of(self._server.session, self._server.summed, self._server.moved))
 
     @abstractmethod
     def _live(self) -> RunFacts:
