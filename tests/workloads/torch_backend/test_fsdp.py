@@ -46,3 +46,21 @@ def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tm
     # Each step: all-gathers of two blocks and the rest, forward and (but for the rest) backward; reduce-scatters.
     assert f"{3 * steps} reduce_scatter" in detail
     assert "not aggregated in the network" not in detail
+
+
+@pytest.mark.parametrize("program", ["tensor", "pipeline"])
+def test_tensor_parallel_and_pipeline_scripts_run_unmodified(tmp_path, program):
+    """Each prints `right` where the values are those of one process; nothing is in the store."""
+    script = Path(__file__).with_name("parallel_program.py")
+    done = subprocess.run(
+        [
+            sys.executable, "-P", "-m", "testbed", "train", "ring", "--world", "simulated", "--set", LOSS,
+            "--out", str(tmp_path / "run"), "--", str(script), program,
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("right, stored 0") == 4, done.stdout[-3000:] + done.stderr[-3000:]
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    checks = {check["name"]: (check["verdict"], check["detail"]) for check in result["checks"]}
+    assert checks["bit_exact"][0] == checks["training"][0] == "pass"
+    assert "not aggregated in the network" not in checks["training"][1]
