@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+from workloads.codec import unless_default
 from workloads.layers import ComputeConfig
+from workloads.shares import ArithmeticSpec, Framing, GroupShare, JobShare
+from workloads.task import MeshTask
 from workloads.wire import PSN_MODULUS, Envelope
 
 __all__ = [
+    "CHANNEL",
     "DIGEST_DELAY_NS",
     "ELEMENT_BYTES",
     "IRN_END_TO_END",
@@ -23,6 +27,7 @@ __all__ = [
     "HostConfig",
     "IrnConfig",
     "JobShare",
+    "MeshTask",
     "NodeConfig",
     "PhaseConfig",
     "QpConfig",
@@ -140,16 +145,10 @@ _QPNS, _QPNS_APART = 1 << 24, 1 << 16
 _PSNS_APART = 5 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class ArithmeticSpec:
-    op: str = "sum"
-    """sum, max, xor"""
-    dtype: str = "float32"
-    """float32, int32 (wraps), int32sat (saturates)"""
-
-
 ELEMENT_BYTES = 4
 """bytes per element of every type that is summed"""
+CHANNEL = "channel"
+"""kind of the connections between two ranks of a mesh, which carry messages of any operation"""
 PHASE_KINDS = (
     "reduce_scatter", "all_gather", "chain_reduce", "chain_broadcast", "exchange", "swap", "collect", "ready",
 )  # fmt: skip
@@ -187,6 +186,8 @@ class CollectiveConfig:
     """elements that come from the predecessor; None: as many as the rank sends"""
     kept: tuple[int, int] | None = None
     """(first, number) of the elements of its result that the rank holds in the end; None: all"""
+    task: MeshTask | None = unless_default(None)
+    """operation of a mesh that runs the same one in every iteration"""
 
 
 DIGEST_DELAY_NS = 100_000_000
@@ -211,45 +212,6 @@ class WorkloadConfig:
     """number of gradients after the first that are drawn before the traffic starts"""
     in_place: bool = False
     """the result takes the place of the gradient, in the memory that packets are read from"""
-
-
-class GroupShare(Protocol):
-    """What a worker of whatever protocol knows of its group."""
-
-    @property
-    def kind(self) -> str:
-        """the collective's name"""
-
-    @property
-    def rank(self) -> int: ...
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def arithmetic(self) -> ArithmeticSpec: ...
-
-
-@dataclass(frozen=True, slots=True)
-class JobShare:
-    """A GroupShare: a worker's place in a job that uses datagrams."""
-
-    kind: str
-    """switchml, atp, esa"""
-    job: int
-    rank: int
-    size: int
-    arithmetic: ArithmeticSpec = ArithmeticSpec()
-
-
-@dataclass(frozen=True, slots=True)
-class Framing:
-    """A full data packet of a protocol."""
-
-    payload_bytes: int
-    """bytes of gradient in a packet"""
-    frame_bytes: int
-    """Ethernet header to the last byte, without FCS"""
 
 
 class NodeConfig(Protocol):
@@ -349,12 +311,24 @@ class WorkerConfig:
     """who does the job, from its beginning, when the connections of this one die; with queue pairs of its own"""
     phases: tuple[PhaseConfig, ...] = ()
     """phases of the collective, in their order; empty: one ring over all workers"""
+    mesh: tuple[PhaseConfig, ...] = unless_default(())
+    """connections with every other rank, in rank order, for operations that the collective does not run"""
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:
         """What this worker does on each of its rings, as if it did nothing else: itself, or one for each phase."""
-        if not self.phases:
-            return (self,)
+        return self._as_workers(self.phases) or (self,)
+
+    @property
+    def all_parts(self) -> tuple[WorkerConfig, ...]:
+        """The same, and what it does on its connections of the mesh."""
+        return (*self.parts, *self._as_workers(self.mesh))
+
+    @property
+    def queue_pairs(self) -> tuple[QpConfig, ...]:
+        return tuple(qp for part in self.all_parts for qp in (part.to_successor, part.from_predecessor))
+
+    def _as_workers(self, phases: tuple[PhaseConfig, ...]) -> tuple[WorkerConfig, ...]:
         return tuple(
             WorkerConfig(
                 self.name,
@@ -363,12 +337,8 @@ class WorkerConfig:
                 phase.collective,
                 replace(self.workload, elements=phase.elements),
             )
-            for phase in self.phases
+            for phase in phases
         )
-
-    @property
-    def queue_pairs(self) -> tuple[QpConfig, ...]:
-        return tuple(qp for part in self.parts for qp in (part.to_successor, part.from_predecessor))
 
     @property
     def group(self) -> int:
@@ -387,9 +357,12 @@ class WorkerConfig:
         """The configuration after `lives` restarts of the worker's process. Its peers still name the old queue pairs,
         so it reaches no peer and the job ends with RETRY_EXC. Rings are installed for queue pairs, not hosts (protocol
         text, section 5, row 13)."""
-        phases = tuple(
-            replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
-            for p in self.phases
+        phases, mesh = (
+            tuple(
+                replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))
+                for p in each
+            )
+            for each in (self.phases, self.mesh)
         )
         return replace(
             self,
@@ -397,4 +370,5 @@ class WorkerConfig:
             from_predecessor=self.from_predecessor.reborn(lives),
             fallback=None if self.fallback is None else self.fallback.reborn(lives),
             phases=phases,
+            mesh=mesh,
         )

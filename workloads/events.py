@@ -259,6 +259,8 @@ class CollectiveStarted(Event):
     iteration: int
     bytes: int
     messages: int
+    operation: str = unless_default("")
+    """operation of a mesh next to the job's collective; empty: the job's collective runs"""
 
 
 @dataclass(frozen=True, slots=True)

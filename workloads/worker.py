@@ -10,9 +10,10 @@ import numpy as np
 
 from workloads.collectives.registry import create_collective
 from workloads.collectives.slots import Verbs
+from workloads.collectives.tasked import TaskedCollective
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, Vector, work_buffers
+from workloads.gradients import AwaitedSource, GradientSource, TaskedSource, Vector, work_buffers
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -55,6 +56,9 @@ class WorkerMachine:
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._tasked = source if config.mesh and isinstance(source, TaskedSource) else None
+        if self._tasked is not None:
+            self._collective = TaskedCollective(self._collective, config, self._endpoint, self._tasked)
         held = config.collective.kept
         self._result_length = source.elements if held is None else max(source.elements, sum(held))
         self._room = np.empty(self._result_length, source.dtype)
@@ -167,7 +171,12 @@ class WorkerMachine:
 
     def _take(self, gradient: Vector) -> None:
         """The gradient of the next iteration."""
-        self._gradient, self._result = work_buffers(gradient, self._room, self._config.workload.in_place)
+        if len(gradient) > len(self._room):  # an operation of the mesh takes any length
+            self._room = np.zeros(len(gradient), self._source.dtype)
+        in_place = self._config.workload.in_place
+        if in_place and self._tasked is not None and len(gradient):
+            in_place = self._tasked.task(self._iteration) is None
+        self._gradient, self._result = work_buffers(gradient, self._room, in_place)
         if self._result_length > self._source.elements:
             self._result = self._room
 

@@ -16,7 +16,8 @@ from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
 from workloads.collectives.kinds import ring_kind
-from workloads.events import CollectiveCompleted, MessageReceived, WorkerFellBack
+from workloads.collectives.operations import BARRIER
+from workloads.events import CollectiveCompleted, CollectiveStarted, MessageReceived, WorkerFellBack
 
 __all__ = ["bit_exact"]
 
@@ -46,6 +47,8 @@ def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> Che
     else:
         early = 0
         _compare(context, context.plan, before, findings, create)
+    if context.plan.scenario.job.operation == BARRIER:
+        findings.wrong += _left_early(context)
     return _verdict(context, findings, early)
 
 
@@ -108,6 +111,24 @@ def _compare(
                 )
             elif findings.delivered is not None and (unseen := findings.delivered.problem(worker, iteration, data)):
                 findings.wrong.append(unseen)
+
+
+def _left_early(context: CheckContext) -> list[str]:
+    """A barrier moves nothing that could be compared: no rank may leave it before all have come. A process that was
+    restarted comes again, which does not count."""
+    first: dict[tuple[int, str], int] = {}
+    for record in context.events(CollectiveStarted):
+        first.setdefault((record.event.iteration, record.node), record.t)
+    last: dict[int, tuple[int, str]] = {}
+    for (iteration, node), t in first.items():
+        last[iteration] = max(last.get(iteration, (0, "")), (t, node))
+    found = []
+    for done in context.events(CollectiveCompleted):
+        iteration, left = done.event.iteration, done.event.completed_ns
+        came, who = last[iteration]
+        if left < came:
+            found.append(f"{done.node} left the barrier of iteration {iteration} {came - left} ns before {who} came")
+    return found
 
 
 def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckResult:

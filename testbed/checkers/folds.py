@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workloads.config import ArithmeticSpec
 
-__all__ = ["Array", "fold", "masters_fold", "pairs_fold", "pieces_fold", "ring_fold"]
+__all__ = ["Array", "fold", "masters_fold", "pairs_fold", "pieces_fold", "ring_fold", "tree_fold"]
 
 Array: TypeAlias = NDArray[Any]
 _CANONICAL_NAN = np.uint32(0x7FC00000)
@@ -67,6 +67,14 @@ def pairs_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec, *, far_fi
         half = len(level) // 2
         both = zip(level, level[half:], strict=False) if far_first else zip(level[::2], level[1::2], strict=True)
         level = [fold(pair, arithmetic) for pair in both]
+    return level[0]
+
+
+def tree_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec, root: int = 0) -> Array:
+    """Neighbours, counted from `root`, are added until one is left; a last one without a neighbour goes on as it is."""
+    level = [*gradients[root:], *gradients[:root]]
+    while len(level) > 1:
+        level = [fold(level[i : i + 2], arithmetic) for i in range(0, len(level), 2)]
     return level[0]
 
 

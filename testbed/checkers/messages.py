@@ -158,7 +158,8 @@ class UnevenLayout(MessageLayout):
 
 
 def _uneven_layout(context: CheckContext, worker: WorkerConfig) -> UnevenLayout:
-    sizes = dict(sorted((item.event.iteration, item.event.bytes) for item in context.events(CollectiveStarted)))
+    summed = [item.event for item in context.events(CollectiveStarted) if not item.event.operation]
+    sizes = dict(sorted((event.iteration, event.bytes) for event in summed))
     return UnevenLayout(
         max(sizes.values(), default=worker.workload.elements * 4),
         len(sizes),

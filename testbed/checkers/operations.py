@@ -26,4 +26,8 @@ def held_by_ranks(operation: str, root: int, gradients: Sequence[Array], total: 
         return [gradients[root] for _ in ranks]
     if operation == "reduce":
         return [total if rank == root else total[:0] for rank in ranks]
+    if operation == "send":
+        return [gradients[root] if rank == (root + 1) % len(gradients) else total[:0] for rank in ranks]
+    if operation == "barrier":
+        return [total[:0] for _ in ranks]
     return [total for _ in ranks]

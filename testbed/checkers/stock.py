@@ -22,7 +22,7 @@ from testbed.checkers.order import no_crash, no_leftovers
 from testbed.checkers.pfc import pfc_deadlock, pfc_lossless, pfc_pause_time, skip_pfc
 from testbed.checkers.slots import slots_private
 from testbed.checkers.steering import skip_steering, steering
-from testbed.checkers.training import skip_training, training
+from testbed.checkers.training import skip_training, sums_nothing, training
 from testbed.checkers.transparency import skip_transparency, transparency
 from testbed.checkers.unreliable import skip_unreliable, unreliable
 from testbed.checkers.uplinks import skip_uplinks, uplinks
@@ -49,6 +49,8 @@ def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Che
 
 
 def _without_aggregation(context: CheckContext) -> str | None:
+    if sums_nothing(context):
+        return "no rank posted an all-reduce for the switches: nothing is aggregated"
     summed = any(ring.carries.is_summed for ring in context.rings)
     if _served(context) or (summed and sums(context.plan.scenario.switch.program)):
         return None
@@ -61,6 +63,8 @@ def _without_credit(context: CheckContext) -> str | None:
         return (
             f"switches of {collective} send results that its server never sees: no node knows which workers are ahead"
         )
+    if sums_nothing(context):
+        return "no rank posted an all-reduce for the job's own connections"
     if _served(context) or any(ring.carries.in_messages for ring in context.rings):
         return None
     return "a ring all-reduce has no credit window"

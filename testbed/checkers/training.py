@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from testbed.checkers.context import CheckContext, is_training
 from testbed.history.training_events import (
     AllReduceCarried,
@@ -16,13 +18,19 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
 from workloads.events import CollectiveCompleted
 
-__all__ = ["skip_training", "training", "training_bit_exact"]
+__all__ = ["skip_training", "sums_nothing", "training", "training_bit_exact"]
 
 _SHOWN = 8
 
 
 def skip_training(context: CheckContext) -> str | None:
     return None if is_training(context) else ""
+
+
+def sums_nothing(context: CheckContext) -> bool:
+    """Whether it is a training in which only other collectives crossed the network."""
+    posted = context.events(AllReducePosted)
+    return bool(posted) and all(record.event.what for record in posted)
 
 
 def training(context: CheckContext) -> CheckResult:
@@ -37,10 +45,13 @@ def training(context: CheckContext) -> CheckResult:
     if failed or errors:
         found = (*failed, *(error for error in errors if error not in failed))
         return CheckResult(name, Verdict.FAIL, found[0], found[:_SHOWN])
-    carried = len(context.events(AllReduceCarried))
+    carried, moved = _carried(context)
     counts = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
     beside = f"; not aggregated in the network: {counts}" if counts else ""
-    if not carried:
+    others = ", ".join(f"{count:,} {what}" for what, count in sorted(moved.items()))
+    if others:
+        beside = f"; also over the network: {others}{beside}"
+    if not carried and not moved:
         what = "no rank posted a float32 all-reduce of sums: the network had nothing to do"
         return CheckResult(name, Verdict.UNKNOWN, what + beside)
     left = {record.event.rank for record in context.events(RankLeft)}
@@ -51,6 +62,13 @@ def training(context: CheckContext) -> CheckResult:
     stepped = f" in {amount(steps, 'step')}" if steps else ""
     detail = f"{amount(len(left), 'rank')} posted the same {amount(carried, 'all-reduce')}{stepped}, and ended in order"
     return CheckResult(name, Verdict.PASS, detail + beside)
+
+
+def _carried(context: CheckContext) -> tuple[int, Counter[str]]:
+    """All-reduces that all ranks have, and how many other operations, by what they were."""
+    whats = {record.event.number: record.event.what for record in context.events(AllReducePosted)}
+    found = Counter(whats.get(record.event.number, "") for record in context.events(AllReduceCarried))
+    return found.pop("", 0), found
 
 
 def _over_store(context: CheckContext) -> dict[str, int]:
@@ -92,7 +110,11 @@ def training_bit_exact(context: CheckContext) -> CheckResult:
     if missing:
         detail = f"the {compared} reported results are right, {len(missing)} are missing; first: {missing[0]}"
         return CheckResult(name, Verdict.UNKNOWN, detail, tuple(missing[:_SHOWN]))
-    sums = amount(len(context.events(AllReducePosted)), "all-reduce")
+    others = sum(bool(record.event.what) for record in context.events(AllReducePosted))
+    sums = amount(len(context.events(AllReducePosted)) - others, "all-reduce")
+    if others:
+        moved = amount(others, "other collective")
+        sums = f"{sums} and {moved}"
     detail = (
         f"all {len(context.workers)} workers hold the reference's bits after each of {sums} "
         f"({amount(len(expected), 'piece')})"

@@ -54,6 +54,8 @@ class AllReducePosted(Event):
     first_iteration: int
     """first iteration of the job, which sums piece by piece"""
     pieces: int
+    what: str = unless_default("")
+    """collective that crossed the mesh; empty: an all-reduce of all ranks"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.scenario.own_code import require
 from topologies import rack
-from workloads.collectives.operations import OPERATIONS
+from workloads.collectives.operations import BARRIER, OPERATIONS
 from workloads.ownvalues import instances
 from workloads.rc.recovery import rto_ns
 from workloads.wire import RNR_TIMER_NS
@@ -121,6 +121,8 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
     )
     name = draw.choice(protocol.operations)
     operation = OPERATIONS[name]
+    if BARRIER in protocol.operations and not operation.sums and draw.random() < 0.25:
+        job = replace(job, size_bytes=draw.choice((0, 1, 999, draw.randint(1, most))))
     root = draw.randrange(ranks) if operation.has_root else 0
     return replace(job, operation=name, root=root, op=job.op if operation.sums else "sum")
 

@@ -28,7 +28,11 @@ __all__ = [
 ]
 
 _ALL_TO_ALL = {"alltoall": "all_to_all"}
-COLLECTIVES = {**{name: name for name in OPERATIONS if name not in _ALL_TO_ALL.values()}, **_ALL_TO_ALL}
+_NOT_OF_NCCL = ("send", "barrier")
+COLLECTIVES = {
+    **{name: name for name in OPERATIONS if name not in (*_ALL_TO_ALL.values(), *_NOT_OF_NCCL)},
+    **_ALL_TO_ALL,
+}
 """collectives of nccl-tests that our protocols bring to the wire -> `job.operation`"""
 _OTHERS = ("gather", "scatter", "sendrecv")
 DTYPES = {"float": "float32", "int32": "int32"}
@@ -138,7 +142,11 @@ def resolved(request: Request) -> tuple[Request, Scenario]:
                 f"does not run {request.collective}", file="tb perf", key="--protocol", found=show(name),
                 allowed=", ".join(able), hint=closest(name, able),
             )  # fmt: skip
-    return replace(request, protocols=request.protocols or ((own,) if own in able else able)), scenario
+    # A protocol that runs every operation runs each as another one does.
+    usual = tuple(
+        each.name for each in protocols() if each.name in able and not set(OPERATIONS) <= set(each.operations())
+    )
+    return replace(request, protocols=request.protocols or ((own,) if own in able else usual or able)), scenario
 
 
 def _name_of_nccl(name: str) -> str:

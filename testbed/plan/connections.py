@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from testbed.faults.connections import Connection
 from workloads.collectives.lengths import message_packets
-from workloads.config import WorkerConfig
+from workloads.collectives.messages import channel_packets
+from workloads.config import CHANNEL, WorkerConfig
 
 __all__ = ["plan_connections"]
 
@@ -13,7 +14,7 @@ def plan_connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...
     """Messages of each connection, as the workers' collectives will send them."""
     connections = []
     for worker in workers:
-        for part in worker.parts:
+        for number, part in enumerate(worker.all_parts):
             qp, workload = part.to_successor, part.workload
             there, back = qp.envelope.src_ip, qp.envelope.dst_ip
             connections.append(
@@ -22,9 +23,9 @@ def plan_connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...
                     requests=(there, back, qp.peer_qpn),
                     answers=(back, there, qp.qpn),
                     first_psn=qp.first_psn,
-                    message_packets=message_packets(
-                        part.collective, workload.elements, workload.iterations, qp.path_mtu
-                    ),
+                    message_packets=channel_packets(worker, number)
+                    if part.collective.kind == CHANNEL
+                    else message_packets(part.collective, workload.elements, workload.iterations, qp.path_mtu),
                 )
             )
     return tuple(connections)

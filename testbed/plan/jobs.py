@@ -101,7 +101,7 @@ def _drawn_ahead(scenario: Scenario, job: Job, elements: int) -> int:
     """In virtual time drawing takes none, and what trains draws nothing."""
     if scenario.world == "simulated" or job.workload not in _DRAWN:
         return 0
-    return min(job.iterations - 1, _AHEAD_BYTES // (elements * _ELEMENT_BYTES))
+    return min(job.iterations - 1, _AHEAD_BYTES // max(1, elements * _ELEMENT_BYTES))
 
 
 def _layer_sizes(scenario: Scenario, job: Job, ranks: int) -> tuple[int, ...]:
@@ -112,7 +112,8 @@ def _layer_sizes(scenario: Scenario, job: Job, ranks: int) -> tuple[int, ...]:
     if job.model is not None:
         return scaled_layers(job.model, job.scale, scenario.transport.path_mtu // _ELEMENT_BYTES)
     if job.workload != "digits":
-        return (job.size_bytes // _ELEMENT_BYTES,)
+        # What moves vectors moves words: as RoCE does, it pads the last one.
+        return (-(-job.size_bytes // _ELEMENT_BYTES),)
     from workloads.gradients import digits_elements  # it brings NumPy along
 
     return (digits_elements(),)

@@ -23,7 +23,7 @@ from topologies import format_mac
 from workloads.atp import AtpConfig
 from workloads.atp.priority import PRIORITIES
 from workloads.codec import NOTHING, Codec, Misfit, Problem
-from workloads.config import PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
+from workloads.config import CHANNEL, PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
 from workloads.datagrams.problems import ConfigProblem
 from workloads.errors import ScenarioError
 from workloads.wire.envelope import Envelope
@@ -45,7 +45,7 @@ _CHOICES: dict[tuple[type, str], Iterable[str | int]] = {
     (AggregatorKnobs, "free"): names.FREES,
     (ArithmeticSpec, "op"): names.OPS,
     (ArithmeticSpec, "dtype"): names.DTYPES,
-    (CollectiveConfig, "kind"): (*names.COLLECTIVES, *PHASE_KINDS),
+    (CollectiveConfig, "kind"): (*names.COLLECTIVES, *PHASE_KINDS, CHANNEL),
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,

@@ -4,7 +4,7 @@ drawn from the seed."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,7 +13,15 @@ from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.collectives.held import kept
 from workloads.collectives.pairs import PairSide
-from workloads.config import ArithmeticSpec, CollectiveConfig, IrnConfig, PhaseConfig, WorkerConfig, WorkloadConfig
+from workloads.config import (
+    ArithmeticSpec,
+    CollectiveConfig,
+    IrnConfig,
+    MeshTask,
+    PhaseConfig,
+    WorkerConfig,
+    WorkloadConfig,
+)
 from workloads.wire import PSN_MODULUS
 
 __all__ = ["PhaseRing", "phased_workers"]
@@ -45,13 +53,16 @@ def phased_workers(
     irn: IrnConfig | None = None,
     *,
     wait_for_acks: bool = True,
+    task: MeshTask | None = None,
+    taken: Collection[int] = (),
 ) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
-    each rank. `irn`: None where the connections use go-back-N. `wait_for_acks`: as PhaseConfig.waits_for_acks."""
+    each rank. `irn`: None where the connections use go-back-N. `wait_for_acks`: as PhaseConfig.waits_for_acks. `task`:
+    of a mesh. `taken`: numbers of queue pairs of the collective that these connections stand next to."""
     job = scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
-    draw = random.Random(f"phases {scenario.seed}")
-    qpns = iter(draw.sample(range(0x100, 0x10000), 2 * seats))
+    draw = random.Random(f"{'channels' if taken else 'phases'} {scenario.seed}")
+    qpns = iter(draw.sample([qpn for qpn in range(0x100, 0x10000) if qpn not in taken], 2 * seats))
     rkeys = iter(draw.sample(range(1 << 32), seats))
     phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}
     for ring in rings:
@@ -77,6 +88,7 @@ def phased_workers(
                 receive_late_ns=scenario.transport.receive_late_ns,
                 pipelined=job.pipelined,
                 kept=kept(job.operation, rank, len(hosts), workload.elements, job.root),
+                task=task,
             ),
             workload=workload,
             phases=tuple(phases[host.name]),

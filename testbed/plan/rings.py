@@ -16,7 +16,7 @@ class PlannedRing:
     """Connection k goes from member k to member (k+1) mod P."""
 
     members: tuple[WorkerConfig, ...]
-    """rank order: what each worker does on this ring (`WorkerConfig.parts`)"""
+    """rank order: what each worker does on this ring (`WorkerConfig.all_parts`)"""
 
     @property
     def collective(self) -> CollectiveConfig:
@@ -55,6 +55,6 @@ def planned_rings(workers: Iterable[WorkerConfig]) -> tuple[PlannedRing, ...]:
     """All of them, in the order of their first members."""
     found: dict[int, list[WorkerConfig]] = {}
     for worker in workers:
-        for part in worker.parts:
+        for part in worker.all_parts:
             found.setdefault(part.collective.ring_id, []).append(part)
     return tuple(PlannedRing(tuple(sorted(ring, key=lambda part: part.collective.rank))) for ring in found.values())

@@ -20,6 +20,7 @@ from testbed.reading.quantities import (
     ScaledSizeKey,
     SizeKey,
     SpanKey,
+    VectorSizeKey,
 )
 from topologies import DIRECTIONS, Direction
 from workloads.visible import visible
@@ -46,6 +47,7 @@ __all__ = [
     "SomeNamesKey",
     "SpanKey",
     "TextKey",
+    "VectorSizeKey",
     "WordKey",
     "choice",
     "even",

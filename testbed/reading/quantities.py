@@ -32,6 +32,7 @@ __all__ = [
     "ScaledSizeKey",
     "SizeKey",
     "SpanKey",
+    "VectorSizeKey",
 ]
 
 Format = Callable[[Any], Any]
@@ -162,6 +163,10 @@ SizeKey: TypeAlias = Annotated[
     int,
     _unit(parse_size, format_size, "_bytes", _SIZE, above_zero=True, most=1 << 32, bound="4 bytes to 4GiB"),
 ]
+VectorSizeKey: TypeAlias = Annotated[
+    int, _unit(parse_size, format_size, "_bytes", _SIZE, most=1 << 32, bound="at most 4GiB")
+]
+"""no bytes, too"""
 ScaledDurationKey: TypeAlias = Annotated[
     int | None, _scaled_or(parse_duration, format_duration, "_ns", _TIME, _HOUR, "more than 0, at most 60min")
 ]

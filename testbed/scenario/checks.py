@@ -148,9 +148,11 @@ def check_knobs(problems: Problems, switch: SwitchOptions, job: Job) -> None:
 
 def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], path: KeyPath = ("job",)) -> None:
     """`given`: keys that the file holds at `path`."""
-    if job.size_bytes % 4:
+    if job.size_bytes % 4 and OPERATIONS[job.operation].sums:
         found = f"{job.size_bytes} bytes"
         problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
+    if job.size_bytes == 0 and protocol_of(job.collective).operations() == (ALL_REDUCE,):
+        problems.add((*path, "size"), "out of range", found="0 bytes", allowed="4 bytes to 4GiB")
     traits = traits_of(job.collective)
     if job.workload == "special" and job.dtype == "float32" and traits.floats_as_integers:
         problems.add(

@@ -12,9 +12,9 @@ from testbed.reading.fields import (
     HostNameKey,
     NamesKey,
     ProbabilityKey,
-    SizeKey,
     SomeNamesKey,
     TextKey,
+    VectorSizeKey,
     WordKey,
     choice,
     floats_as_integers,
@@ -100,8 +100,9 @@ class SharedJob(Section):
     """`synthetic`: gradients from the seed. `extreme`: the same with values at the ends of the type among them.
     `special`: also infinities and NaNs, for floats that do not travel as integers. `digits`: a real model; it has its
     own size, float32 and sum"""
-    size_bytes: Annotated[SizeKey, Key(title="Gradient size")] = 1_000_000
-    """of one gradient, a multiple of 4 bytes"""
+    size_bytes: Annotated[VectorSizeKey, Key(title="Gradient size")] = 1_000_000
+    """of one gradient, a multiple of 4 bytes; any number of bytes where `operation` only moves them. Collectives
+    with [other operations](operations.md) take 0, too"""
     model: Annotated[Model | None, _LAYERED, ModelType(), Also("layers", LayersType(), _LAYERS)] = None
     """instead of `size`, a DNN: `alexnet`, `vgg16`, `resnet50`, `bert-base`, `bert-large`, `gpt2`, or the path of a CSV
     file, from the folder of the scenario ([jobs](jobs.md#models))"""
@@ -177,10 +178,10 @@ class Job(SharedJob):
     [package](extending.md#a-protocol-of-your-own-without-touching-the-project) goes by its name. Only the command line
     can name a protocol in a file: `--set job.collective=mine.py:MINE`"""
     operation: Annotated[str, choice(names.OPERATIONS)] = ALL_REDUCE
-    """what becomes of the gradients: `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce`
-    ([which collective runs which](operations.md))"""
+    """what becomes of the gradients: `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce`, `all_to_all`,
+    `send`, `barrier` ([which collective runs which](operations.md))"""
     root: Annotated[int, whole(0, MAX_RANKS - 1)] = 0
-    """rank from which a `broadcast` starts, or to which a `reduce` leads"""
+    """rank from which a `broadcast` or a `send` starts, or to which a `reduce` leads"""
     op: Annotated[str, choice(names.OPS)] = "sum"
     """`sum`, `max`, `xor`"""
     message_packets: Annotated[int, _OVER_ROCE, whole(1, 1024), Key(title="Message length (packets)")] = 170

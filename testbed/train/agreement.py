@@ -88,7 +88,8 @@ class Pair:
 
     @property
     def difference(self) -> str:
-        if (self.send.dtype, self.send.elements) == (self.recv.dtype, self.recv.elements):
+        one, other = self.send, self.recv
+        if (one.dtype, one.elements, one.wired) == (other.dtype, other.elements, other.wired):
             return ""
         return f"rank {self.source} posted {describe(self.send)}; rank {self.target} posted {describe(self.recv)}"
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from testbed.history import Record
 from testbed.history.events import NodeExited, TrafficStarted
-from testbed.history.training_events import AllReduceCarried, AllReducePosted
+from testbed.history.training_events import AllReduceCarried
 from testbed.plan import Plan
 from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
-from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, Tasks, cut
 from testbed.train.planning import has_one_size
+from testbed.train.tasks import expected_of_tasks, posted_event
 from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, attach_sources
 from workloads.gradients.shared import SharedPieces
@@ -47,7 +48,10 @@ class EmulatedNetwork:
     def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
         self._plan, self._memories, self._tell = plan, memories, tell
         self._elements = plan.workers[0].workload.elements
-        self._mailboxes = [SharedPieces(*np.split(memory, 2)) for memory in memories]
+        ranks = len(memories) if plan.ring_workers and plan.ring_workers[0].mesh else 0
+        self._mailboxes = [
+            SharedPieces(gradients, totals, ranks) for gradients, totals in (np.split(memory, 2) for memory in memories)
+        ]
         attach_sources(
             {
                 rank: ExternalSource(mailbox, self._elements, poll_ns=POLL_NS, fill_up=has_one_size(plan))
@@ -56,9 +60,10 @@ class EmulatedNetwork:
         )
         self._judge = piece_judge(plan)
         self._under_way: deque[_AllReduce] = deque()
-        self._unposted: deque[list[Gradient]] = deque()
-        self._unjudged: deque[tuple[int, list[Gradient]]] = deque()
-        """(iteration, pieces by rank): they must be read before the rank gets its sum, and uses the memory again"""
+        self._unposted: deque[tuple[Sequence[Gradient], Tasks | None]] = deque()
+        self._unjudged: deque[tuple[int, Sequence[Gradient], Tasks | None]] = deque()
+        """(iteration, pieces by rank, their tasks): they must be read before the rank gets its sum, and uses the memory
+        again"""
         self.problem: str | None = None
         self.is_stuck = False
         """no worker said that anything is wrong, and no sum came"""
@@ -72,13 +77,15 @@ class EmulatedNetwork:
             return 0.0
         return BUSY_TURN_S if self._under_way and self.problem is None else IDLE_TURN_S
 
-    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
+    def carry(
+        self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient], tasks: Tasks | None = None
+    ) -> None:
         first = self.iterations
-        for pieces in cut(gradients, self._elements):
-            self._unjudged.append((self.iterations, pieces))
-            self._unposted.append(pieces)
+        for pieces in cut(gradients, self._elements) if tasks is None else [gradients]:
+            self._unjudged.append((self.iterations, pieces, tasks))
+            self._unposted.append((pieces, tasks))
             self.iterations += 1
-        self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
+        self._tell(posted_event(number, gradients, first, self.iterations - first, tasks))
         self._under_way.append(_AllReduce(number, first, self.iterations, time.monotonic_ns()))
         self._post()
 
@@ -88,8 +95,8 @@ class EmulatedNetwork:
         while self._under_way and self._under_way[0].behind <= delivered and self.problem is None:
             done = self._under_way.popleft()
             self._unjudged = deque(
-                (iteration, [piece.copy() for piece in pieces] if iteration < done.behind else pieces)
-                for iteration, pieces in self._unjudged
+                (iteration, [piece.copy() for piece in pieces] if iteration < done.behind else pieces, tasks)
+                for iteration, pieces, tasks in self._unjudged
             )
             took = time.monotonic_ns() - done.posted_at
             self._tell(AllReduceCarried(done.number, took))
@@ -131,13 +138,19 @@ class EmulatedNetwork:
             self._tell(found)
 
     def _judge_oldest(self) -> None:
-        for found in self._judge.posted(*self._unjudged.popleft()):
+        iteration, pieces, tasks = self._unjudged.popleft()
+        if tasks is not None:
+            self._tell(expected_of_tasks(iteration, tasks, pieces))
+            return
+        for found in self._judge.posted(iteration, pieces):
             self._tell(found)
 
     def _post(self) -> None:
         while self._unposted and all(mailbox.has_room for mailbox in self._mailboxes):
-            for memory, mailbox, piece in zip(self._memories, self._mailboxes, self._unposted.popleft(), strict=True):
-                mailbox.post(_place(memory, piece), len(piece))
+            pieces, tasks = self._unposted.popleft()
+            each_task = [None] * len(pieces) if tasks is None else tasks.of
+            for memory, mailbox, piece, task in zip(self._memories, self._mailboxes, pieces, each_task, strict=True):
+                mailbox.post(_place(memory, piece), len(piece), task)
 
     def _fail(self, record: Record, reason: str) -> None:
         self.problem = f"the network failed {moment(record.t)} after it came up: {reason}"

@@ -9,11 +9,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "cut"]
+from workloads.config import MeshTask
+
+__all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "Tasks", "cut"]
 
 IDLE_TURN_S = 60.0
 Gradient = NDArray[np.float32]
 """one rank's, shape (elements,), in memory that it shares with the rank"""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """An operation over the mesh."""
+
+    what: str
+    """collective of torch"""
+    of: tuple[MeshTask, ...]
+    """tasks of all ranks of the training, by rank"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,11 @@ class Network(Protocol):
         """In how many seconds `work` wants to be called at the latest."""
         ...
 
-    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
+    def carry(
+        self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient], tasks: Tasks | None = None
+    ) -> None:
         """Sum these, by rank, and leave the sums in `totals`. The gradients stay as they are until the sums have
-        arrived."""
+        arrived. `tasks`: another operation over the mesh instead; ranks outside its group have no elements."""
         ...
 
     def give_up(self, reason: str) -> None:

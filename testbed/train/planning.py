@@ -9,14 +9,16 @@ from typing import Any
 
 from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan, make_plan
+from testbed.plan.connections import plan_connections
+from testbed.plan.meshed import with_mesh
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.config import ELEMENT_BYTES
+from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.errors import ScenarioError
 
-__all__ = ["TrainingSource", "has_one_size", "judged_plan", "round_piece", "training_plan"]
+__all__ = ["TrainingSource", "carries_all", "has_one_size", "judged_plan", "round_piece", "training_plan"]
 
 LEAST_PIECE_BYTES = 4096
 
@@ -36,6 +38,8 @@ class TrainingSource:
         """Raises ScenarioError for a file with mistakes, and for a job that no training can use."""
         scenario = load_scenario(self.name_or_path, (*self.overrides, *changes), self.seed, self.world)
         _require_summing(scenario)
+        # The ranks say what they want, call by call.
+        scenario = replace(scenario, job=replace(scenario.job, operation=ALL_REDUCE, root=0))
         # Ranks compute in real time: without a factor of the user's, the network keeps that time, too.
         return replace(scenario, capture=self.captures, dilation=scenario.dilation or 1)
 
@@ -57,7 +61,6 @@ def _require_summing(scenario: Scenario) -> None:
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.operation", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
         ("job.collective", job.collective, ", ".join(able), not _trains(job.collective)),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
@@ -73,7 +76,17 @@ def _changes(piece_bytes: int, iterations: int) -> tuple[str, ...]:
 def training_plan(scenario: Scenario) -> Plan:
     """Raises ScenarioError as `make_plan` does."""
     plan = make_plan(scenario)
-    return replace(plan, workers=tuple(_external(worker) for worker in plan.workers))
+    workers = tuple(_external(worker) for worker in plan.workers)
+    if not all(isinstance(worker, WorkerConfig) for worker in workers):
+        return replace(plan, workers=workers)
+    hosts = [scenario.topology.node(worker.name) for worker in workers]
+    meshed = with_mesh(plan.scenario, hosts, workers)
+    return replace(plan, workers=meshed, connections=plan_connections(meshed))
+
+
+def carries_all(plan: Plan) -> bool:
+    """Whether its network carries every collective. Over datagrams it carries sums of all ranks alone."""
+    return bool(plan.ring_workers) and all(worker.mesh for worker in plan.ring_workers)
 
 
 def judged_plan(source: TrainingSource, piece_bytes: int, iterations: int) -> Plan:

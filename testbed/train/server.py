@@ -19,6 +19,8 @@ import numpy as np
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
 from testbed.train.network import Gradient, Network
 from testbed.train.session import Agree, Answer, Carry, Fail, Session
+from testbed.train.tasks import tasks_of, words_of
+from workloads.collectives.moves import MOVES
 from workloads.errors import InternalError
 from workloads.machine import Event
 from workloads.ranks.wire import (
@@ -35,6 +37,7 @@ from workloads.ranks.wire import (
     Post,
     Step,
     Welcome,
+    Wired,
     WireProblem,
     encode,
 )
@@ -57,6 +60,8 @@ class ServerOptions:
     """time that a rank waits for another, or for the network"""
     network: str
     """description of the network, for a person"""
+    carries_all: bool = False
+    """whether the network carries all collectives, not sums of float32 of all ranks alone"""
     tells_ends: bool = False
     """whether the owner calls `rank_ended` for every rank: why one is gone need not be guessed"""
 
@@ -90,8 +95,10 @@ class RankServer:
         """number of steps of each rank's optimizer"""
         self.collectives = [0] * size
         """number of collectives that each rank has posted so far"""
-        self.network_ns = self.summed = 0
-        """time of all sums so far, and how many"""
+        self.network_ns = self.summed = self.moved = 0
+        """time of all collectives in the network so far; how many of them were all-reduces, and how many others"""
+        self._others: set[int] = set()
+        """numbers of those on their way that are no all-reduces"""
         self._base = 0
         """collectives of the trainings before this one"""
         self._over_store_before: Counter[str] = Counter()
@@ -257,7 +264,7 @@ class RankServer:
         connection.rank = join.rank
         self._ranks[join.rank] = connection
         options = self._options
-        welcome = Welcome(options.memory_bytes, self._size, options.timeout_s, options.network)
+        welcome = Welcome(options.memory_bytes, self._size, options.timeout_s, options.network, options.carries_all)
         with contextlib.suppress(OSError):
             socket.send_fds(connection.socket, [encode(welcome)], [self._memories[join.rank]])
         self._tell(RankJoined(join.rank, join.pid))
@@ -266,9 +273,22 @@ class RankServer:
         """Why a gradient cannot be where the post says; empty: it can."""
         if not post.in_network:
             return ""
-        size = self._options.memory_bytes
-        inside = 0 <= post.offset <= size and 0 < post.elements <= (size - post.offset) // 4
+        size, words = self._options.memory_bytes, post.elements
+        if post.wired is not None:
+            problem = self._impossible(post.wired)
+            if problem:
+                return problem
+            words = max(1, post.wired.words)
+        inside = 0 <= post.offset <= size and 0 < words <= (size - post.offset) // 4
         return "" if inside and post.offset % 4 == 0 else f"a gradient outside of its memory of {size} bytes"
+
+    def _impossible(self, wired: Wired) -> str:
+        """Why no network can carry that; empty: it can."""
+        if not self._options.carries_all or wired.operation not in MOVES:
+            return f"{wired.operation} for the network, which does not carry it"
+        numbers = (*wired.gives, *wired.takes, wired.words)
+        fits = max(sum(wired.gives), sum(wired.takes)) <= wired.words and min(numbers) >= 0
+        return "" if fits else f"{wired.operation} of {wired.words} words that gives or takes other words"
 
     def _lose(self, connection: _Connection) -> None:
         if connection.rank is not None and not self._options.tells_ends:
@@ -299,7 +319,10 @@ class RankServer:
             return
         for arrived in network.work():
             self.network_ns += arrived.network_ns
-            self.summed += 1
+            is_other = arrived.number in self._others
+            self._others.discard(arrived.number)
+            self.moved += is_other
+            self.summed += not is_other
             self.session.done(arrived.number - self._base, arrived.network_ns, time.monotonic_ns())
         if network.problem is not None:
             self.session.fail(network.problem)
@@ -307,11 +330,11 @@ class RankServer:
     def _act(self) -> None:
         while (action := self.session.next_action()) is not None:
             match action:
-                case Carry(number, posts):
-                    self._carry(number, posts)
-                case Answer(numbers, network_ns):
-                    for rank, number in enumerate(numbers):
-                        self._say_to(rank, Done(number, network_ns))
+                case Carry():
+                    self._carry(action)
+                case Answer(numbers, network_ns, ranks, peer):
+                    for rank, number in zip(ranks or range(self._size), numbers, strict=True):
+                        self._say_to(rank, Done(number, network_ns, peer))
                 case Agree(rank, agreed):
                     self._say_to(rank, agreed)
                 case Fail(reason):
@@ -324,19 +347,23 @@ class RankServer:
                 if rank in self._ranks:
                     self._forget(self._ranks[rank])
 
-    def _carry(self, number: int, posts: tuple[Post, ...]) -> None:
-        size = 4 * posts[0].elements
+    def _carry(self, carry: Carry) -> None:
+        first = carry.posts[0]
         if self.network is None:
-            self.make_network(size)
+            self.make_network(4 * (first.elements if first.wired is None else first.wired.words))
             assert self.network is not None
+        posts = dict(zip(carry.ranks or range(self._size), carry.posts, strict=True))
         gradients, totals = (
             [
-                memory[start + post.offset // 4 :][: post.elements]
-                for memory, post in zip(self.memories, posts, strict=True)
+                memory[start + posts[rank].offset // 4 :][: words_of(posts[rank])] if rank in posts else memory[:0]
+                for rank, memory in enumerate(self.memories)
             ]
             for start in (0, self._options.memory_bytes // 4)
         )
-        self.network.carry(self._base + number, gradients, totals)
+        tasks = None if first.wired is None else tasks_of(carry, self._size)
+        if tasks is not None:
+            self._others.add(self._base + carry.number)
+        self.network.carry(self._base + carry.number, gradients, totals, tasks)
 
     def _say_to(self, rank: int, message: Message) -> None:
         if rank in self._ranks:

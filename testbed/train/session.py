@@ -39,6 +39,8 @@ class Carry:
     """among all collectives of the training"""
     posts: tuple[Post, ...]
     """posts by rank"""
+    ranks: tuple[int, ...] = ()
+    """ranks that posted it, in the order of their group; empty: all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Answer:
     numbers: tuple[int, ...]
     """numbers of each rank's post"""
     network_ns: int
+    ranks: tuple[int, ...] = ()
+    """ranks, as in its Carry"""
+    peer: int = -1
+    """rank that sent, of a send and its recv"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +109,8 @@ class Session:
         self._posted = [0] * size
         """number of collectives that each rank has posted"""
         self._matched = 0
-        self._carried: deque[tuple[int, tuple[Post, ...]]] = deque()
-        """collectives in the network: number, posts by rank"""
+        self._carried: deque[Carry] = deque()
+        """collectives in the network"""
         self._joining_since: int | None = None
         """time when some ranks began to wait for one that has not joined"""
         self._carried_since: int | None = None
@@ -185,10 +191,12 @@ class Session:
         """The network left the sums of a collective, the oldest that it carries."""
         if self.failure is not None:
             return
-        _, posts = self._carried.popleft()
+        carried = self._carried.popleft()
         self._carried_since = now if self._carried else None
         self.summed += 1
-        self._actions.append(Answer(tuple(post.number for post in posts), network_ns))
+        peer = carried.ranks[0] if carried.posts[0].what == "send" else -1
+        numbers = tuple(post.number for post in carried.posts)
+        self._actions.append(Answer(numbers, network_ns, carried.ranks, peer))
 
     def await_network(self) -> None:
         """What is to be summed waits until the network is there, for as long as that takes."""
@@ -247,14 +255,13 @@ class Session:
                 self.fail(f"collective {self._matched} differs: {different}")
                 return
             first = next(iter(posts.values()))
-            if first.in_network and len(posts) < self.size:
+            if first.in_network and first.wired is None and len(posts) < self.size:
                 self.fail(f"{ranks_of(list(posts))} posted an all-reduce of a part of the ranks for the network")
                 return
-            if first.in_network:
-                ordered = tuple(posts[rank] for rank in range(self.size))
-                self._carried.append((self._matched, ordered))
-                self._carried_since = now if self._carried_since is None else self._carried_since
-                self._actions.append(Carry(self._matched, ordered))
+            if first.in_network and first.wired is None:
+                self._carry(tuple(posts[rank] for rank in range(self.size)), (), now)
+            elif first.in_network:
+                self._carry(tuple(posts.values()), tuple(posts), now)
             else:
                 self.over_store[first.what] += 1
                 self._agree(group, {rank: post.number for rank, post in posts.items()})
@@ -267,11 +274,21 @@ class Session:
         if pair.difference:
             self.fail(f"a send and its recv differ: {pair.difference}")
             return
+        if pair.send.in_network:
+            self._carry((pair.send, pair.recv), (pair.source, pair.target), now)
+            self._matched += 1
+            return
         self.over_store["send"] += 1
         agreed = Agreed(0, group.name, group.turns, pair.source)
         group.turns += 1
         for member, theirs in ((pair.source, pair.send), (pair.target, pair.recv)):
             self._actions.append(Agree(member, replace(agreed, number=theirs.number)))
+
+    def _carry(self, posts: tuple[Post, ...], ranks: tuple[int, ...], now: int) -> None:
+        carry = Carry(self._matched, posts, ranks)
+        self._carried.append(carry)
+        self._carried_since = now if self._carried_since is None else self._carried_since
+        self._actions.append(carry)
 
     def _agree(self, group: _Group, numbers: dict[int, int]) -> None:
         for rank, number in numbers.items():
@@ -321,7 +338,7 @@ class Session:
             there = f"{ranks_of(sorted(self.joined))} did"
             yield Wait(self._joining_since, 0.0, f"{ranks_of(absent)} did not join; {there}")
         if self._network_since is not None:
-            number = self._carried[0][0]
+            number = self._carried[0].number
             yield Wait(self._network_since, 0.0, f"the network did not bring the sum of collective {number}")
         for line in self._lines():
             for wait in line.waits(self._matched, self.size):

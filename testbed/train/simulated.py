@@ -11,12 +11,13 @@ from testbed.captures.capture import PcapngTap
 from testbed.history import Record
 from testbed.history.events import NodeExited
 from testbed.history.records import make_record
-from testbed.history.training_events import AllReduceCarried, AllReducePosted
+from testbed.history.training_events import AllReduceCarried
 from testbed.plan import Plan
 from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
-from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, cut
+from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, Tasks, cut
 from testbed.train.planning import has_one_size
+from testbed.train.tasks import expected_of_tasks, posted_event
 from testbed.worlds.simulated.world import Simulation
 from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources
@@ -44,7 +45,7 @@ class SimulatedNetwork:
         self._workers = {worker.name for worker in plan.workers}
         self._simulation = Simulation(plan, self._hear, taps)
         self._judge = piece_judge(plan)
-        self._waiting: deque[tuple[int, Sequence[Gradient], Sequence[Gradient]]] = deque()
+        self._waiting: deque[tuple[int, Sequence[Gradient], Sequence[Gradient], Tasks | None]] = deque()
         self.problem: str | None = None
         self.iterations = 0
         """pieces that were posted so far"""
@@ -70,25 +71,33 @@ class SimulatedNetwork:
         """As `Simulation.event_loop`."""
         return self._simulation.event_loop
 
-    def carry(self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient]) -> None:
-        self._waiting.append((number, gradients, totals))
+    def carry(
+        self, number: int, gradients: Sequence[Gradient], totals: Sequence[Gradient], tasks: Tasks | None = None
+    ) -> None:
+        self._waiting.append((number, gradients, totals, tasks))
 
     def give_up(self, reason: str) -> None:
         self.problem = self.problem or self._story(reason)
 
     def work(self) -> Iterator[Arrived]:
-        """One all-reduce, from its first packet to its last result."""
+        """One collective, from its first packet to its last result."""
         if not self._waiting or self.problem is not None:
             return
-        number, gradients, totals = self._waiting.popleft()
+        number, gradients, totals, tasks = self._waiting.popleft()
         began, first = self.now, self.iterations
-        for pieces, targets in zip(cut(gradients, self._elements), cut(totals, self._elements), strict=True):
-            for found in self._judge.posted(self.iterations, pieces):
-                self._tell(found)
+        if tasks is None:
+            for pieces, targets in zip(cut(gradients, self._elements), cut(totals, self._elements), strict=True):
+                for found in self._judge.posted(self.iterations, pieces):
+                    self._tell(found)
+                self.iterations += 1
+                for mailbox, piece, target in zip(self._mailboxes, pieces, targets, strict=True):
+                    mailbox.post(piece, target)
+        else:
+            self._tell(expected_of_tasks(self.iterations, tasks, gradients))
             self.iterations += 1
-            for mailbox, piece, target in zip(self._mailboxes, pieces, targets, strict=True):
-                mailbox.post(piece, target)
-        self._tell(AllReducePosted(number, len(gradients[0]), first, self.iterations - first))
+            for mailbox, piece, target, task in zip(self._mailboxes, gradients, totals, tasks.of, strict=True):
+                mailbox.post(piece, target, task)
+        self._tell(posted_event(number, gradients, first, self.iterations - first, tasks))
         self._nudge()
         limit = began + self._plan.scenario.time_limit_ns
         if not self._simulation.advance(limit, self._goes_on):

@@ -30,7 +30,8 @@ def difference(posts: Mapping[int, Post]) -> str:
     """In what the posts of a group's ranks differ; empty: in nothing that matters."""
     kinds: dict[tuple[object, ...], list[int]] = {}
     for rank, post in posts.items():
-        key = (post.what, post.dtype, post.op, post.elements, post.in_network, post.shape, post.root)
+        wired = None if post.wired is None or post.wired.operation == "swap" else post.wired
+        key = (post.what, post.dtype, post.op, post.elements, post.in_network, post.shape, post.root, wired)
         kinds.setdefault(key, []).append(rank)
     if len(kinds) > 1:
         return "; ".join(f"{ranks_of(ranks)} posted {describe(posts[ranks[0]])}" for ranks in kinds.values())
@@ -41,7 +42,16 @@ def difference(posts: Mapping[int, Post]) -> str:
             if (gives or takes) and gives[other_place : other_place + 1] != takes[place : place + 1]:
                 pair = sorted({rank, other})
                 return "; ".join(f"rank {member} posted {describe(posts[member])}" for member in pair)
-    return ""
+    return _words_differ(posts)
+
+
+def _words_differ(posts: Mapping[int, Post]) -> str:
+    """Where the words of a swap do not fit each other, though what the ranks posted does: no rank of ours does that."""
+    wires = [post.wired for post in posts.values() if post.wired is not None and post.wired.operation == "swap"]
+    given, taken = ([getattr(wire, name) for wire in wires] for name in ("gives", "takes"))
+    if all(len(row) == len(posts) for row in (*given, *taken)) and list(zip(*given, strict=True)) == taken:
+        return ""
+    return f"words that {ranks_of(list(posts))} give and take do not fit" if wires else ""
 
 
 def ranks_of(ranks: Sequence[int]) -> str:

@@ -24,7 +24,7 @@ from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
-from testbed.train.planning import TrainingSource, has_one_size, judged_plan, round_piece, training_plan
+from testbed.train.planning import TrainingSource, carries_all, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.server import RankServer, ServerOptions
 from testbed.train.session import Session
 from testbed.train.simulated import SimulatedNetwork
@@ -67,12 +67,14 @@ def create_training(world: str, options: TrainingOptions, voice: Voice) -> World
     return kinds[world](options, voice)
 
 
-def progress_of(session: Session, summed: int) -> str:
-    """What a training has done so far, or what it waits for. `summed`: all-reduces."""
-    if len(session.joined) < session.size and not summed:
+def progress_of(session: Session, summed: int, moved: int = 0) -> str:
+    """What a training has done so far, or what it waits for. `summed`: all-reduces; `moved`: other collectives in the
+    network."""
+    if len(session.joined) < session.size and not summed + moved:
         there = f"{len(session.joined)} of {session.size} ranks joined"
         return f"{there}; a rank joins when its program has started and calls init_process_group"
-    text = f"{amount(summed, 'all-reduce')} so far"
+    others = f" and {amount(moved, 'other collective')}" if moved else ""
+    text = f"{amount(summed, 'all-reduce')}{others} so far"
     running = sorted(session.joined - session.left.keys())
     if running and (session.left or session.failure is not None):
         text += f"; {ranks_of(running)} still {'runs' if len(running) == 1 else 'run'}"
@@ -94,13 +96,14 @@ class _Training(ABC):
         """As World.run. Raises ScenarioError for a plan that no training can use; KeyboardInterrupt, with everything
         removed."""
         options, self._on_record, self._run_dir = self._options, on_record, run_dir
-        training_plan(plan.scenario)  # all mistakes before anything is made
+        known = training_plan(plan.scenario)  # all mistakes before anything is made
         folder = make_place(options.place)
         path, size = folder / SOCKET_NAME, len(plan.workers)
         try:
             server_options = ServerOptions(
-                options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", bool(options.command)
-            )
+                options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", carries_all(known),
+                bool(options.command),
+            )  # fmt: skip
             self._server = RankServer(path, size, server_options, self._make_network, self._tell)
             if options.place is not None:
                 give_to_caller(folder)
@@ -120,7 +123,7 @@ class _Training(ABC):
         return replace(facts, plan=judged_plan(options.source, self._piece_bytes or round_piece(0), pieces))
 
     def _state(self) -> State:
-        return State(progress_of(self._server.session, self._server.summed))
+        return State(progress_of(self._server.session, self._server.summed, self._server.moved))
 
     @abstractmethod
     def _live(self) -> RunFacts:

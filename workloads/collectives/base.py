@@ -6,6 +6,8 @@ import hashlib
 from collections import deque
 from typing import Protocol
 
+import numpy as np
+
 from workloads.collectives.slots import ReceiveSlots
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.events import CollectiveCompleted, CollectiveStarted, PhaseCompleted, PhaseStarted
@@ -22,8 +24,10 @@ Problem = tuple[str, str]
 class Collective(Protocol):
     """Lives as long as its connections do; iterations follow one another on them. Never raises on what a peer sent."""
 
-    problem: Problem | None
-    """set once, when it cannot go on"""
+    @property
+    def problem(self) -> Problem | None:
+        """Set once, when it cannot go on."""
+        ...
 
     @property
     def idle(self) -> bool:
@@ -107,7 +111,8 @@ class Teller:
 
     def _begin(self, iteration: int, gradient: Vector, result: Vector, messages: int) -> None:
         self._iteration = iteration
-        self._gradient, self._result = gradient.data.cast("B"), result.data.cast("B")
+        # Not `cast`, which refuses a vector without elements.
+        self._gradient, self._result = gradient.view(np.uint8).data, result.view(np.uint8).data
         first, number = (0, len(result)) if self._kept is None else self._kept
         self._hash, self._hashed = hashlib.sha256(), first * ELEMENT_BYTES
         self._end = (first + number) * ELEMENT_BYTES

@@ -9,7 +9,7 @@ it is ready.
 
 from __future__ import annotations
 
-from workloads.collectives.pairs import PairPhase, check_ranks
+from workloads.collectives.pairs import PairPhase, check_ranks, meetings_of_tree
 from workloads.config import ELEMENT_BYTES
 
 __all__ = ["binomial_tree", "tree_broadcast", "tree_reduce"]
@@ -25,7 +25,7 @@ def binomial_tree(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     up, down = list[PairPhase](), list[PairPhase]()
     for step in range(steps):
         spread = []
-        for parent, child in _meetings(ranks, step):
+        for parent, child in meetings_of_tree(ranks, step):
             if step and child + (1 << step - 1) >= ranks and elements > _SLOTS_ELEMENTS:
                 up.append(PairPhase(2 * step, f"ready_{step}", "ready", (parent, child), 0, 1))
             up.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
@@ -39,7 +39,7 @@ def tree_reduce(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase, ..
     check_ranks(ranks)
     phases = []
     for step in range((ranks - 1).bit_length()):
-        for parent, child in _meetings(ranks, step, root):
+        for parent, child in meetings_of_tree(ranks, step, root):
             phases.append(PairPhase(2 * step, f"ready_{step}", "ready", (parent, child), 0, min(1, elements)))
             phases.append(PairPhase(2 * step + 1, f"up_{step}", "chain_reduce", (child, parent), 0, elements))
     return tuple(phases)
@@ -50,13 +50,7 @@ def tree_broadcast(ranks: int, elements: int, root: int = 0) -> tuple[PairPhase,
     check_ranks(ranks)
     phases, steps = [], (ranks - 1).bit_length()
     for number, step in enumerate(reversed(range(steps))):
-        for parent, child in _meetings(ranks, step, root):
+        for parent, child in meetings_of_tree(ranks, step, root):
             phases.append(PairPhase(2 * number, f"ready_{step}", "ready", (child, parent), 0, min(1, elements)))
             phases.append(PairPhase(2 * number + 1, f"down_{step}", "chain_broadcast", (parent, child), 0, elements))
     return tuple(phases)
-
-
-def _meetings(ranks: int, step: int, root: int = 0) -> list[tuple[int, int]]:
-    """(parent, child); rank root + r (mod ranks) has the place of rank r."""
-    parents = range(0, ranks - (1 << step), 2 << step)
-    return [((place + root) % ranks, (place + (1 << step) + root) % ranks) for place in parents]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workloads.collectives.operations import BARRIER
 from workloads.collectives.schedules import chunk_bounds
 from workloads.config import ELEMENT_BYTES
 
@@ -13,7 +14,9 @@ def kept(operation: str, rank: int, ranks: int, elements: int, root: int) -> tup
     if operation == "reduce_scatter":
         start, stop = chunk_bounds(elements, ranks)[rank]
         return start // ELEMENT_BYTES, (stop - start) // ELEMENT_BYTES
-    if operation == "reduce" and rank != root:
+    if operation == BARRIER or (operation == "reduce" and rank != root):
+        return 0, 0
+    if operation == "send" and rank != (root + 1) % ranks:
         return 0, 0
     if operation == "all_to_all":
         start, stop = chunk_bounds(elements, ranks)[rank]

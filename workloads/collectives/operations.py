@@ -11,6 +11,8 @@ to rank r.
 | broadcast | the root its vector | the root's vector |
 | all_to_all | its vector | chunk r of every rank's vector, in rank order |
 | reduce | its vector | the root: the sum; the others: nothing |
+| send | the root its vector | the rank after the root: the root's vector; the others: nothing |
+| barrier | nothing | nothing: no rank ends before all have begun |
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ALL_REDUCE", "OPERATIONS", "OperationKind"]
+__all__ = ["ALL_REDUCE", "BARRIER", "OPERATIONS", "OperationKind"]
 
-ALL_REDUCE = "all_reduce"
+ALL_REDUCE, BARRIER = "all_reduce", "barrier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +46,6 @@ OPERATIONS: Mapping[str, OperationKind] = {
     "broadcast": OperationKind("every rank gets the root's vector", sums=False, has_root=True),
     "all_to_all": OperationKind("rank r gets chunk r of every rank's vector", sums=False, bus_parts=1),
     "reduce": OperationKind("the root gets the sum of all vectors", has_root=True),
+    "send": OperationKind("the rank after the root gets the root's vector", sums=False, has_root=True),
+    BARRIER: OperationKind("no rank ends before all have begun; nothing moves", sums=False),
 }

@@ -23,7 +23,17 @@ from typing import TypeAlias
 
 from workloads.errors import ScenarioError
 
-__all__ = ["PairPhase", "PairSide", "Schedule", "check_ranks", "folded_in", "folded_out", "meetings", "standing_ranks"]
+__all__ = [
+    "PairPhase",
+    "PairSide",
+    "Schedule",
+    "check_ranks",
+    "folded_in",
+    "folded_out",
+    "meetings",
+    "meetings_of_tree",
+    "standing_ranks",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +101,9 @@ def folded_in(ranks: int, elements: int) -> list[PairPhase]:
 def folded_out(step: int, ranks: int, elements: int) -> list[PairPhase]:
     extra = ranks - len(standing_ranks(ranks))
     return [PairPhase(step, "fold_out", "chain_broadcast", (2 * i + 1, 2 * i), 0, elements) for i in range(extra)]
+
+
+def meetings_of_tree(ranks: int, step: int, root: int = 0) -> list[tuple[int, int]]:
+    """(parent, child) of a step of a binomial tree; rank root + r (mod ranks) has the place of rank r."""
+    parents = range(0, ranks - (1 << step), 2 << step)
+    return [((place + root) % ranks, (place + (1 << step) + root) % ranks) for place in parents]

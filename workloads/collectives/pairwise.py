@@ -24,7 +24,7 @@ def pairwise(ranks: int, elements: int) -> tuple[PairPhase, ...]:
     for step, pairs in enumerate(_rounds(ranks)):
         for pair in pairs:
             sides = (_side(chunks, *pair), _side(chunks, *reversed(pair)))
-            if sides[0].elements or sides[1].elements:
+            if sides[0].elements or sides[1].elements or not elements:
                 phases.append(PairPhase(step, f"swap_{step}", "swap", pair, 0, 0, sides))
     return tuple(phases)
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from workloads.collectives.base import Collective
 from workloads.collectives.lengths import require_ring
+from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.slots import Verbs
 from workloads.collectives.staged import StagedCollective
 from workloads.collectives.traced import TracedCollective
-from workloads.config import WorkerConfig
+from workloads.config import CHANNEL, WorkerConfig
 from workloads.traces.program import TracedConfig
 
 __all__ = ["create_collective"]
@@ -31,6 +32,8 @@ def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iter
     there is none of its kind and it has no phases, or when it cannot do the arithmetic."""
     if isinstance(worker, TracedConfig):
         return TracedCollective(worker, endpoint, elements, iterations)
+    if worker.phases and worker.phases[0].collective.kind == CHANNEL:
+        return MeshCollective(worker, endpoint, worker.phases, iterations)
     if worker.phases:
         kind = StagedCollective if worker.phases[0].apart else PhasedCollective
         return kind(worker, endpoint, elements, iterations)

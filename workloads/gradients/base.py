@@ -7,9 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.config import MeshTask
 from workloads.events import TrainingProgress
 
-__all__ = ["AwaitedSource", "GradientSource", "Vector", "work_buffers"]
+__all__ = ["AwaitedSource", "GradientSource", "TaskedSource", "Vector", "work_buffers"]
 
 Vector = NDArray[Any]
 """shape (elements,), float32 or int32, little-endian, C-contiguous"""
@@ -49,6 +50,15 @@ class AwaitedSource(GradientSource, Protocol):
 
     def is_ready(self, iteration: int) -> bool:
         """Whether `gradient` may be called."""
+        ...
+
+
+@runtime_checkable
+class TaskedSource(AwaitedSource, Protocol):
+    """A source whose iterations may be operations of a mesh."""
+
+    def task(self, iteration: int) -> MeshTask | None:
+        """Operation of an iteration that is ready; None: the job's collective runs it."""
         ...
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from workloads.config import MeshTask
 from workloads.errors import ScenarioError
 from workloads.events import TrainingProgress
 from workloads.gradients.base import GradientSource, Vector
@@ -47,6 +48,10 @@ class Mailbox(Protocol):
         """The sum of the oldest piece without one; as long as that."""
         ...
 
+    def task(self, piece: int) -> MeshTask | None:
+        """Operation of a posted piece over the mesh; None: the job's collective sums it."""
+        ...
+
 
 class ExternalSource:
     """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size:
@@ -69,10 +74,13 @@ class ExternalSource:
     def gradient(self, iteration: int) -> Vector:
         piece = self._mailbox.take(iteration)
         self._size = len(piece)
-        if self._filled is None or self._size == self.elements:
+        if self._filled is None or self._size == self.elements or self.task(iteration) is not None:
             return piece
         self._filled[: self._size], self._filled[self._size :] = piece, 0
         return self._filled
+
+    def task(self, iteration: int) -> MeshTask | None:
+        return self._mailbox.task(iteration)
 
     def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
         self._mailbox.leave(iteration, total[: self._size])
@@ -88,18 +96,21 @@ class PostedPieces:
     def __init__(self) -> None:
         self.posted = self.delivered = 0
         self.closed = False
-        self._pieces: dict[int, tuple[Vector, Vector]] = {}
+        self._pieces: dict[int, tuple[Vector, Vector, MeshTask | None]] = {}
 
-    def post(self, piece: Vector, total: Vector) -> None:
+    def post(self, piece: Vector, total: Vector, task: MeshTask | None = None) -> None:
         """`total`: where its sum is to be left, as long as it, perhaps itself."""
-        self._pieces[self.posted] = piece, total
+        self._pieces[self.posted] = piece, total, task
         self.posted += 1
+
+    def task(self, piece: int) -> MeshTask | None:
+        return self._pieces[piece][2]
 
     def take(self, piece: int) -> Vector:
         return self._pieces[piece][0]
 
     def leave(self, piece: int, total: Vector) -> None:
-        _, target = self._pieces.pop(piece)
+        _, target, _ = self._pieces.pop(piece)
         target[:] = total
         self.delivered = piece + 1
 

@@ -62,8 +62,8 @@ def default_socket() -> str:
 @dataclass(slots=True)
 class _Sum:
     offset: int
-    take: Callable[[memoryview, int], None]
-    """(the sum's bytes, ns in the network)"""
+    take: Callable[[memoryview, Done], None]
+    """(bytes of the result, what was said about it)"""
     refuse: Callable[[str], None]
     bytes: int
 
@@ -128,16 +128,33 @@ class RankClient:
         """A float32 all-reduce in the network. `fill` writes the gradient's bytes; then either `take` or `refuse` is
         called, once. `more`: fields of its Post. Blocks only while the memory is full of gradients on their way. Raises
         NetworkFailed, and what `fill` raises."""
-        size = 4 * elements
+
+        def taken(memory: memoryview, done: Done) -> None:
+            take(memory, done.network_ns)
+
+        def post(number: int, offset: int) -> Post:
+            return Post(number, "all_reduce", "float32", op, elements, True, offset, **more)
+
+        self.post_data(post, fill, 4 * elements, taken, refuse)
+
+    def post_data(
+        self,
+        post: Callable[[int, int], Post],
+        fill: Callable[[memoryview], None],
+        size: int,
+        take: Callable[[memoryview, Done], None],
+        refuse: Callable[[str], None],
+    ) -> None:
+        """A collective in the network, of `size` bytes of this rank. `post`: (number, place in the memory) -> what it
+        says. As `post_sum`."""
         with self._changed:
-            offset = self._await_room(size)
+            offset = self._await_room(size, post(0, 0).what)
             try:
                 fill(self._memory[offset : offset + size])
             except BaseException:
                 self._room.give_back(offset)
                 raise
-            post = Post(self._next, "all_reduce", "float32", op, elements, True, offset, **more)
-            self._post(post, _Sum(offset, take, refuse, size))
+            self._post(post(self._next, offset), _Sum(offset, take, refuse, size))
 
     def announce(
         self,
@@ -205,14 +222,14 @@ class RankClient:
         if self._left:
             raise NetworkFailed("this rank has left the network")
 
-    def _await_room(self, size: int) -> int:
+    def _await_room(self, size: int, what: str) -> int:
         while True:
             self.check()
             try:
                 offset = self._room.take(size)
             except ValueError as error:
                 raise NetworkFailed(
-                    f"an all-reduce of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
+                    f"{_named(what)} of {size} bytes is more than the memory of a rank ({self._room.size} bytes): "
                     "give --memory to tb, or make smaller buckets"
                 ) from error
             if offset is not None:
@@ -275,12 +292,12 @@ class RankClient:
             case Failed(reason):
                 with self._changed:
                     self._fail(reason)
-            case Done(number, network_ns):
+            case Done(number):
                 pending = self._pending.get(number)
                 if isinstance(pending, _Sum):
                     start = self.welcome.memory_bytes + pending.offset
                     total = self._memory[start : start + pending.bytes]
-                    self._call(partial(pending.take, total, network_ns), pending)
+                    self._call(partial(pending.take, total, message), pending)
                     self._settle(number, pending.offset)
             case Agreed(number):
                 pending = self._pending.get(number)
@@ -313,3 +330,7 @@ class RankClient:
 
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _named(what: str) -> str:
+    return f"{'an' if what[0] == 'a' else 'a'} {what.replace('_', '-')}"

@@ -42,11 +42,12 @@ __all__ = [
     "Step",
     "Welcome",
     "WireProblem",
+    "Wired",
     "decode",
     "encode",
 ]
 
-VERSION = 2
+VERSION = 3
 _LONGEST_LINE = 1 << 20
 
 
@@ -81,6 +82,20 @@ class Destroy:
 
 
 @dataclass(frozen=True, slots=True)
+class Wired:
+    """A collective that crosses the network as bytes or as sums of float32, over a mesh of connections."""
+
+    operation: str
+    """all_reduce, reduce_scatter, all_gather, broadcast, reduce, swap, send, barrier"""
+    words: int
+    """4-byte words that the rank gives, from its place in the memory on, or takes: the larger number"""
+    gives: tuple[int, ...] = unless_default(())
+    """of `swap`: words for each rank of the group"""
+    takes: tuple[int, ...] = unless_default(())
+    """of `swap`: words from each rank of the group"""
+
+
+@dataclass(frozen=True, slots=True)
 class Post:
     number: int
     what: str
@@ -111,6 +126,8 @@ class Post:
     """elements from each rank of the group"""
     timeout_s: float = unless_default(0.0)
     """seconds that the rank waits for the others; 0: as long as the network does"""
+    wired: Wired | None = unless_default(None)
+    """of a collective in the network that is not an all-reduce of all ranks"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +156,8 @@ class Welcome:
     """time without news after which the network gives up"""
     network: str
     """name of the network, for a person"""
+    carries_all: bool = unless_default(False)
+    """whether the network carries `wired` collectives, too"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +176,8 @@ class Agreed:
 class Done:
     number: int
     network_ns: int
+    peer: int = unless_default(-1)
+    """rank that sent, for a recv; else -1"""
 
 
 @dataclass(frozen=True, slots=True)

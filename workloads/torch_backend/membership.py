@@ -11,14 +11,15 @@ from typing import Any
 import torch
 
 from workloads.ranks.client import NetworkFailed
-from workloads.ranks.wire import Agreed
+from workloads.ranks.wire import Agreed, Done, Post, Wired
 from workloads.torch_backend.exchange import StoreExchange
 from workloads.torch_backend.rank import Rank
+from workloads.torch_backend.reduction import mean_of
 from workloads.torch_backend.runner import InOrder
 from workloads.torch_backend.tensors import contents, dtype_of, shape_of, writing
 from workloads.torch_backend.work import InaWork
 
-__all__ = ["Membership", "Turn"]
+__all__ = ["Cargo", "Membership", "Turn"]
 
 _CLOSE_S = 5.0
 """seconds for which a rank that destroys its group waits for the others to do so"""
@@ -82,6 +83,20 @@ class Turn:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Cargo:
+    """What a rank gives the network in a collective, and what it does with the result."""
+
+    operation: str
+    """as in Wired; so are the words"""
+    words: int
+    give: Callable[[memoryview], None]
+    take: Callable[[memoryview], None]
+    """called in the thread that reads from the network"""
+    gives: tuple[int, ...] = ()
+    takes: tuple[int, ...] = ()
+
+
 class Membership:
     """Waits until all ranks make the group. `ranks`: of the whole training, by rank of the group. Raises NetworkFailed
     when one of them does not."""
@@ -106,6 +121,11 @@ class Membership:
     @property
     def has_network(self) -> bool:
         return self.ranks == tuple(range(self._member.size))
+
+    @property
+    def carries_all(self) -> bool:
+        """Whether the network carries every collective of every group."""
+        return self._member.client.welcome.carries_all
 
     @property
     def limit_s(self) -> float:
@@ -143,6 +163,34 @@ class Membership:
             )  # fmt: skip
         return found
 
+    def carry(
+        self, what: str, tensors: list[torch.Tensor], load: Cargo, *, like: list[torch.Tensor] | None = None,
+        work: InaWork | None = None, root: int = -1, peer: int = -1, **more: Any,
+    ) -> InaWork:  # fmt: skip
+        """Announce a collective of `tensors`, its results, and have the network carry it. As `start`, but the load says
+        what crosses the network. What this rank gives is read before the call returns."""
+        like = tensors if like is None else like
+        found = work or self.new_work(what, like, results=tensors)
+        wired = Wired(load.operation, load.words, load.gives, load.takes)
+        fields: dict[str, Any] = {
+            "op": "", "elements": sum(tensor.numel() for tensor in like) if like else -1, "shape": shape_of(like),
+            "group": self._group, "root": self._global(root), "peer": self._global(peer), "wired": wired, **more,
+        }  # fmt: skip
+        fields["timeout_s"] = fields.get("timeout_s") or self.timeout_s
+        dtype = dtype_of(like)
+
+        def post(number: int, offset: int) -> Post:
+            return Post(number, what, dtype, in_network=True, offset=offset, **fields)
+
+        def take(memory: memoryview, done: Done) -> None:
+            found.source = self.ranks.index(done.peer) if done.peer >= 0 else -1
+            load.take(memory)
+            found.part_done()
+
+        with self.posting(found):
+            self._member.client.post_data(post, load.give, 4 * load.words, take, found.fail)
+        return found
+
     @contextlib.contextmanager
     def posting(self, work: InaWork) -> Iterator[None]:
         """A call that raises leaves no work behind, for which the group would wait when it is destroyed. The network's
@@ -155,26 +203,29 @@ class Membership:
             work.fail(f"rank {self._member.number} could not post it: {type(error).__name__}: {error}")
             raise
 
-    def sum(self, tensor: torch.Tensor, op: str, work: InaWork, timeout_s: float) -> None:
-        """All-reduce a float32 tensor in the network, in `parts_of` it, each a part of `work`. Raises as `post_sum`."""
+    def sum(
+        self, tensor: torch.Tensor, op: str, work: InaWork, timeout_s: float, given: torch.Tensor | None = None
+    ) -> None:
+        """All-reduce a float32 tensor in the network, in `parts_of` it, each a part of `work`. `given`: what this rank
+        adds, if other values. Raises as `post_sum`."""
         target = tensor.detach()
         flat = target.resolve_neg().contiguous().view(-1)
+        values = flat if given is None else given.contiguous().view(-1)
         in_place = target.is_contiguous() and not target.is_neg()
         longest, shape, total_parts = self.longest_sum, shape_of([tensor]), self.parts_of(tensor)
         for index in range(total_parts):
             start = index * longest
-            part = flat[start : start + longest]
+            part, own = flat[start : start + longest], values[start : start + longest]
             which = f"{shape}, part {index + 1} of {total_parts}," if total_parts > 1 else shape
 
-            def fill(memory: memoryview, part: torch.Tensor = part) -> None:
-                torch.frombuffer(memory, dtype=torch.float32).copy_(part)
+            def fill(memory: memoryview, own: torch.Tensor = own) -> None:
+                torch.frombuffer(memory, dtype=torch.float32).copy_(own)
 
             def take(
                 memory: memoryview, _: int, part: torch.Tensor = part, last: bool = index + 1 == total_parts
             ) -> None:
                 total = torch.frombuffer(memory, dtype=torch.float32)
-                if op == "avg":
-                    total.div_(len(self.ranks))
+                mean_of(op, total, len(self.ranks))
                 with writing(target):
                     part.copy_(total)
                     if last and not in_place:

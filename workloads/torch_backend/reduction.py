@@ -1,7 +1,12 @@
-"""Reductions of what the ranks left in the store: one fold, in rank order."""
+"""Reductions of values that all ranks gave: one fold, in rank order; and what is done before and after a sum.
+
+AVG is the sum, in the order of the protocol, then one division by the number of ranks. PREMUL_SUM (NCCL's) multiplies
+each rank's values by a factor, then adds them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,20 +14,24 @@ import torch.distributed as dist
 
 from workloads.torch_backend.tensors import dtype_of
 
-__all__ = ["combine", "name_of"]
+__all__ = ["combine", "is_sum", "mean_of", "name_of", "scaled"]
 
 _OPS = {
     "sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT, "min": dist.ReduceOp.MIN,
     "max": dist.ReduceOp.MAX, "band": dist.ReduceOp.BAND, "bor": dist.ReduceOp.BOR, "bxor": dist.ReduceOp.BXOR,
 }  # fmt: skip
+_PREMUL = "premul_sum"
 
 
 def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
     """Name of the reduction. Raises ValueError for one that the backend does not have, or not for that dtype."""
     wanted = dist.ReduceOp.SUM if opts is None else opts.reduceOp
     name = next((name for name, op in _OPS.items() if wanted == op), None)
+    if wanted == dist.ReduceOp.PREMUL_SUM:
+        name = f"{_PREMUL} of {_factor(wanted):g}"
     if name is None:
-        raise ValueError(f"the backend ina does {what} with {', '.join(_OPS)}, and was asked for {wanted}")
+        known = ", ".join((*_OPS, _PREMUL))
+        raise ValueError(f"the backend ina does {what} with {known}, and was asked for {wanted}")
     for tensor in tensors:
         try:
             combine(name, [tensor.detach().new_ones(1)] * 2)
@@ -31,6 +40,34 @@ def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
                 f"the backend ina cannot do {what} ({name}) of {dtype_of([tensor])}: {str(error).splitlines()[0]}"
             ) from None
     return name
+
+
+def _factor(wanted: Any) -> float:
+    """Of a PREMUL_SUM. Raises ValueError for one with several."""
+    factor = wanted.__getstate__()[1]  # torch shows it nowhere else
+    if isinstance(factor, torch.Tensor):
+        if factor.numel() != 1:
+            raise ValueError(f"the backend ina multiplies by one factor, and was given {factor.numel()}")
+        factor = factor.item()
+    return float(factor)
+
+
+def scaled(tensors: Sequence[torch.Tensor], opts: Any) -> list[torch.Tensor]:
+    """What a rank adds: the tensors, or for a PREMUL_SUM copies that are multiplied."""
+    if opts is None or opts.reduceOp != dist.ReduceOp.PREMUL_SUM:
+        return list(tensors)
+    factor = _factor(opts.reduceOp)
+    return [(tensor.detach() * factor).to(tensor.dtype) for tensor in tensors]
+
+
+def is_sum(op: str) -> bool:
+    """Whether a network that adds can do it."""
+    return op in ("sum", "avg") or op.startswith(_PREMUL)
+
+
+def mean_of(op: str, total: torch.Tensor, ranks: int) -> torch.Tensor:
+    """What becomes of a sum of floats."""
+    return total.div_(ranks) if op == "avg" else total
 
 
 def combine(op: str, values: list[torch.Tensor]) -> torch.Tensor:
@@ -48,6 +85,8 @@ def combine(op: str, values: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _combined(op: str, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    if op.startswith(_PREMUL):
+        return left + right
     match op:
         case "sum" | "avg":
             return left + right

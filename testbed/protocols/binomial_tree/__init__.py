@@ -22,15 +22,12 @@ class _BinomialTree(ScheduledProtocol):
         return 2 * (ranks - 1).bit_length()
 
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
-        """Neighbours are added until one is left; a last one without a neighbour goes on as it is."""
-        from testbed.checkers.folds import fold  # when a run is judged
+        from testbed.checkers.folds import tree_fold  # when a run is judged
         from testbed.checkers.operations import held_by_ranks
 
         job = plan.scenario.job
-        level = [*gradients[job.root :], *gradients[: job.root]]
-        while len(level) > 1:
-            level = [fold(level[i : i + 2], workers[0].collective.arithmetic) for i in range(0, len(level), 2)]
-        return held_by_ranks(job.operation, job.root, gradients, level[0])
+        total = tree_fold(gradients, workers[0].collective.arithmetic, job.root)
+        return held_by_ranks(job.operation, job.root, gradients, total)
 
 
 PROTOCOL = _BinomialTree(

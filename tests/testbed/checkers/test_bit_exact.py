@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
 from testbed.checkers.bit_exact import bit_exact
 from testbed.history.verdict import Verdict
-from tests.support.judged import FakeSource, altered, changed, good_totals, without
+from tests.support.judged import FakeSource, altered, changed, good_totals, matches, without
 from tests.support.records import a_record
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
@@ -69,3 +70,25 @@ def test_a_wrong_sum_outweighs_a_missing_one(good):
     history = without(good.history, "CollectiveCompleted", node="h3")
     history = altered(history, "CollectiveCompleted", {"sha256": "00"}, node="h1", iteration=0)
     assert exact(changed(good, history)).verdict is FAIL
+
+
+def barrier(good, history):
+    job = replace(good.plan.scenario.job, operation="barrier")
+    return replace(good, plan=replace(good.plan, scenario=replace(good.plan.scenario, job=job)), history=history)
+
+
+def test_a_rank_that_leaves_a_barrier_before_another_comes_is_named(good):
+    late = 10**9
+    history = [
+        replace(record, t=late) if matches(record, "CollectiveStarted", iteration=1) and record.node == "h3" else record
+        for record in good.history
+    ]
+    result = exact(barrier(good, history))
+    assert result.verdict is FAIL
+    assert "left the barrier of iteration 1" in result.detail
+    assert "ns before h3 came" in result.detail
+
+
+def test_a_rank_that_comes_to_a_barrier_again_after_a_restart_came_before(good):
+    again = a_record(10**12, "h2", "CollectiveStarted", iteration=0, bytes=4, messages=1)
+    assert "left the barrier" not in exact(barrier(good, [*good.history, again])).detail

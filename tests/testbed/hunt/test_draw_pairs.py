@@ -33,7 +33,9 @@ EACH = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_all_that_is_a_schedule_of_transfers_is_hunted_and_the_ring() -> None:
-    assert set(KINDS) == {"binomial_tree", "pairwise", "rabenseifner", "recursive_doubling", "ring", "sharded_ps"}
+    assert set(KINDS) == {
+        "binomial_tree", "mesh", "pairwise", "rabenseifner", "recursive_doubling", "ring", "sharded_ps",
+    }  # fmt: skip
 
 
 @EACH
@@ -98,7 +100,7 @@ def test_hosts_recoveries_fabrics_and_faults_are_all_drawn(kind: str) -> None:
     assert {scenario.job.op for scenario in summing} == ({"sum", "max", "xor"} if summing else set())
     assert {scenario.job.operation for scenario in drawn} == set(PROTOCOLS[kind].operations)
     roots = {scenario.job.root for scenario in drawn if OPERATIONS[scenario.job.operation].has_root}
-    assert roots == (set(range(max(roots) + 1)) if roots else set())
+    assert not roots or (roots >= set(range(5)) and max(roots) < 8)
     assert {scenario.job.dtype for scenario in drawn} == {"float32", "int32"}
     assert len({kind_of(fault) for scenario in drawn for fault in scenario.faults}) >= 11
 

@@ -102,7 +102,7 @@ def test_iterations(asked, size, world, counts):
         ),
         (
             Request("rack", (4,), collective="all_to_all", protocols=("ring",)),
-            "tb perf: --protocol: does not run alltoall; found 'ring'; allowed: pairwise",
+            "tb perf: --protocol: does not run alltoall; found 'ring'; allowed: mesh, pairwise",
         ),
         (Request("jobs-8", (4,)), "jobs-8: jobs: has several jobs; allowed: a scenario with one job"),
         (

@@ -96,7 +96,7 @@ def test_nobody_is_known_by_another_name() -> None:
         (lambda protocol: protocol.server_knobs(), "esa"),
         (lambda protocol: protocol.answers_at_once() or protocol.one_size(), "dlcp"),
         (lambda protocol: protocol.needs(), "grid parallel_netreduce staged tencent trace_file"),
-        (lambda protocol: protocol.why_no_clamping(), ("binomial_tree pairwise parallel_netreduce rabenseifner "
+        (lambda protocol: protocol.why_no_clamping(), ("binomial_tree mesh pairwise parallel_netreduce rabenseifner "
             "recursive_doubling ring sharded_ps staged tencent trace_file")),
         (lambda protocol: protocol.checkers(), "dlcp repair"),
         (lambda protocol: protocol.piece_judge(), "dlcp"),

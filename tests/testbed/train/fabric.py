@@ -14,17 +14,19 @@ SIZE = 4
 class Fabric:
     """A server in a thread of its own, for four ranks."""
 
-    def __init__(self, folder, *, timeout_s=20.0, memory=MEMORY):
+    def __init__(self, folder, *, timeout_s=20.0, memory=MEMORY, scenario="rack", carries_all=False, changes=()):
+        """`carries_all`: no collective crosses the store."""
         self.path, self.events, self._stop = folder / "s", [], threading.Event()
-        options = ServerOptions(memory, timeout_s, "rack, simulated")
+        self._source = TrainingSource(scenario, changes)
+        self.records = []
+        options = ServerOptions(memory, timeout_s, f"{scenario}, simulated", carries_all)
         self.server = RankServer(self.path, SIZE, options, self._make, self.events.append)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _make(self, first_bytes):
-        return SimulatedNetwork(
-            training_plan(TrainingSource("rack").sized(max(4096, first_bytes))), lambda record: None
-        )
+        self.plan = training_plan(self._source.sized(max(4096, first_bytes)))
+        return SimulatedNetwork(self.plan, self.records.append)
 
     def _run(self):
         while not self._stop.is_set():

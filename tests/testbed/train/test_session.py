@@ -113,6 +113,7 @@ def test_progress_names_the_ranks_that_still_run_after_a_failure():
     session.fail("the switch died")
     session.leave(2, "", 0)
     assert progress_of(session, 3) == "3 all-reduces so far; ranks 0, 1 still run"
+    assert progress_of(session, 3, 1) == "3 all-reduces and 1 other collective so far; ranks 0, 1 still run"
 
 
 def test_progress_says_what_the_training_waits_for():

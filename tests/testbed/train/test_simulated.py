@@ -102,11 +102,6 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
         ),
         ("rack", ("job.op=max",), "job.op: a training cannot use this; found max; allowed: sum"),
         (
-            "ring",
-            ("job.operation=reduce_scatter",),
-            "job.operation: a training cannot use this; found reduce_scatter; allowed: all_reduce",
-        ),
-        (
             "switchml-two-jobs",
             (),
             "job.copies: a training cannot use this; found 2; allowed: 1: a training has the fabric for itself",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -9,21 +10,30 @@ import pytest
 
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes, failed_checks
-from tests.support.selection import in_both_worlds
 from workloads.collectives.operations import OPERATIONS
+from workloads.errors import ScenarioError
 
 RUN_BY = {
     "reduce_scatter": "ring", "all_gather": "ring", "all_to_all": "pairwise", "broadcast": "binomial_tree",
-    "reduce": "binomial_tree",
+    "reduce": "binomial_tree", "send": "mesh", "barrier": "mesh",
 }  # fmt: skip
+OTHERS = [operation for operation, collective in RUN_BY.items() if collective != "mesh"]
+"""a mesh runs them, too"""
+RUNS = [*RUN_BY.items(), *product(["all_reduce", *OTHERS], ["mesh"])]
 NETWORKS = {"rack": "rack", "spine-leaf": "spine-leaf-ring"}
-SIZES = {"4B": 1, "996B": 249, "1MB": 250_000}
+SIZES = ["0B", "1B", "4B", "999B", "1000B", "1MB"]
 
 
-def scenario_of(operation: str, network: str, hosts: int, loss: str, size: str, world: str):
+def is_possible(operation: str, size: str) -> bool:
+    """Sums need whole elements."""
+    return not OPERATIONS[operation].sums or size not in ("1B", "999B")
+
+
+def scenario_of(operation: str, collective: str, network: str, hosts: int, loss: str, size: str, world: str):
     changes = [
-        f"job.collective={RUN_BY[operation]}", f"job.operation={operation}", "switch.program=forward",
+        f"job.collective={collective}", f"job.operation={operation}", "switch.program=forward",
         f"job.size={size}", f"topology.hosts={hosts}", "job.iterations=2",
     ]  # fmt: skip
     if world == "simulated":
@@ -41,25 +51,52 @@ def test_every_operation_is_tried() -> None:
     assert set(RUN_BY) == set(OPERATIONS) - {"all_reduce"}
 
 
+ON_A_RACK = [
+    (*run, hosts, size, loss)
+    for run, hosts, size, loss in product(RUNS, [2, 4, 7, 8], SIZES, ["0", "1%"])
+    if is_possible(run[0], size)
+]
+
+
 @pytest.mark.parametrize(
-    ("operation", "hosts", "size", "loss", "world"),
-    in_both_worlds(
-        product(RUN_BY, [2, 4, 7, 8], SIZES, ["0", "1%"]),
-        emulated=[(operation, 4, "1MB", "1%") for operation in RUN_BY],
-    ),
+    ("operation", "collective", "hosts", "size", "loss", "world"),
+    [
+        *((*case, "simulated") for case in ON_A_RACK if (case[2], case[3]) in ((4, "1MB"), (7, "0B"), (7, "999B"))),
+        *(
+            pytest.param(*case, "simulated", marks=pytest.mark.minutes)
+            for case in ON_A_RACK
+            if (case[2], case[3]) not in ((4, "1MB"), (7, "0B"), (7, "999B"))
+        ),
+        *(
+            pytest.param(
+                *case, "emulated", marks=needs_root if case[1] == "mesh" else [*needs_root, pytest.mark.minutes]
+            )
+            for case in ON_A_RACK
+            if case[2:] in ((4, "1MB", "1%"), (7, "999B", "0"))
+        ),
+    ],
 )
-def test_on_a_rack(operation: str, hosts: int, size: str, loss: str, world: str, tmp_path: Path) -> None:
-    scenario = scenario_of(operation, "rack", hosts, loss, size, world)
+def test_on_a_rack(
+    operation: str, collective: str, hosts: int, size: str, loss: str, world: str, tmp_path: Path
+) -> None:
+    scenario = scenario_of(operation, collective, "rack", hosts, loss, size, world)
     document = run_scenario(scenario, tmp_path / "run").document
     verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
     assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", failed_checks(document)
-    if size == "1MB" or loss == "0":
+    if loss == "0" or (size == "1MB" and operation != "barrier"):
         assert_passes(document)  # a loss of 1 % may hit no packet of a smaller one
 
 
-@pytest.mark.parametrize("operation", RUN_BY)
-def test_on_two_tiers(operation: str, tmp_path: Path) -> None:
-    document = run_scenario(
-        scenario_of(operation, "spine-leaf", 0, "1%", "1MB", "simulated"), tmp_path / "run"
-    ).document
-    assert_passes(document)
+@pytest.mark.parametrize(("operation", "collective"), RUNS)
+def test_on_two_tiers(operation: str, collective: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, collective, "spine-leaf", 0, "1%", "1MB", "simulated")
+    if operation == "barrier":  # two of one packet each would lose none
+        scenario = replace(scenario, job=replace(scenario.job, iterations=50))
+    assert_passes(run_scenario(scenario, tmp_path / "run").document)
+
+
+@pytest.mark.parametrize(("operation", "collective"), [run for run in RUNS if not is_possible(run[0], "999B")])
+def test_sums_of_a_part_of_an_element_are_refused(operation: str, collective: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(operation, collective, "rack", 4, "0", "999B", "simulated")
+    assert "job.size: not a whole number of elements; found 999 bytes" in str(caught.value)

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+from workloads.config import MeshTask
 from workloads.errors import InternalError
 from workloads.gradients.shared import ROOM_PIECES, SharedPieces
 
@@ -44,3 +45,12 @@ def test_places_are_used_again_and_never_before_their_sum_is_there():
     mailbox.leave(0, np.ones(1, np.float32))
     mailbox.post(3, 1)
     assert mailbox.has_room is False
+
+
+def test_a_piece_may_have_a_task() -> None:
+    mailbox = SharedPieces(shared(64), shared(64), ranks=4)
+    swap = MeshTask("swap", (2, 0), 0, (3, 1), (0, 4))
+    for task in (None, MeshTask("broadcast", (0, 1, 3), 2), swap, MeshTask("barrier", (1,))):
+        mailbox.post(0, 4, task)
+        assert mailbox.task(mailbox.posted - 1) == task
+    assert mailbox.task(0) is None

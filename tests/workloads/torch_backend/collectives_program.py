@@ -139,7 +139,7 @@ def fail(what):
         case "sparse":
             dist.all_reduce(torch.eye(3).to_sparse())
         case "premul":
-            dist.all_reduce(torch.ones(3), op=dist._make_nccl_premul_sum(2.0))
+            dist.all_reduce(torch.ones(3), op=dist._make_nccl_premul_sum(torch.ones(2)))
 
 
 def survive(victim):

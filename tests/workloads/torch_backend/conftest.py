@@ -10,3 +10,14 @@ def members(tmp_path):
     made = Members(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture(params=["ring", "rack"], ids=["ring", "netreduce"])
+def wired(request, tmp_path):
+    """Members whose collectives all cross the network, while packets are lost."""
+    from tests.workloads.torch_backend.members import Members
+
+    lost = "faults=[{kind: loss, rate: 1%}]"
+    made = Members(tmp_path, timeout_s=60.0, scenario=request.param, carries_all=True, changes=(lost,))
+    yield made
+    made.close()

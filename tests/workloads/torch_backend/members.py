@@ -32,8 +32,8 @@ def broadcast(group, value, root=1):
 class Members:
     """`SIZE` ranks; `store` of all groups unless a group is made with another."""
 
-    def __init__(self, folder, *, timeout_s=20.0):
-        self.fabric = Fabric(folder, timeout_s=timeout_s)
+    def __init__(self, folder, *, timeout_s=20.0, **fabric):
+        self.fabric = Fabric(folder, timeout_s=timeout_s, **fabric)
         self.ranks = [
             SimpleNamespace(
                 number=rank, size=SIZE, client=self.fabric.rank(rank), runner=Runner(), groups=[], kept_store=None

@@ -63,7 +63,7 @@ def test_data_parallel_with_several_buckets(tmp_path):
     """Of different size; a fold in rank order does not depend on their layout."""
     weights, checks = train(tmp_path, Cell("NetReduce gbn", 2, 1), "--ddp", "--bucket-mb", "0.002", "--steps", "50")
     assert weights == [program.reference(2, 50, in_rank_order)[0]] * 2
-    assert "not aggregated in the network: 1 all_gather, 4 broadcast" in checks["training"][1]
+    assert "also over the network: 1 all_gather, 4 broadcast" in checks["training"][1]
 
 
 def test_integers_of_32_bits_learn_as_floats_do():
