@@ -25,7 +25,7 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
     end = max((record.event.completed_ns for record in context.events(CollectiveCompleted)), default=0)
     end = end or max((record.t for record in context.history), default=0)
     rates = {}
-    for worker in context.plan.workers:
+    for worker in context.plan.ring_workers:
         timeline = rate_timeline(context, worker.name)
         line = timeline[0][1]
         rates[worker.name] = {

@@ -85,6 +85,13 @@ class RcEndpoint:
         if self._fast is not None:
             self._fast.set_regions(self._regions)
 
+    def release_memory(self, rkey: int) -> None:
+        """The opposite of `register_memory`, for a region that no message will write to any more. A packet that comes
+        again is a duplicate, which is answered and not placed. Raises KeyError for a key that is not registered."""
+        self._regions.release(rkey)
+        if self._fast is not None:
+            self._fast.set_regions(self._regions)
+
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,
         ValueError or TypeError for a request that no packet can carry."""

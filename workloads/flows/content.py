@@ -1,0 +1,18 @@
+"""The bytes of a flow, which follow from the seed and its number: a receiver's memory is compared with them."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+
+__all__ = ["content_of", "digest_of"]
+
+
+def content_of(seed: int, number: int, size: int) -> bytes:
+    """`size` bytes."""
+    return random.Random(f"flow {seed} {number}").randbytes(size)
+
+
+def digest_of(memory: bytes | memoryview) -> str:
+    """SHA-256, as in `FlowArrived`."""
+    return hashlib.sha256(memory).hexdigest()
