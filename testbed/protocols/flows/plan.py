@@ -16,7 +16,7 @@ from testbed.protocols.flows.drawn import draw_flows
 from testbed.protocols.flows.keys import FlowsKeys
 from testbed.scenario.model import Scenario
 from topologies import Node
-from workloads.config import JobShare, QpConfig
+from workloads.config import ELEMENT_BYTES, JobShare, QpConfig
 from workloads.flows import FlowEnd, FlowsConfig
 from workloads.wire import PSN_MODULUS
 
@@ -67,7 +67,7 @@ def plan_flows(scenario: Scenario) -> Plan:
         FlowsConfig(
             name=host.name,
             collective=JobShare(only.job.collective, only.number, rank, len(hosts), only.arithmetic),
-            workload=workload,
+            workload=replace(workload, elements=_elements(outgoing[rank])),
             outgoing=tuple(outgoing[rank]),
             incoming=tuple(incoming[rank]),
             stop_ns=None if keys.drain_ns is None else last_ns + keys.drain_ns,
@@ -75,6 +75,11 @@ def plan_flows(scenario: Scenario) -> Plan:
         for rank, (host, workload) in enumerate(zip(hosts, only.workloads, strict=True))
     )
     return Plan(scenario, workers, plan_switches(scenario, only.arithmetic), tuple(connections))
+
+
+def _elements(outgoing: list[FlowEnd]) -> int:
+    """As many as make the bytes that the host sends, from which timers and the need for memory follow."""
+    return max(1, sum(end.size for end in outgoing) // ELEMENT_BYTES)
 
 
 def _rate_bps(scenario: Scenario, host: Node) -> int:

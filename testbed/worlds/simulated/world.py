@@ -258,7 +258,7 @@ class Simulation:
                 if receiver not in self._switches:
                     self._last_wires.append((receiver, wire))
                 if sender in self._switches:
-                    does_mark = link.shape.ecn_threshold_packets is not None
+                    does_mark = link.shape.marks
                     self._ports.append((f"{link.name} {direction}", sender, wire, does_mark))
 
     def finish(self) -> None:

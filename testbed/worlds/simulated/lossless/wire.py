@@ -114,7 +114,7 @@ class LosslessWire(Wire):
             return "queue"
         if not self._serves_classes:
             waiting = len(self._rows)
-        if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
+        if waiting >= self._marks_from and self._is_chosen(waiting) and (marked := mark_ce(frame)) is not None:
             frame = bytes(marked)
             self.marks += 1
         if charge is not None:
