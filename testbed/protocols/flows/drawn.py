@@ -37,41 +37,41 @@ def mean_frame_bytes(sizes: FlowSizes, mtu: int) -> float:
 def draw_flows(keys: FlowsKeys, rates_bps: Sequence[int], mtu: int, seed: int) -> list[DrawnFlow]:
     """In the order of their starts. `rates_bps`: of each rank's link. Raises ScenarioError for more than
     `MOST_FLOWS`."""
-    expected = _expected(keys, rates_bps, mtu)
+    per_bit = 0.0 if keys.load is None else keys.load / 8 / _SECOND / mean_frame_bytes(keys.distribution, mtu)
+    """flows that begin in a nanosecond, for each bit per second of a link"""
+    expected = _expected(keys, rates_bps, per_bit)
     if expected > MOST_FLOWS:
         raise ScenarioError(
             f"the job has about {expected:,.0f} flows", key="job",
             allowed=f"at most {MOST_FLOWS:,}: a lower load, a shorter duration, or fewer hosts",
         )  # fmt: skip
-    found = list(_poisson(keys, rates_bps, mtu, seed) if keys.load is not None else _at_once(keys, len(rates_bps), seed))
+    if keys.load is not None:
+        found = list(_poisson(keys, [per_bit * rate for rate in rates_bps], seed))
+    else:
+        found = list(_at_once(keys, len(rates_bps), seed))
     return sorted(found, key=lambda flow: (flow.start_ns, flow.source, flow.target))
 
 
-def _expected(keys: FlowsKeys, rates_bps: Sequence[int], mtu: int) -> float:
+def _expected(keys: FlowsKeys, rates_bps: Sequence[int], per_bit: float) -> float:
     size = len(rates_bps)
     if keys.load is not None:
-        return sum(_per_ns(keys, rate, mtu) * keys.duration_ns for rate in rates_bps)
+        return sum(rates_bps) * per_bit * keys.duration_ns
     pairs = size if keys.pattern == PERMUTATION else _senders(keys, size) if keys.pattern == INCAST else size * (size - 1)
     return pairs * keys.each
-
-
-def _per_ns(keys: FlowsKeys, rate_bps: int, mtu: int) -> float:
-    """Flows that a host begins in a nanosecond on average."""
-    assert keys.load is not None
-    return keys.load * rate_bps / 8 / _SECOND / mean_frame_bytes(keys.distribution, mtu)
 
 
 def _senders(keys: FlowsKeys, size: int) -> int:
     return size - 1 if keys.fan_in is None else min(keys.fan_in, size - 1)
 
 
-def _poisson(keys: FlowsKeys, rates_bps: Sequence[int], mtu: int, seed: int) -> Iterator[DrawnFlow]:
-    partners = _partners(len(rates_bps), seed)
-    for source, rate in enumerate(rates_bps):
-        draw, at, per_ns = random.Random(f"flows {seed} {source}"), 0.0, _per_ns(keys, rate, mtu)
+def _poisson(keys: FlowsKeys, per_ns: Sequence[float], seed: int) -> Iterator[DrawnFlow]:
+    """`per_ns`: flows that each rank begins in a nanosecond on average."""
+    partners = _partners(len(per_ns), seed)
+    for source, often in enumerate(per_ns):
+        draw, at = random.Random(f"flows {seed} {source}"), 0.0
         while True:
-            at += draw.expovariate(per_ns)
-            other = draw.randrange(len(rates_bps) - 1)
+            at += draw.expovariate(often)
+            other = draw.randrange(len(per_ns) - 1)
             size = keys.distribution.at(draw.random())
             if at >= keys.duration_ns:
                 break

@@ -27,13 +27,13 @@ def test_poisson_flows_offer_the_load() -> None:
 
 
 def test_gaps_between_the_flows_of_a_host_are_exponential() -> None:
-    """Their standard deviation is their mean, and the count in equal slices has the variance of its mean."""
-    keys = FlowsKeys(load=0.5, flow_size_bytes=10_000, duration_ns=1_000_000_000)
+    """Their standard deviation is their mean."""
+    keys = FlowsKeys(load=0.5, flow_size_bytes=10_000, duration_ns=500_000_000)
     starts = [flow.start_ns for flow in draw_flows(keys, [RATE] * 2, 1024, 1) if flow.source == 0]
     gaps = [after - before for before, after in zip(starts, starts[1:], strict=False)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / len(gaps)
-    assert variance**0.5 == pytest.approx(mean, rel=0.03)
+    assert variance**0.5 == pytest.approx(mean, rel=0.04)
 
 
 def test_destinations_are_drawn_evenly() -> None:
