@@ -44,7 +44,7 @@ world: simulated
 topology: {kind: rack, hosts: 2, link: {rate: 1Gbps, delay: 1us, queue: 100000}}
 switch: {program: forward}
 transport: {timeout: 20}
-job: {collective: flows, pattern: permutation, load: 0.6, flow_size: 1000B, duration: 20ms, warm_up: 1ms}
+job: {collective: flows, pattern: permutation, load: 0.6, flow_size: 1000B, duration: 10ms, warm_up: 1ms}
 time_limit: 1s
 """
 
@@ -54,11 +54,11 @@ def test_flows_of_one_packet_wait_as_theory_says() -> None:
     priorities and without preemption (A. Cobham, 1954). The mean wait is R / ((1 - a) (1 - a - d)), where a and d are
     the loads by ACKs and data, and R is the mean rest of the frame in service."""
     waits = []
-    for seed in range(1, 9):
+    for seed in range(1, 5):
         times = flow_times(run_text(QUEUE.replace("SEED", str(seed))))
         waits += [each.fct_ns - float(each.alone_ns) for each in times if each.fct_ns is not None]
     data_ns, ack_ns = 8 * (1000 + DATA_HEADERS + FLOW_HEADERS), 8 * (DATA_HEADERS + 4)
     per_ns = 0.6 / data_ns
     a, d = per_ns * ack_ns, per_ns * data_ns
     rest = per_ns * (ack_ns**2 + data_ns**2) / 2
-    assert sum(waits) / len(waits) == pytest.approx(rest / ((1 - a) * (1 - a - d)), rel=0.08)
+    assert sum(waits) / len(waits) == pytest.approx(rest / ((1 - a) * (1 - a - d)), rel=0.1)
