@@ -362,7 +362,8 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
-                if simulation.fabric is not None and not simulation.fabric.first_drop:
+                fabric = simulation.fabric
+                if fabric is not None and fabric.has_engaged and not fabric.first_drop:
                     with must_answer(), doing("repeating the run without PFC"):
                         twin = Simulation(lossy(plan), lambda record: None, real_limit_s=self._real_limit_s)
                         on_record(first_loss(twin, simulation.agenda.now))

@@ -96,6 +96,11 @@ class LosslessFabric:
                 if name in rates:
                     node.receive_through(receive_buffer(pfc, topology, name), rates[name])
 
+    @property
+    def has_engaged(self) -> bool:
+        """Whether a PFC frame came to any station."""
+        return any(wire.pauses.frames_heard for wire in self._into.values())
+
     def look_for_deadlock(self) -> None:
         """Report paused links that wait for each other, once."""
         if self._is_deadlocked:
