@@ -33,7 +33,7 @@ def flow_lines(metrics: dict[str, Any]) -> list[Line]:
     if not found["measured"]:
         return lines
     width = max(map(len, _NAMES.values())) + 2
-    lines.append(Line(_cells(_HEADS, "flows"), "dim", 2, "", width))
+    lines.append(Line(_cells(_HEADS, "number"), "dim", 2, "", width))
     lines += [_row("FCT, all", found, "fct_s", width), _row("slowdown", found, "slowdown", width)]
     lines += [_row(_NAMES[name], each, "slowdown", width) for name, each in found["bins"].items()]
     return lines
@@ -41,7 +41,7 @@ def flow_lines(metrics: dict[str, Any]) -> list[Line]:
 
 def _row(name: str, found: dict[str, Any], what: str, width: int) -> Line:
     shown = [_value(found[what][column], what) for column in _COLUMNS]
-    return Line(_cells(shown, f"{found['flows']:,}"), "", 2, name, width)
+    return Line(_cells(shown, f"{found['number']:,}"), "", 2, name, width)
 
 
 def _cells(texts: Any, flows: str) -> str:

@@ -124,7 +124,7 @@ def _binned(times: Sequence[FlowTime]) -> Iterator[tuple[str, list[FlowTime]]]:
 def _statistics(times: Sequence[FlowTime]) -> dict[str, object]:
     seconds = [None if each.fct_ns is None else each.fct_ns / 1e9 for each in times]
     return {
-        "flows": len(times),
+        "number": len(times),
         "without_end": sum(value is None for value in seconds),
         "fct_s": _spread(seconds),
         "slowdown": _spread(each.slowdown for each in times),

@@ -42,7 +42,7 @@ def test_percentiles_are_nearest_ranks() -> None:
     found: Any = _statistics(times(*((1, 10 * (number + 1)) for number in range(1000))))
     assert found["slowdown"] == {"average": 500.5, "p50": 500, "p95": 950, "p99": 990, "p999": 999}
     assert found["fct_s"]["p999"] == pytest.approx(9990e-9)
-    assert (found["flows"], found["without_end"]) == (1000, 0)
+    assert (found["number"], found["without_end"]) == (1000, 0)
 
 
 def test_a_flow_without_an_end_is_slower_than_all_others() -> None:
