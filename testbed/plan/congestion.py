@@ -1,8 +1,9 @@
 """DCQCN as a scenario asks for it -> its parameters on one link.
 
-Published parameters belong to one line rate, those of the paper to 40 Gb/s. On a slower link a packet lasts longer, so that the same timers would see hardly
-any packet between two of their deadlines. The time scale s says how much longer. Every timer is multiplied by it, and
-every step of the rate keeps its share of the line rate. A packet lasts as many timers as it does on the fast link.
+Published parameters belong to one line rate, those of the paper to 40 Gb/s. On a slower link a packet lasts longer, so
+that the same timers would see hardly any packet between two of their deadlines. The time scale s says how much longer.
+Every timer is multiplied by it, and every step of the rate keeps its share of the line rate. A packet lasts as many
+timers as it does on the fast link.
 """
 
 from __future__ import annotations

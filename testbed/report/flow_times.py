@@ -57,10 +57,12 @@ def _value(value: float | None, what: str) -> str:
 def dcqcn_text(found: dict[str, Any]) -> str:
     """The parameters in use: `parameters` of the figures of congestion."""
     counter = found["byte_counter_bytes"]
+    timer, alpha, interval = (
+        seconds(found[name] / 1e9) for name in ("increase_timer_ns", "alpha_timer_ns", "cnp_interval_ns")
+    )
     return (
-        f"DCQCN parameters ({found['preset']}): timer {seconds(found['increase_timer_ns'] / 1e9)}, alpha timer "
-        f"{seconds(found['alpha_timer_ns'] / 1e9)}, CNP interval {seconds(found['cnp_interval_ns'] / 1e9)}, byte counter "
-        f"{byte_size(counter) if counter < _MUCH else 'none'}, F {found['recovery_steps']}, "
+        f"DCQCN parameters ({found['preset']}): timer {timer}, alpha timer {alpha}, CNP interval {interval}, byte "
+        f"counter {byte_size(counter) if counter < _MUCH else 'none'}, F {found['recovery_steps']}, "
         f"g 1/{round(1 / found['gain'])}, increase {bits_per_second(found['additive_bps'])} and "
         f"{bits_per_second(found['hyper_bps'])}"
     )

@@ -162,8 +162,9 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only, and so do switches
-        with more than `MAX_PORTS` ports, and some protocols. TCP exists in the kernel only, and a controller only where Open vSwitch is."""
+        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only. So do switches with
+        more than `MAX_PORTS` ports, RED, and some protocols. TCP exists in the kernel only, and a controller only where
+        Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)

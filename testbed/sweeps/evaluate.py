@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.runs.codeversion import model_version
-from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.machine_messages import Window, machine_message_level
+from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
 from testbed.sweeps.model import Task

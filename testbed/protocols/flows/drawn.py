@@ -56,7 +56,9 @@ def _expected(keys: FlowsKeys, rates_bps: Sequence[int], per_bit: float) -> floa
     size = len(rates_bps)
     if keys.load is not None:
         return sum(rates_bps) * per_bit * keys.duration_ns
-    pairs = size if keys.pattern == PERMUTATION else _senders(keys, size) if keys.pattern == INCAST else size * (size - 1)
+    pairs = (
+        size if keys.pattern == PERMUTATION else _senders(keys, size) if keys.pattern == INCAST else size * (size - 1)
+    )
     return pairs * keys.each
 
 

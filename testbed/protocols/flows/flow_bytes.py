@@ -39,7 +39,9 @@ def flow_bytes(context: CheckContext) -> CheckResult:
             wrong.append(f"flow {number} brought other bytes to {receiver} than its sender was given")
     wrong += [f"flow {number} ended {times} times" for number, times in came.items() if times > 1]
     if wrong:
-        return CheckResult(_NAME, Verdict.FAIL, f"{len(wrong)} flows are wrong; first: {wrong[0]}", tuple(wrong[:_SHOWN]))
+        return CheckResult(
+            _NAME, Verdict.FAIL, f"{len(wrong)} flows are wrong; first: {wrong[0]}", tuple(wrong[:_SHOWN])
+        )
     if not came:
         return CheckResult(_NAME, Verdict.UNKNOWN, "no flow ended: there is nothing to compare")
     begun = len(context.events(FlowBegan))

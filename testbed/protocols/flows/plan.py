@@ -47,7 +47,9 @@ def plan_flows(scenario: Scenario) -> Plan:
         qpns = _FIRST_QPN + 2 * number, _FIRST_QPN + 2 * number + 1
         ends = hosts[flow.source], hosts[flow.target]
 
-        def qp(side: int, qpns: tuple[int, int], ends: tuple[Node, Node], sports: tuple[int, int], psn: int) -> QpConfig:
+        def qp(
+            side: int, qpns: tuple[int, int], ends: tuple[Node, Node], sports: tuple[int, int], psn: int
+        ) -> QpConfig:
             found = queue_pair(
                 scenario, ends[side], ends[1 - side], qpn=qpns[side], peer_qpn=qpns[1 - side], sport=sports[side],
                 first_psn=0 if side else psn, peer_first_psn=psn if side else 0, irn=irn,
@@ -59,9 +61,7 @@ def plan_flows(scenario: Scenario) -> Plan:
         incoming[flow.target].append(FlowEnd(number, flow.size, flow.start_ns, receiver))
         there, back = sender.envelope.src_ip, sender.envelope.dst_ip
         packets = max(1, -(-flow.size // transport.path_mtu))
-        connections.append(
-            Connection(flow.source, (there, back, qpns[1]), (back, there, qpns[0]), psn, (packets,))
-        )
+        connections.append(Connection(flow.source, (there, back, qpns[1]), (back, there, qpns[0]), psn, (packets,)))
     last_ns = keys.duration_ns if keys.load is not None else 0
     workers = tuple(
         FlowsConfig(

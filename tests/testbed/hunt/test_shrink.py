@@ -107,4 +107,6 @@ def test_what_names_hosts_that_are_gone_goes_with_them():
         make_plan(candidate)
         assert parse_scenario(dump_scenario(candidate), "shrunk") == candidate
     assert sizes == {2, 3, 5, 6}
-    assert all(len(candidate.job.hosts) >= 2 for candidate in simpler(replace(base, job=replace(base.job, hosts=("h1", "h6")))))
+    assert all(
+        len(candidate.job.hosts) >= 2 for candidate in simpler(replace(base, job=replace(base.job, hosts=("h1", "h6"))))
+    )

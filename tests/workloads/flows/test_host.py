@@ -31,9 +31,7 @@ def end(side: int, number: int, size: int, start_ns: int, recovery: str = "gbn")
 
 def pair(*flows: tuple[int, int], recovery: str = "gbn", stop_ns: int | None = None) -> list[FlowsHost]:
     """The sender and the receiver of flows of (size, start)."""
-    ends = [
-        tuple(end(side, number, *flow, recovery=recovery) for number, flow in enumerate(flows)) for side in (0, 1)
-    ]
+    ends = [tuple(end(side, number, *flow, recovery=recovery) for number, flow in enumerate(flows)) for side in (0, 1)]
     workload = WorkloadConfig("synthetic", 5, 1, 1)
     configs = [
         FlowsConfig("h1", JobShare("flows", 1, 0, 2), workload, ends[0], (), stop_ns),

@@ -57,9 +57,7 @@ job: {collective: flows, pattern: incast, fan_in: 1, flow_size: SIZE, hosts: [h1
 time_limit: 1s
 """
 RACK = "{kind: rack, hosts: 2, link: {rate: 40Gbps, delay: 2us}}"
-UNEQUAL = (
-    "{kind: rack, hosts: 2, link: {rate: 10Gbps, delay: 2us}, links: {h1-s1: {rate: 3Gbps}, h2-s1: {delay: 7us}}}"
-)
+UNEQUAL = "{kind: rack, hosts: 2, link: {rate: 10Gbps, delay: 2us}, links: {h1-s1: {rate: 3Gbps}, h2-s1: {delay: 7us}}}"
 TREE = "{kind: fat_tree, k: 4, link: {rate: 40Gbps, delay: 2us}}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_gaps_between_the_flows_of_a_host_are_exponential() -> None:
     """Their standard deviation is their mean."""
     keys = FlowsKeys(load=0.5, flow_size_bytes=10_000, duration_ns=500_000_000)
     starts = [flow.start_ns for flow in draw_flows(keys, [RATE] * 2, 1024, 1) if flow.source == 0]
-    gaps = [after - before for before, after in zip(starts, starts[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(starts)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / len(gaps)
     assert variance**0.5 == pytest.approx(mean, rel=0.04)
