@@ -7,7 +7,6 @@ cdef class PauseState:
     cpdef bint may_begin(self, long long pfc_class, long long now)
     cpdef object paused_since(self, long long pfc_class, long long now)
     cpdef long long paused_ns(self, long long pfc_class, long long now)
-    cpdef bint is_any(self, long long now)
     cpdef tick(self, long long now)
     cpdef list ended(self)
     cdef _end_if_over(self, long long pfc_class, long long now)
