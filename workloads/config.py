@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol
 
 from workloads.layers import ComputeConfig
 from workloads.wire import PSN_MODULUS, Envelope
@@ -17,7 +17,6 @@ __all__ = [
     "PHASE_KINDS",
     "ArithmeticSpec",
     "CollectiveConfig",
-    "ConnectedConfig",
     "DcqcnConfig",
     "Framing",
     "GroupShare",
@@ -293,17 +292,6 @@ class HostConfig(NodeConfig, Protocol):
     def framing(self) -> Framing: ...
 
     def reborn(self, lives: int) -> HostConfig: ...
-
-
-@runtime_checkable
-class ConnectedConfig(Protocol):
-    """A HostConfig whose packets travel over reliable connections."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def queue_pairs(self) -> tuple[QpConfig, ...]: ...
 
 
 _RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4

@@ -10,7 +10,8 @@ from testbed.faults.model import Duplicate, Forge
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.numbers import bits_per_second, nanoseconds
 from testbed.terminal.words import violations
-from workloads.config import ConnectedConfig, DcqcnConfig
+from workloads.config import DcqcnConfig
+from workloads.connected import ConnectedConfig
 from workloads.events import CnpSent, CongestionStatistics, RateChanged
 
 __all__ = ["congestion", "skip_congestion"]

@@ -10,7 +10,7 @@ from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.history.events import TcpFlowMeasured
 from testbed.plan import PlannedFlow
 from testbed.plan.congestion import time_scale
-from workloads.config import ConnectedConfig
+from workloads.connected import ConnectedConfig
 from workloads.events import CnpSent, CollectiveCompleted, CongestionStatistics, FlowReceived, FlowSent
 
 __all__ = ["background_metrics", "congestion_metrics"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import random
+
+import numpy as np
 
 __all__ = ["content_of", "digest_of"]
 
 
 def content_of(seed: int, number: int, size: int) -> bytes:
     """`size` bytes."""
-    return random.Random(f"flow {seed} {number}").randbytes(size)
+    return np.random.Generator(np.random.PCG64((seed, number))).bytes(size)
 
 
 def digest_of(memory: bytes | memoryview) -> str:

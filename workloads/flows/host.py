@@ -51,7 +51,7 @@ class FlowsHost(Quick):
         self.finished = self.failed = False
         for end in config.incoming:
             self._receiving[end.number] = end
-            memory = self._memory[end.number] = memoryview(np.zeros(end.size, np.uint8))  # pages come when written
+            memory = self._memory[end.number] = np.zeros(end.size, np.uint8).data  # pages come when written
             self._endpoint.register_memory(rkey_of(end.number), BASE_VA, memory)
             self._endpoint.post_receive(end.qp.qpn, ReceiveRequest(end.number))
 

@@ -1,4 +1,4 @@
-"""RDMA flows as the subject of a run: who sends how much to whom, and how long it takes (docs/flows.md)."""
+"""RDMA flows as the subject of a run: which pairs of hosts send how much, and how long it takes (docs/flows.md)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from testbed.checkers.contract import Part
 from testbed.hunt.contract import Protocol
+from testbed.protocols.flows.checks import check_flows
 from testbed.protocols.flows.keys import FlowsKeys
-from testbed.protocols.flows.rules import check_flows
 from testbed.scenario.protocol import Traits
 from workloads.config import IRN_END_TO_END, HostConfig
 from workloads.flows import FlowsConfig

@@ -11,8 +11,8 @@ from testbed.checkers.context import CheckContext
 from testbed.history.events import TrafficStarted
 from testbed.plan.model import Plan
 from testbed.plan.paths import flow_paths
-from testbed.protocols.flows.alone import alone_ns, frames_of
 from testbed.protocols.flows.keys import FlowsKeys
+from testbed.protocols.flows.plan_alone import alone_ns, frames_of
 from topologies import LinkShape
 from workloads.flows import FlowEnd, FlowsConfig
 from workloads.flows.events import FlowArrived, FlowBegan

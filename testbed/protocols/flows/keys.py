@@ -79,7 +79,7 @@ class FlowsKeys(Section):
     """Which flows there are, and when they begin."""
 
     pattern: Annotated[str, choice(PATTERNS)] = RANDOM
-    """who sends to whom: `random`, each flow to another host that is drawn; `permutation`, each host to one other host;
+    """pairs of hosts: `random`, each flow to another host that is drawn; `permutation`, each host to one other host;
     `incast`, the others to the first host of the job; `all_to_all`, each host to each other one"""
     load: Annotated[float | None, share(), Key(shown="none")] = None
     """for `random` and `permutation`: flows begin at random times (Poisson) so that the frames of their data take this

@@ -12,8 +12,8 @@ from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.pairs import queue_pair
 from testbed.plan.switches import plan_switches
-from testbed.protocols.flows.drawn import draw_flows
 from testbed.protocols.flows.keys import FlowsKeys
+from testbed.protocols.flows.plan_drawn import draw_flows
 from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.config import ELEMENT_BYTES, JobShare, QpConfig

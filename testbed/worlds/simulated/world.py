@@ -362,8 +362,7 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
-                fabric = simulation.fabric
-                if fabric is not None and fabric.has_engaged and not fabric.first_drop:
+                if simulation.fabric is not None and simulation.fabric.needs_comparison:
                     with must_answer(), doing("repeating the run without PFC"):
                         twin = Simulation(lossy(plan), lambda record: None, real_limit_s=self._real_limit_s)
                         on_record(first_loss(twin, simulation.agenda.now))

@@ -11,7 +11,7 @@ from testbed.checkers.context import CheckContext
 from testbed.figures.metrics import metrics
 from testbed.protocols.flows.figures import FlowTime, _binned, _statistics, flow_figures, flow_times
 from testbed.report.flow_times import flow_lines
-from tests.testbed.protocols.flows.runs import run_text
+from tests.support.flow_runs import run_text
 from workloads.flows.events import FlowArrived, FlowBegan
 
 TEXT = """

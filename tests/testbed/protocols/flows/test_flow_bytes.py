@@ -10,7 +10,7 @@ from testbed.checkers.context import CheckContext
 from testbed.history import Record
 from testbed.history.verdict import Verdict
 from testbed.protocols.flows.flow_bytes import flow_bytes
-from tests.testbed.protocols.flows.runs import run_text
+from tests.support.flow_runs import run_text
 from workloads.flows.events import FlowArrived
 
 TEXT = """

@@ -9,7 +9,7 @@ import pytest
 from testbed.plan import make_plan
 from testbed.protocols.flows.keys import FlowsKeys
 from testbed.scenario import dump_scenario, load_scenario, parse_scenario
-from workloads.config import ConnectedConfig
+from workloads.connected import ConnectedConfig
 from workloads.errors import ScenarioError
 
 TEXT = """

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.protocols.flows.alone import DATA_HEADERS, FLOW_HEADERS
 from testbed.protocols.flows.figures import flow_times
-from tests.testbed.protocols.flows.runs import run_text
+from testbed.protocols.flows.plan_alone import DATA_HEADERS, FLOW_HEADERS
+from tests.support.flow_runs import run_text
 
 SHARED = """
 name: shared

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from testbed.protocols.flows import drawn
-from testbed.protocols.flows.drawn import draw_flows, mean_frame_bytes
+from testbed.protocols.flows import plan_drawn
 from testbed.protocols.flows.keys import FlowsKeys
+from testbed.protocols.flows.plan_drawn import draw_flows, mean_frame_bytes
 from workloads.errors import ScenarioError
 from workloads.flows.sizes import built_in
 
@@ -78,6 +78,6 @@ def test_hosts_with_faster_links_begin_more_flows() -> None:
 
 
 def test_too_many_flows_are_refused_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn, "MOST_FLOWS", 11)
+    monkeypatch.setattr(plan_drawn, "MOST_FLOWS", 11)
     with pytest.raises(ScenarioError, match="the job has about 12 flows"):
         draw_flows(FlowsKeys(pattern="all_to_all"), [RATE] * 4, 1024, 1)

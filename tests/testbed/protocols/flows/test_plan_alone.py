@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.plan import make_plan
-from testbed.protocols.flows.alone import DATA_HEADERS, alone_ns, frames_of
 from testbed.protocols.flows.figures import flow_times
+from testbed.protocols.flows.plan_alone import DATA_HEADERS, alone_ns, frames_of
 from testbed.scenario import parse_scenario
-from tests.testbed.protocols.flows.runs import run_of
+from tests.support.flow_runs import run_of
 from topologies import LinkShape
 
 RATES = st.sampled_from([10**8, 10**9, 4 * 10**10, 3 * 10**9])

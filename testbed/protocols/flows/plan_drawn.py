@@ -1,4 +1,4 @@
-"""Which flows a job has: who sends how much to whom, and when. All of it follows from the seed, and nothing from the
+"""Which flows a job has: which pairs of hosts send how much, and when. All of it follows from the seed, and nothing from the
 transport, so that runs with different transports carry the same flows."""
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from testbed.protocols.flows.alone import DATA_HEADERS, FLOW_HEADERS
 from testbed.protocols.flows.keys import INCAST, PERMUTATION, FlowsKeys
+from testbed.protocols.flows.plan_alone import DATA_HEADERS, FLOW_HEADERS
 from workloads.errors import ScenarioError
 from workloads.flows.sizes import FlowSizes
 
