@@ -44,8 +44,8 @@ declare_keys(
     red=(
         Annotated[RedShape | None, SectionType(RedShape, "the {}"), Key(shown="none")],
         (
-            "in place of `ecn_threshold`, in the world `simulated`: `{min: 5, max: 200, share: 1%}`. The probability of "
-            "a mark rises from 0 at `min` waiting packets to `share` just below `max`. It is 1 from `max` on"
+            "in place of `ecn_threshold`, in virtual time: `{min: 5, max: 200, share: 1%}`. The probability of a "
+            "mark rises from 0 at `min` waiting packets to `share` just below `max`. It is 1 from `max` on"
         ),
     ),
     queue_full=(

@@ -1,5 +1,5 @@
-"""Which flows a job has: which pairs of hosts send how much, and when. All of it follows from the seed, and nothing from the
-transport, so that runs with different transports carry the same flows."""
+"""The flows of a job: which pairs of hosts send how much, and when. All of it follows from the seed, and nothing from
+the transport, so that runs with different transports carry the same flows."""
 
 from __future__ import annotations
 
