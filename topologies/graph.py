@@ -76,8 +76,6 @@ class LinkShape:
     ecn_threshold_packets: int | None = None
     """number of waiting frames from which a frame that enters the queue gets CE, if its sender is ECN-capable; None:
     the queue never marks. Marking is at enqueue, as DCTCP's (RFC 8257, section 3.1)"""
-    red: RedShape | None = None
-    """marking by probability in place of the threshold"""
     queue_full: str = "drop"
     """what becomes of a frame that finds the queue full: drop; trim, RoCE data is cut to its headers, which go on
     (`workloads.wire.trimming`)"""
@@ -88,6 +86,8 @@ class LinkShape:
     drop_low_above_packets: int | None = None
     """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
     it does not ask for classes"""
+    red: RedShape | None = None
+    """marking by probability in place of the threshold"""
 
     @property
     def knows_classes(self) -> bool:

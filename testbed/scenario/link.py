@@ -41,13 +41,6 @@ declare_keys(
             "[congestion](congestion.md#marking)"
         ),
     ),
-    red=(
-        Annotated[RedShape | None, SectionType(RedShape, "the {}"), Key(shown="none")],
-        (
-            "in place of `ecn_threshold`, in virtual time: `{min: 5, max: 200, share: 1%}`. The probability of a "
-            "mark rises from 0 at `min` waiting packets to `share` just below `max`. It is 1 from `max` on"
-        ),
-    ),
     queue_full=(
         Annotated[str, choice(("drop", "trim"))],
         (
@@ -67,6 +60,13 @@ declare_keys(
         (
             "packets, less than `queue`: if at least this many wait, a switch drops a frame whose DSCP is of the low "
             "class ([priority](priority.md))"
+        ),
+    ),
+    red=(
+        Annotated[RedShape | None, SectionType(RedShape, "the {}"), Key(shown="none")],
+        (
+            "in place of `ecn_threshold`, in virtual time: `{min: 5, max: 200, share: 1%}`. The probability of a "
+            "mark rises from 0 at `min` waiting packets to `share` just below `max`. It is 1 from `max` on"
         ),
     ),
 )
