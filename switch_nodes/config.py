@@ -97,7 +97,7 @@ class SwitchConfig:
     trace: bool = False
     """whether to report every step of the tables (FrameStepped, ConnectionStepped, SlotStepped)"""
     groups: tuple[tuple[bytes, tuple[int, ...]], ...] = ()
-    """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.flows`)"""
+    """static entries with several equal ports: each flow takes one of them (`switch_nodes.forwarding.equal_cost`)"""
     flow_salt: int = 0
     """makes this switch's choices independent of other switches'"""
     spray: bool = False

@@ -21,7 +21,7 @@ OWN = (
     "switch_nodes/netreduce/", "switch_nodes/switchml/", "switch_nodes/aggregators/", "switch_nodes/grid/",
     "switch_nodes/fpga/",
     "switch_nodes/forwarding/", "switch_nodes/steering/", "workloads/repair/", "switch_nodes/repair/",
-    "workloads/dlcp/", "switch_nodes/dlcp/",
+    "workloads/dlcp/", "switch_nodes/dlcp/", "workloads/flows/",
 )  # fmt: skip
 """where protocols and programs know themselves"""
 OTHER_THINGS = {

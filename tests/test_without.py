@@ -21,7 +21,7 @@ def tb(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["dlcp", "repair", "esa", "ps", "switchml"])
+@pytest.mark.parametrize("name", ["dlcp", "repair", "esa", "ps", "switchml", "flows"])
 def test_the_product_runs_without_a_protocol(name: str, tmp_path: Path) -> None:
     left_out = copy_without(name, tmp_path / "tree")
     assert {f"testbed/protocols/{name}/__init__.py", f"docs/{name}.md", f"playbooks/scenarios/{name}/{name}.yaml"} <= {

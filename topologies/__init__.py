@@ -15,7 +15,7 @@ from topologies.addressing import (
 )
 from topologies.assembly import Cable, assemble, host, switch
 from topologies.fat_tree import fat_tree
-from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, Role, Topology
+from topologies.graph import DIRECTIONS, Direction, Link, LinkShape, Node, RedShape, Role, Topology
 from topologies.grid_triangle import grid_triangle
 from topologies.machines import machine_groups, machines
 from topologies.rack import rack
@@ -36,6 +36,7 @@ __all__ = [
     "Link",
     "LinkShape",
     "Node",
+    "RedShape",
     "Role",
     "Topology",
     "assemble",

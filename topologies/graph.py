@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["DIRECTIONS", "RESERVE", "Direction", "Link", "LinkShape", "Node", "Role", "Topology"]
+__all__ = ["DIRECTIONS", "RESERVE", "Direction", "Link", "LinkShape", "Node", "RedShape", "Role", "Topology"]
 
 RESERVE = 16
 """headers in the reserve of a queue that trims, for each packet of the queue"""
@@ -42,6 +42,25 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class RedShape:
+    """Marking by probability, as RED (S. Floyd and V. Jacobson, 1993) with the present length of the queue in place of
+    its average, as DCQCN uses it."""
+
+    min_packets: int
+    """K_min: no frame is marked while fewer wait"""
+    max_packets: int
+    """K_max: each frame is marked while so many wait"""
+    share: float = 0.01
+    """P_max: share of frames that are marked just below K_max; it rises from 0 at K_min in a straight line"""
+
+    def chance(self, waiting: int) -> float:
+        """Share of the frames that come while `waiting` wait that get CE."""
+        if waiting >= self.max_packets:
+            return 1.0
+        return max(0.0, self.share * (waiting - self.min_packets) / (self.max_packets - self.min_packets))
+
+
+@dataclass(frozen=True, slots=True)
 class LinkShape:
     """What a link does to every frame, the same in both directions."""
 
@@ -67,10 +86,22 @@ class LinkShape:
     drop_low_above_packets: int | None = None
     """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
     it does not ask for classes"""
+    red: RedShape | None = None
+    """marking by probability in place of the threshold"""
 
     @property
     def knows_classes(self) -> bool:
         return self.priority != "none" or self.drop_low_above_packets is not None
+
+    @property
+    def marks(self) -> bool:
+        """Whether its queues set CE."""
+        return self.ecn_threshold_packets is not None or self.red is not None
+
+    @property
+    def marks_from(self) -> int | None:
+        """Waiting frames from which a frame may get CE; None: none ever does."""
+        return self.ecn_threshold_packets if self.red is None else self.red.min_packets
 
     @property
     def trims(self) -> bool:

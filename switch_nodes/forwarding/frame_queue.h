@@ -82,7 +82,7 @@ static inline uint64_t big_endian(const uint8_t *p, int bytes)
     return value;
 }
 
-/* A step of flow_hash (switch_nodes/forwarding/flows.py): splitmix64 over the words of the flow. */
+/* A step of flow_hash (switch_nodes/forwarding/equal_cost.py): splitmix64 over the words of the flow. */
 static inline uint64_t mix_flow(uint64_t value, uint64_t word)
 {
     value = (value ^ word) + 0x9E3779B97F4A7C15u;

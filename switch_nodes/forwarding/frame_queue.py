@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from switch_nodes.forwarding.flows import SprayedCounts
+from switch_nodes.forwarding.equal_cost import SprayedCounts
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.forwarding.flows import choose_port, spray_port, sprayed_counts
+from switch_nodes.forwarding.equal_cost import choose_port, spray_port, sprayed_counts
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 

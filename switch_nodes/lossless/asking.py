@@ -37,6 +37,8 @@ class Asking:
 
     def after_release(self) -> None:
         """A packet left. What is free for all may have changed."""
+        if not self._paused:
+            return
         for account in [each for each in self._paused if self.buffer.should_resume(each)]:
             account.is_paused = False
             self._paused.remove(account)

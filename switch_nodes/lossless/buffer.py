@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import cython
+
 __all__ = ["FIXED", "Account", "Key", "PortLimits", "SharedBuffer"]
 
 Key = tuple[int, int]
 """(port, class)"""
-FIXED = -1
+FIXED = _FIXED = -1
 """`PortLimits.share_num` of a threshold that does not depend on what is free"""
 
 
@@ -45,10 +47,15 @@ class PortLimits:
 class Account:
     """What is charged to one (port, class), in bytes."""
 
-    __slots__ = ("dropped", "headroom_used", "is_paused", "key", "limits", "most_headroom", "used")
+    __slots__ = (
+        "dropped", "fixed", "headroom", "headroom_used", "is_lossless", "is_paused", "key", "limits", "most_headroom",
+        "reserve", "share_den", "share_num", "used",
+    )  # fmt: skip
 
     def __init__(self, key: Key, limits: PortLimits) -> None:
         self.key, self.limits = key, limits
+        self.headroom, self.reserve, self.is_lossless = limits.headroom, limits.reserve, limits.is_lossless
+        self.share_num, self.share_den, self.fixed = limits.share_num, limits.share_den, limits.threshold
         self.used = 0
         """in reserve and shared buffer"""
         self.headroom_used = self.most_headroom = 0
@@ -62,7 +69,14 @@ class Account:
 
     @property
     def shared_used(self) -> int:
-        return max(0, self.used - self.limits.reserve)
+        return max(0, self.used - self.reserve)
+
+
+if not cython.compiled:
+
+    def shared_of(account: Account) -> int:
+        """As `Account.shared_used`."""
+        return account.shared_used
 
 
 class SharedBuffer:
@@ -75,14 +89,13 @@ class SharedBuffer:
 
     def threshold(self, account: Account) -> int:
         """Bytes of the shared buffer from which its neighbour is paused, right now."""
-        return self.threshold_at(account, self.shared_bytes - self.shared_used, account.shared_used)
+        return self.threshold_at(account, self.shared_bytes - self.shared_used, shared_of(account))
 
     def threshold_at(self, account: Account, free: int, own: int) -> int:
         """The same while `free` bytes of the shared buffer are free, and the account has `own` of it."""
-        limits = account.limits
-        if limits.share_num == FIXED:
-            return min(limits.threshold, free + own)
-        return max(0, free) * limits.share_num // limits.share_den
+        if account.share_num == _FIXED:
+            return min(account.fixed, free + own)
+        return max(0, free) * account.share_num // account.share_den
 
     def admit(self, account: Account, size: int) -> int:
         """Charge a packet that came. Returns how many bytes were missing; 0: it was taken."""
@@ -97,19 +110,22 @@ class SharedBuffer:
         """A packet left: its bytes free the headroom first, then the shared buffer, then the reserve."""
         of_headroom = min(account.headroom_used, size)
         account.headroom_used -= of_headroom
-        before = account.shared_used
+        before = shared_of(account)
         account.used -= size - of_headroom
-        self.shared_used -= before - account.shared_used
+        self.shared_used -= before - shared_of(account)
 
     def should_pause(self, account: Account) -> bool:
-        if account.is_paused or not account.limits.is_lossless:
+        if account.is_paused or not account.is_lossless:
             return False
-        return account.headroom_used > 0 or 0 < self.threshold(account) <= account.shared_used
+        if account.headroom_used > 0:
+            return True
+        threshold = self.threshold(account)
+        return 0 < threshold <= shared_of(account)
 
     def should_resume(self, account: Account) -> bool:
         if not account.is_paused or account.headroom_used:
             return False
-        return self.may_resume(account.shared_used, self.threshold(account))
+        return self.may_resume(shared_of(account), self.threshold(account))
 
     def may_resume(self, shared_used: int, threshold: int) -> bool:
         """Whether so many bytes of the shared buffer let the neighbour go on, at that threshold and with nothing in the
@@ -117,23 +133,23 @@ class SharedBuffer:
         return not shared_used or shared_used + self.resume_below <= threshold
 
     def _add(self, account: Account, size: int) -> bool:
-        new, limits = account.used + size, account.limits
-        if new <= limits.reserve:
+        new = account.used + size
+        if new <= account.reserve:
             account.used = new
             return True
-        over = new - limits.reserve
-        added = over - account.shared_used
+        over = new - account.reserve
+        added = over - shared_of(account)
         if over <= self.threshold(account) and added <= self.shared_bytes - self.shared_used:
             account.used = new
             self.shared_used += added
             return True
-        if account.headroom_used + size > limits.headroom:
+        if account.headroom_used + size > account.headroom:
             return False
         account.headroom_used += size
         account.most_headroom = max(account.most_headroom, account.headroom_used)
         return True
 
     def _missing(self, account: Account, size: int) -> int:
-        if account.limits.is_lossless:
-            return account.headroom_used + size - account.limits.headroom
+        if account.is_lossless:
+            return account.headroom_used + size - account.headroom
         return size

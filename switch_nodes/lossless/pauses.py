@@ -36,6 +36,8 @@ class PauseState:
         """when the last PFC frame with a time above 0 came"""
         self.ignored = [False] * PFC_CLASSES
         """classes that a watchdog lets pass in spite of PFC"""
+        self.is_quiet = True
+        """whether no pause holds or is about to, of any class"""
         self.frames_heard = 0
         self.pauses = [0] * PFC_CLASSES
         """PFC frames that paused a class, or went on to pause it"""
@@ -51,6 +53,7 @@ class PauseState:
             if not quanta:
                 self._end(pfc_class, now)
                 continue
+            self.is_quiet = False
             self.pauses[pfc_class] += 1
             self.heard_at[pfc_class] = now
             if self._since[pfc_class] < 0:
@@ -59,7 +62,9 @@ class PauseState:
 
     def may_begin(self, pfc_class: int, now: int) -> bool:
         """Whether a frame of the class may begin."""
-        return self.ignored[pfc_class] or not self._since[pfc_class] <= now < self._until[pfc_class]
+        if self.is_quiet or self.ignored[pfc_class]:
+            return True
+        return not self._since[pfc_class] <= now < self._until[pfc_class]
 
     def paused_since(self, pfc_class: int, now: int) -> int | None:
         """When the pause that holds now took effect; None: none does."""
@@ -68,6 +73,9 @@ class PauseState:
 
     def paused_ns(self, pfc_class: int, now: int) -> int:
         """How long the class was paused up to now, all pauses together."""
+        if self.is_quiet:
+            total: int = self._total[pfc_class]
+            return total
         since = self._since[pfc_class]
         open_ns = max(0, min(now, self._until[pfc_class]) - since) if since >= 0 else 0
         return self._total[pfc_class] + open_ns
@@ -103,6 +111,7 @@ class PauseState:
     def _end(self, pfc_class: int, now: int) -> None:
         since = self._since[pfc_class]
         self._since[pfc_class] = self._until[pfc_class] = -1
+        self.is_quiet = max(self._since) < 0
         if 0 <= since < now:
             self._ended.append(Interval(pfc_class, since, now))
             self._total[pfc_class] += now - since

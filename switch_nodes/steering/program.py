@@ -8,7 +8,7 @@ from collections import deque
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import RulesReplaced
 from switch_nodes.forwarding import is_link_local
-from switch_nodes.forwarding.flows import choose_port
+from switch_nodes.forwarding.equal_cost import choose_port
 from switch_nodes.program import ProgramBase
 from switch_nodes.steering.rules import FLOOD, FlowRule
 from switch_nodes.steering.steer import Priority, falls_back, steering_rules

@@ -36,7 +36,7 @@ class FlowRule:
     priority: int
     match: FlowMatch
     outputs: tuple[int, ...]
-    """one port; several equal ports, from which each flow takes one (`switch_nodes.forwarding.flows`); (FLOOD,); empty:
-    drop"""
+    """one port; several equal ports, from which each flow takes one (`switch_nodes.forwarding.equal_cost`); (FLOOD,);
+    empty: drop"""
     copies: bool = False
     """a copy leaves by each of the outputs"""

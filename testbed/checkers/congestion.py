@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.checkers.context import CheckContext
-from testbed.checkers.rates import marks_of, rate_timeline
+from testbed.checkers.rates import marks_of
 from testbed.faults.model import Duplicate, Forge
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.numbers import bits_per_second, nanoseconds
 from testbed.terminal.words import violations
 from workloads.config import DcqcnConfig
+from workloads.connected import ConnectedConfig
 from workloads.events import CnpSent, CongestionStatistics, RateChanged
 
 __all__ = ["congestion", "skip_congestion"]
@@ -49,7 +50,7 @@ def congestion(context: CheckContext) -> CheckResult:
     )  # fmt: skip
     if missing:
         return CheckResult(_NAME, Verdict.UNKNOWN, f"congestion control was not exercised: {missing}")
-    least, who = min((rate, worker) for worker in context.workers for _, rate in rate_timeline(context, worker))
+    least, who = min((record.event.rate_bps, record.node) for record in context.events(RateChanged))
     detail = (
         f"{marks} packets marked, {sent} CNPs sent, {received} received, rates cut {cuts} times, down to "
         f"{bits_per_second(least)} ({who})"
@@ -61,8 +62,9 @@ def _parameters(context: CheckContext) -> dict[tuple[str, int], DcqcnConfig]:
     """By host and queue pair, of the first life of each host."""
     return {
         (worker.name, qp.qpn): qp.dcqcn
-        for worker in context.plan.ring_workers
-        for qp in (worker.to_successor, worker.from_predecessor)
+        for worker in context.plan.workers
+        if isinstance(worker, ConnectedConfig)
+        for qp in worker.queue_pairs
         if qp.dcqcn is not None
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from workloads.ownvalues import shown
 
 if TYPE_CHECKING:
     from testbed.checkers.checker import Checker
+    from testbed.checkers.context import CheckContext
     from testbed.checkers.folds import Array
     from testbed.checkers.pieces import PieceJudge
     from testbed.plan.model import Plan
@@ -56,6 +57,10 @@ class JudgedProtocol(PlannedProtocol):
     def checkers(self) -> tuple[Checker, ...]:
         """Those that judge runs of this collective, in addition to the stock checkers."""
         return ()
+
+    def figures(self, context: CheckContext) -> Mapping[str, object]:
+        """What its runs have under `metrics` in result.json in addition to the figures of all, by name."""
+        return {}
 
     def piece_judge(self) -> Callable[[Plan], PieceJudge] | None:
         """What makes the judge of a training's pieces, of protocols whose sums are approximate. None: such a one cannot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from switch_nodes.events import MessageAggregated, SlotsAtEnd
 from switch_nodes.kinds import sums
 from testbed.checkers.card import counted_left
@@ -48,8 +50,7 @@ def liveness(context: CheckContext) -> CheckResult:
     if (early := ended_early(context)) and not context.events(QpFailed, WorkerFailed):
         return CheckResult("liveness", Verdict.UNKNOWN, early)
     if stalled:
-        layout = message_layout(context)
-        stories = [_story(context, layout, worker) for worker in stalled]
+        stories = _stories(context, stalled)
         why = _cause(context)
         if blamed := machine_to_blame(context):
             detail = f"{len(stalled)} of {len(context.workers)} workers did not finish, and {blamed}; {why}"
@@ -143,6 +144,13 @@ def _peer(context: CheckContext, node: str, qpn: int) -> str:
             if member.name == node and member.from_predecessor.qpn == qpn:
                 return f" from {ring.names[rank - 1]}{within}"
     return ""
+
+
+def _stories(context: CheckContext, stalled: Sequence[str]) -> list[str]:
+    if not context.plan.ring_workers:
+        return [f"{worker} did not finish" for worker in stalled]
+    layout = message_layout(context)
+    return [_story(context, layout, worker) for worker in stalled]
 
 
 def _story(context: CheckContext, layout: MessageLayout, worker: str) -> str:

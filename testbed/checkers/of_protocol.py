@@ -40,4 +40,6 @@ def skip_approximate(context: CheckContext) -> str | None:
     if not protocol.traits.approximate:
         return None
     names = ", ".join(checker.name for checker in checkers_of(protocol.name))
+    if not protocol.traits.sums:
+        return f"{protocol.name} has no result that all hosts share: {names} judges what came"
     return f"the sums of {protocol.name} are approximate: {names} judges them"

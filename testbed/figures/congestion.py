@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from testbed.checkers.context import CheckContext
@@ -9,6 +10,7 @@ from testbed.checkers.rates import marks_of, rate_timeline
 from testbed.history.events import TcpFlowMeasured
 from testbed.plan import PlannedFlow
 from testbed.plan.congestion import time_scale
+from workloads.connected import ConnectedConfig
 from workloads.events import CnpSent, CollectiveCompleted, CongestionStatistics, FlowReceived, FlowSent
 
 __all__ = ["background_metrics", "congestion_metrics"]
@@ -25,7 +27,7 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
     end = max((record.event.completed_ns for record in context.events(CollectiveCompleted)), default=0)
     end = end or max((record.t for record in context.history), default=0)
     rates = {}
-    for worker in context.plan.workers:
+    for worker in context.plan.ring_workers:
         timeline = rate_timeline(context, worker.name)
         line = timeline[0][1]
         rates[worker.name] = {
@@ -36,12 +38,23 @@ def congestion_metrics(context: CheckContext) -> dict[str, Any] | None:
         }
     return {
         "control": scenario.transport.congestion_control,
+        "parameters": _parameters(context),
         "ce_marks": marks_of(context),
         "cnps_sent": len(context.events(CnpSent)),
         "cnps_received": sum(record.event.cnps_received for record in statistics),
         "rate_cuts": sum(record.event.cuts for record in statistics),
         "rates": rates,
     }
+
+
+def _parameters(context: CheckContext) -> dict[str, Any] | None:
+    """Of the first queue pair that has any; None where datagrams travel."""
+    for worker in context.plan.workers:
+        for qp in worker.queue_pairs if isinstance(worker, ConnectedConfig) else ():
+            found = qp.dcqcn
+            if found is not None:
+                return {"preset": context.plan.scenario.transport.dcqcn.preset, **asdict(found)}
+    return None
 
 
 def _mean(timeline: list[tuple[int, int]], end: int) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from switch_nodes.events import MessageInferred, PacketIgnored, ResultReplayed, SlotsAtEnd
 from testbed.checkers.context import CheckContext
+from testbed.checkers.contract import judged_protocol
 from testbed.checkers.parts import parts_of
 from testbed.checkers.reference import workers_in
 from testbed.checkers.refused import refused_results
@@ -60,6 +61,7 @@ PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "algbw_bps", "busbw_bps",
 _TIMES = ("jct", "iteration_times", "message_times")
 """groups of figures that mean nothing then, either"""
 _BOUND = Allowed("a finite number above 0", lambda found: type(found) in (int, float) and 0 < found < math.inf)
+_FIGURES = Allowed("a mapping of figures by name", lambda found: isinstance(found, Mapping))
 _LOSSES = {"loss", "burst", "drop", "link_down", "corrupt"}
 """kinds of fault that take a packet away (a damaged one is thrown away by the next iCRC check)"""
 
@@ -87,7 +89,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     # Over jobs that differ there is no one size per iteration: each of them has a goodput of its own.
     alone = not (context.plan.scenario.jobs or context.plan.beside)
     known = len(times) == len(iterations) and sum(times) > 0 and alone
-    goodput = 8 * sum(sizes.values()) / sum(times) if known else None
+    goodput = 8 * sum(sizes.values()) / sum(times) if known and size_bytes else None
     duration_s, jct_s = _duration(context), _jct(context)
     values: dict[str, Any] = {
         "duration_s": duration_s,
@@ -137,6 +139,9 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
         "trace": trace_metrics(context),
     }
     values |= {name: found for name, found in extra.items() if found is not None}
+    for part in parts_of(context).values():
+        own = judged_protocol(part.plan.scenario.job.collective).figures
+        values |= require(own, own(part), _FIGURES)
     return values if fidelity is None else withhold(values, fidelity)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from testbed.faults.model import Fault, NodeFault, PacketFault, RateChange
@@ -12,29 +12,51 @@ from topologies import Topology, rack, spine_leaf
 
 __all__ = ["fewer_hosts", "in_one_rack", "moved_together", "on_hosts", "renamed"]
 
+_LEAST_RANKS = 2
+
 
 def fewer_hosts(scenario: Scenario) -> Iterator[Scenario]:
-    """Of one job over all hosts."""
+    """Of one job. Its hosts, flows of other tenants and slow receivers that are not there any more are left out."""
     topology, hosts = scenario.topology, len(scenario.topology.hosts)
     if topology.kind == "spine_leaf":
-        yield from (_over(scenario, fewer) for fewer in smaller_fabrics(topology, scenario.link))
+        yield from _all_over(scenario, smaller_fabrics(topology, scenario.link))
     if topology.kind != "rack":
         return
-    for fewer in sorted({2, hosts // 2, hosts - 1}):
-        if 2 <= fewer < hosts:
-            shapes = {link.name: link.shape for link in topology.links[:fewer]}
-            yield _over(scenario, rack(fewer, scenario.link, shapes))
+    counts = [fewer for fewer in sorted({2, hosts // 2, hosts - 1}) if 2 <= fewer < hosts]
+    yield from _all_over(scenario, (_of_rack(scenario, fewer) for fewer in counts))
 
 
-def _over(scenario: Scenario, topology: Topology) -> Scenario:
-    """What is not there any more has no faults, and does not straggle."""
-    job, hosts = scenario.job, len(topology.hosts)
-    if job.straggle_rank is not None and job.straggle_rank >= hosts:
-        job = replace(job, straggler=None)
+def _of_rack(scenario: Scenario, hosts: int) -> Topology:
+    """The first hosts of a rack."""
+    return rack(hosts, scenario.link, {link.name: link.shape for link in scenario.topology.links[:hosts]})
+
+
+def _all_over(scenario: Scenario, topologies: Iterable[Topology]) -> Iterator[Scenario]:
+    """Over each of these networks where two ranks are left, or more."""
+    for topology in topologies:
+        fewer = _over(scenario, topology)
+        if fewer is not None:
+            yield fewer
+
+
+def _over(scenario: Scenario, topology: Topology) -> Scenario | None:
+    """What is not there any more has no faults, does not straggle, and neither sends nor receives. None: fewer than two
+    hosts of the job are left."""
     names = [node.name for node in topology.nodes]
+    job = scenario.job
+    job = replace(job, hosts=tuple(name for name in job.hosts if name in names))
+    ranks = len(job.hosts) if scenario.job.hosts else len(topology.hosts)
+    if ranks < _LEAST_RANKS:
+        return None
+    if job.straggle_rank is not None and job.straggle_rank >= ranks:
+        job = replace(job, straggler=None)
     same = {link.name: link.name for link in topology.links}
     faults = _faults(scenario.faults, same, dict(zip(names, names, strict=True)))
-    return replace(scenario, topology=topology, faults=faults, job=job)
+    flows = tuple(flow for flow in scenario.background if flow.source in names and flow.target in names)
+    pfc = scenario.pfc
+    if pfc is not None:
+        pfc = replace(pfc, receivers=tuple(pair for pair in pfc.receivers if pair[0] in names))
+    return replace(scenario, topology=topology, faults=faults, job=job, background=flows, pfc=pfc)
 
 
 def _faults(faults: Collection[Fault], links: Mapping[str, str], nodes: Mapping[str, str]) -> tuple[Fault, ...]:

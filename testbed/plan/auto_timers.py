@@ -23,10 +23,11 @@ from testbed.plan.paths import (
     tenant_paths,
 )
 from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
+from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
 from testbed.terminal.numbers import seconds
-from workloads.config import HostConfig, WorkerConfig
+from workloads.config import HostConfig
 from workloads.datagrams.problems import LEAST_RTO_NS
 
 __all__ = ["drafted", "timers_of"]
@@ -75,7 +76,8 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
     given, trip = part.transport, _round_trip(draft, whole)
     is_real = bool(part.nics) or part.world == "lab"
     changes: dict[str, Any] = {}
-    if not draft.ring_workers:
+    reliable = _is_reliable(draft)
+    if not reliable:
         rto = rounded_ns(_MARGIN * trip.queueing_ns + trip.slower_ns)
         changes["rto_ns"] = max(rto, _REAL_RTO_NS if is_real else LEAST_RTO_NS)
     else:
@@ -83,7 +85,7 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
         wanted = margin * trip.queueing_ns + trip.slower_ns
         code = next((code for code in range(1, _MOST_CODE) if _UNIT_NS << code >= wanted), _MOST_CODE)
         changes["timeout_code"] = max(code, _REAL_CODE if is_real else 0)
-    if draft.ring_workers and given.speaks_irn:
+    if reliable and given.speaks_irn:
         calm = _LOW_TRIPS * trip.empty_ns + min(_others_ns(draft, whole, trip.empty_ns), trip.queued_ns)
         calm = given.rto_low_ns or max(rounded_ns(calm), _REAL_LOW_NS if is_real else 0)
         low = rounded_ns(calm + trip.slower_ns)
@@ -93,7 +95,12 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
         high = max(min(calm * 16 // 5, margin * trip.queueing_ns), trip.congested_ns) + trip.slower_ns
         changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(high))
     transport = _filled(given, draft.scenario.transport, changes)
-    return transport, Timers(trip, tuple(_each(given, transport, reliable=bool(draft.ring_workers))))
+    return transport, Timers(trip, tuple(_each(given, transport, reliable=reliable)))
+
+
+def _is_reliable(draft: Plan) -> bool:
+    """Packets are acknowledged on RoCE connections."""
+    return bool(draft.ring_workers) or traits_of(draft.scenario.job.collective).reliable
 
 
 def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Timer]:
@@ -114,10 +121,11 @@ def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Ti
 def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:
     topology, empty, queued, built_up = draft.scenario.topology, 0.0, 0.0, 0.0
     coming, shares, full = most_under_way(whole), booked_shares(whole), _full_queues(whole)
-    waits = _waits(draft) or not draft.ring_workers
+    waits, reliable = _waits(draft), _is_reliable(draft)
+    waits = waits or not reliable
     for worker, path in data_paths(draft):
         frame, way = worker.framing.frame_bytes, 0.0
-        answer = _ANSWER_BYTES if isinstance(worker, WorkerConfig) else frame
+        answer = _ANSWER_BYTES if reliable else frame
         for use in path:
             shape, share = topology.link(use[0]).shape, shares.get(use, 0.0)
             way += 2 * (shape.delay_ns + shape.jitter_ns)
@@ -133,7 +141,7 @@ def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:
 
 def _waits(draft: Plan) -> bool:
     """An answer comes when all workers sent, as that of a sum does."""
-    if draft.ring_workers:
+    if _is_reliable(draft):
         return any(switch.rings for switch in draft.switches)
     return not planned_protocol(draft.scenario.job.collective).answers_at_once()
 

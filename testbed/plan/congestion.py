@@ -1,29 +1,58 @@
 """DCQCN as a scenario asks for it -> its parameters on one link.
 
-Published parameters belong to 40 Gb/s. On a slower link a packet lasts longer, so that the same timers would see hardly
-any packet between two of their deadlines. The time scale s says how much longer. Every timer is multiplied by it, and
-every step of the rate keeps its share of the line rate. A packet lasts as many timers as it does on the fast link.
+Published parameters belong to one line rate, those of the paper to 40 Gb/s. On a slower link a packet lasts longer, so
+that the same timers would see hardly any packet between two of their deadlines. The time scale s says how much longer.
+Every timer is multiplied by it, and every step of the rate keeps its share of the line rate. A packet lasts as many
+timers as it does on the fast link.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from testbed.scenario.model import DcqcnOptions
 from workloads.config import DcqcnConfig
 
-__all__ = ["REFERENCE_BPS", "scaled_dcqcn", "time_scale"]
+__all__ = ["PRESETS", "REFERENCE_BPS", "DcqcnPreset", "scaled_dcqcn", "time_scale"]
 
 REFERENCE_BPS = 40_000_000_000
-_TIMER_NS = 55_000
-"""T and T_alpha"""
-_CNP_INTERVAL_NS = 50_000
-_CUT_PERIOD_NS = 4_000
-_BYTE_COUNTER = 10_000_000
-_ADDITIVE_BPS = 40_000_000
-_HYPER_STEPS = 5
-"""R_HAI in steps of R_AI"""
-_LEAST_SHARE = 100
-"""the least rate is this part of the line's: a sender is slow then, and still heard of within a retransmission
-timeout"""
+_NO_COUNTER = 1 << 40
+"""bytes that no flow sends: the simulators raise the rate by their timer alone"""
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnPreset:
+    """A published set of parameters, and the line rate that it belongs to."""
+
+    reference_bps: int
+    alpha_timer_ns: int
+    increase_timer_ns: int
+    byte_counter_bytes: int
+    cnp_interval_ns: int
+    cut_period_ns: int
+    additive_bps: int
+    hyper_bps: int
+    min_bps: int
+    gain: float
+    recovery_steps: int
+
+
+PRESETS = {
+    # The DCQCN paper (SIGCOMM 2015); cut period of NVIDIA's adapters; hyper increase and least rate decided here.
+    "paper": DcqcnPreset(
+        REFERENCE_BPS, 55_000, 55_000, 10_000_000, 50_000, 4_000, 40_000_000, 200_000_000, 400_000_000, 1 / 256, 5
+    ),
+    # The HPCC simulator's config.txt for hosts of 100 Gbit/s. Its receivers mark ACKs, so the CNP interval is its cut
+    # period (decided here).
+    "hpcc": DcqcnPreset(
+        100_000_000_000, 1_000, 900_000, _NO_COUNTER, 4_000, 4_000, 50_000_000, 100_000_000, 100_000_000, 1 / 256, 1
+    ),
+    # ConWeave's run.py for hosts of 100 Gbit/s, likewise.
+    "conweave": DcqcnPreset(
+        100_000_000_000, 1_000, 300_000, _NO_COUNTER, 4_000, 4_000, 40_000_000, 100_000_000, 100_000_000, 1 / 256, 1
+    ),
+}
+"""by `transport.dcqcn.preset`"""
 _BURST_PACKETS, _MOST_BURST_NS = 16, 2_000_000
 """Real machines need two milliseconds between wake-ups; no burst is longer, nor than so many packets."""
 _HEADERS = 74
@@ -32,13 +61,15 @@ _HEADERS = 74
 
 def time_scale(options: DcqcnOptions, line_rate_bps: int) -> float:
     """s: as given, or the time of a packet on this link over its time at 40 Gb/s."""
-    return REFERENCE_BPS / line_rate_bps if options.time_scale is None else options.time_scale
+    reference = PRESETS[options.preset].reference_bps
+    return reference / line_rate_bps if options.time_scale is None else options.time_scale
 
 
 def scaled_dcqcn(options: DcqcnOptions, line_rate_bps: int, path_mtu: int) -> DcqcnConfig:
     """`line_rate_bps`: of the sender's link."""
     scale = time_scale(options, line_rate_bps)
-    share = line_rate_bps / REFERENCE_BPS
+    preset = PRESETS[options.preset]
+    share = line_rate_bps / preset.reference_bps
 
     def chosen(given: int | None, default: float) -> int:
         return max(1, round(default)) if given is None else given
@@ -46,15 +77,15 @@ def scaled_dcqcn(options: DcqcnOptions, line_rate_bps: int, path_mtu: int) -> Dc
     burst_ns = min(_MOST_BURST_NS, _BURST_PACKETS * (path_mtu + _HEADERS) * 8 * 10**9 // line_rate_bps)
     return DcqcnConfig(
         line_rate_bps=line_rate_bps,
-        min_rate_bps=min(line_rate_bps, chosen(options.min_rate_bps, line_rate_bps / _LEAST_SHARE)),
-        additive_bps=chosen(options.additive_bps, _ADDITIVE_BPS * share),
-        hyper_bps=chosen(options.hyper_bps, _HYPER_STEPS * _ADDITIVE_BPS * share),
-        alpha_timer_ns=chosen(options.alpha_timer_ns, _TIMER_NS * scale),
-        increase_timer_ns=chosen(options.increase_timer_ns, _TIMER_NS * scale),
-        byte_counter_bytes=chosen(options.byte_counter_bytes, _BYTE_COUNTER * share * scale),
-        cnp_interval_ns=chosen(options.cnp_interval_ns, _CNP_INTERVAL_NS * scale),
-        cut_period_ns=chosen(options.cut_period_ns, _CUT_PERIOD_NS * scale),
-        gain=options.gain,
-        recovery_steps=options.recovery_steps,
+        min_rate_bps=min(line_rate_bps, chosen(options.min_rate_bps, preset.min_bps * share)),
+        additive_bps=chosen(options.additive_bps, preset.additive_bps * share),
+        hyper_bps=chosen(options.hyper_bps, preset.hyper_bps * share),
+        alpha_timer_ns=chosen(options.alpha_timer_ns, preset.alpha_timer_ns * scale),
+        increase_timer_ns=chosen(options.increase_timer_ns, preset.increase_timer_ns * scale),
+        byte_counter_bytes=chosen(options.byte_counter_bytes, preset.byte_counter_bytes * share * scale),
+        cnp_interval_ns=chosen(options.cnp_interval_ns, preset.cnp_interval_ns * scale),
+        cut_period_ns=chosen(options.cut_period_ns, preset.cut_period_ns * scale),
+        gain=preset.gain if options.gain is None else options.gain,
+        recovery_steps=preset.recovery_steps if options.recovery_steps is None else options.recovery_steps,
         burst_ns=chosen(options.burst_ns, burst_ns),
     )

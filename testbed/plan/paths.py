@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from switch_nodes.config import LeafLinks, SwitchConfig
-from switch_nodes.forwarding.flows import choose_port
+from switch_nodes.forwarding.equal_cost import choose_port
 from switch_nodes.steering.rules import FLOOD
 from switch_nodes.steering.steer import steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of

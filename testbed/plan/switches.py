@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
-from switch_nodes.forwarding.flows import salt_of
+from switch_nodes.forwarding.equal_cost import salt_of
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.plan.pairs import receive_va

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from testbed.checkers.refused import refused_text
+from testbed.report.flow_times import dcqcn_text, flow_lines
 from testbed.report.jobs import job_lines
 from testbed.report.lines import Line
 from testbed.report.parts import parts_line
@@ -29,6 +30,7 @@ def summary_lines(result: dict[str, Any]) -> list[Line]:
         *_faults(result),
         *_recovery(result),
         *_speed(result),
+        *flow_lines(result["metrics"]),
         *job_lines(result["metrics"]),
         *route_lines(result["metrics"]),
         *_tenants(result),
@@ -316,6 +318,8 @@ def _tenants(result: dict[str, Any]) -> list[Line]:
                 2,
             )
         )
+        if found["parameters"] is not None:
+            lines.append(Line(dcqcn_text(found["parameters"]), "", 2))
         slowed = {name: rate for name, rate in found["rates"].items() if rate["min_bps"] < rate["line_bps"]}
         for name, rate in list(slowed.items())[:8]:
             text = f"{bits_per_second(rate['mean_bps'])} on average, {bits_per_second(rate['min_bps'])} at least, of "

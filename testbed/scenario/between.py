@@ -220,7 +220,7 @@ class _Between:
         sections = KnownSections(
             problems=self.problems, job=job, entries=entries, nics=of.nics, routing=of.routing,
             maybe_topology=of.topology, maybe_link=None if of.shapes is None else of.shapes.link,
-            maybe_switch=of.switch, maybe_transport=of.transport,
+            maybe_switch=of.switch, maybe_transport=of.transport, maybe_world=of.world,
         )  # fmt: skip
         with as_far_as_known():
             check: Callable[..., object] = scenario_protocol(job.collective).check

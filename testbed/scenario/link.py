@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from testbed.reading.changes import changes_of
-from testbed.reading.fields import BandwidthKey, DurationKey, choice, whole, whole_or
+from testbed.reading.fields import BandwidthKey, DurationKey, ProbabilityKey, choice, whole, whole_or
 from testbed.reading.keytypes import At
 from testbed.reading.sections import Key, SectionType, declare_keys
 from testbed.reading.units import format_duration
-from topologies import LinkShape
+from topologies import LinkShape, RedShape
 
 __all__ = ["LinkChanges", "LinkChangesKey", "LinkKey", "check_shape"]
 
+_WAITING = " (packets)"
+declare_keys(
+    RedShape,
+    min_packets=(Annotated[int, whole(0, 999_999, _WAITING), Key("min")], "K_min: fewer waiting packets mark none"),
+    max_packets=(Annotated[int, whole(1, 1_000_000, _WAITING), Key("max")], "K_max: as many waiting packets mark all"),
+    share=(ProbabilityKey, "P_max: share of packets that are marked just below K_max"),
+)
 declare_keys(
     LinkShape,
     rate_bps=(BandwidthKey, "of Ethernet frames (14-byte header included; preamble, gap and FCS not)"),
@@ -55,6 +62,13 @@ declare_keys(
             "class ([priority](priority.md))"
         ),
     ),
+    red=(
+        Annotated[RedShape | None, SectionType(RedShape, "the {}"), Key(shown="none")],
+        (
+            "in place of `ecn_threshold`, in virtual time: `{min: 5, max: 200, share: 1%}`. The probability of a "
+            "mark rises from 0 at `min` waiting packets to `share` just below `max`. It is 1 from `max` on"
+        ),
+    ),
 )
 
 LinkChanges = changes_of(LinkShape, "LinkChanges")
@@ -68,6 +82,14 @@ def check_shape(at: At, shape: LinkShape) -> bool:
     if shape.jitter_ns > shape.delay_ns:
         found = f"delay {format_duration(shape.delay_ns)}, jitter {format_duration(shape.jitter_ns)}"
         (at / "jitter").add("jitter exceeds the delay", found=found, allowed="0 to the delay")
+        return False
+    red = shape.red
+    if red is not None and not red.min_packets < red.max_packets <= shape.queue_packets:
+        found = f"min {red.min_packets}, max {red.max_packets}, queue {shape.queue_packets}"
+        (at / "red").add("the probability has no room to rise", found=found, allowed="min below max, max up to queue")
+        return False
+    if red is not None and shape.ecn_threshold_packets is not None:
+        (at / "red").add("cannot be combined with ecn_threshold", allowed="one of red, ecn_threshold")
         return False
     for key, threshold, problem in (
         ("ecn_threshold", shape.ecn_threshold_packets, "the queue drops before it marks"),

@@ -16,6 +16,7 @@ from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
 from testbed.scenario.job_loader import JobsType, JobType
+from testbed.scenario.known import protocol_of
 from testbed.scenario.nics import NicsType
 from testbed.scenario.pfc import Pfc
 from testbed.scenario.recoveries import RecoveriesType
@@ -161,10 +162,13 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only, and so do switches
-        with more than `MAX_PORTS` ports. TCP exists in the kernel only, and a controller only where Open vSwitch is."""
+        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only. So do switches with
+        more than `MAX_PORTS` ports, RED, and some protocols. TCP exists in the kernel only, and a controller only where
+        Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
         virtual = self.clocks != TRUE_CLOCKS or self.pfc is not None or len(self.topology.hosts) > MAX_PORTS
+        virtual = virtual or any(link.shape.red is not None for link in self.topology.links)
+        virtual = virtual or any(protocol_of(part.job.collective).only_virtual for part in self.parts)
         return ("simulated",) if virtual else ("emulated", "simulated")

@@ -16,6 +16,7 @@ __all__ = [
     "COMMODITY_KINDS",
     "CONGESTION_CONTROLS",
     "CREDITS",
+    "DCQCN_PRESETS",
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
@@ -107,6 +108,7 @@ CONGESTION_CONTROLS = {
     "none": "senders keep to their windows and know no rate",
     "dcqcn": "receivers answer CE marks with CNPs, senders cut their rate for them",
 }
+DCQCN_PRESETS = ("paper", "hpcc", "conweave")
 BACKGROUND_KINDS = {
     "udp": "constant rate, heeds nothing; both worlds",
     "tcp": "the kernel's TCP, by iperf3; emulated world only",

@@ -91,6 +91,8 @@ class KnownProtocol(ABC):
     """keys that it adds to `job`; `Job.own` is the section that they make"""
     worker: type[HostConfig] | None = None
     """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
+    only_virtual: bool = False
+    """runs in virtual time alone"""
     like: str = ""
     """Built-in protocol whose scenario files a protocol of the user's own can run. Scenario files that are kept name
     it."""

@@ -38,6 +38,8 @@ class KnownSections:
     maybe_link: LinkShape | None
     maybe_switch: SwitchOptions | None
     maybe_transport: Transport | None
+    maybe_world: str | None = None
+    """None: it is not known"""
 
     @property
     def topology(self) -> Topology:

@@ -49,7 +49,7 @@ class DcqcnOptions(Section):
     time_scale: Annotated[float | None, number_or_auto(1e-6, 1e6)] = None
     """by how much slower than published everything happens; `auto`: as the sender's link is slower than 40 Gbit/s. A
     number of one's own stretches the timers and the byte counter"""
-    gain: Annotated[float, share()] = 1 / 256
+    gain: Annotated[float | None, share(), Key(shown="1/256")] = None
     """weight of a new mark in alpha"""
     alpha_timer_ns: ScaledDurationKey = None
     """without a CNP for that long, alpha falls"""
@@ -69,8 +69,11 @@ class DcqcnOptions(Section):
     """no cut goes below it"""
     burst_ns: ScaledDurationKey = None
     """a limited sender lets packets out in bursts of that length, so that a real machine need not wake up for each"""
-    recovery_steps: Annotated[int, whole(1, 1000)] = 5
+    recovery_steps: Annotated[int | None, whole(1, 1000), Key(shown="5; `hpcc`, `conweave`: 1")] = None
     """F: so many rises towards the rate before the cut, then above it"""
+    preset: Annotated[str, choice(names.DCQCN_PRESETS)] = "paper"
+    """published set from which all other keys come: `paper`, `hpcc` or `conweave`
+    ([values](congestion.md#time-scale))"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class _Inventory:
         self.ports: dict[int, bool] = {}
         self.cookies: set[int] = set()
         self.groups: set[int] = set()
-        self.missing = {"ports", "flows", "groups"}
+        self.missing = {"ports", "rules", "groups"}
 
 
 class SteeringApp(_Base):  # type: ignore[misc]
@@ -79,7 +79,7 @@ class SteeringApp(_Base):  # type: ignore[misc]
         found = self._inventories.get(datapath)
         if found is not None:
             found.cookies.update(flow.cookie for flow in message.body)
-            self._complete(message, found, "flows")
+            self._complete(message, found, "rules")
             return
         collected = self._counters.setdefault(datapath, [])
         collected += message.body

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed.runs.codeversion import model_version
-from testbed.scale.machine_flows import machine_flow_level
 from testbed.scale.machine_messages import Window, machine_message_level
+from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.outcome import Outcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
 from testbed.sweeps.model import Task
@@ -21,7 +21,7 @@ __all__ = ["code_version", "evaluate", "machines_of"]
 _HERE = Path(__file__).resolve()
 _MODULES: dict[str, tuple[str, ...]] = {
     "formula": ("workloads.costs",),
-    "flow": ("testbed.scale.machine_flows", "testbed.scale.rack"),
+    "flow": ("testbed.scale.machine_streams", "testbed.scale.rack"),
     "message": ("testbed.scale.machine_messages", "testbed.scale.rack"),
     "packet": ("testbed.scale.packet",),
 }

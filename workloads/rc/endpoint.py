@@ -85,6 +85,13 @@ class RcEndpoint:
         if self._fast is not None:
             self._fast.set_regions(self._regions)
 
+    def release_memory(self, rkey: int) -> None:
+        """The opposite of `register_memory`, for a region that no message will write to any more. A packet that comes
+        again is a duplicate, which is answered and not placed. Raises KeyError for a key that is not registered."""
+        self._regions.release(rkey)
+        if self._fast is not None:
+            self._fast.set_regions(self._regions)
+
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         """Completes by `SendCompleted`, at once with FLUSH on a failed QP. Raises KeyError for an unknown QP,
         ValueError or TypeError for a request that no packet can carry."""
@@ -160,10 +167,11 @@ class RcEndpoint:
             self._outbox.events.append(FrameRejected("unknown_qp", detail))
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
-        while (frame := self._next_frame(now)) is not None:
+        while (frame := self.next_frame(now)) is not None:
             yield PORT, frame
 
-    def _next_frame(self, now: int) -> bytes | None:
+    def next_frame(self, now: int) -> bytes | None:
+        """The next of `frames_to_send`, which has then left; None: there is none."""
         answering = self._attention.answering
         if answering:
             return self._order[next(members(answering))].next_answer()
@@ -215,7 +223,7 @@ class RcEndpoint:
         """As `frames_to_send`, into the free rows."""
         fast, capacity = self._fast, batch.capacity
         if fast is None:
-            while batch.count < capacity and (frame := self._next_frame(now)) is not None:
+            while batch.count < capacity and (frame := self.next_frame(now)) is not None:
                 batch.append(PORT, frame)
             return
         for index in members(self._attention.answering):

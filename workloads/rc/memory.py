@@ -23,6 +23,10 @@ class MemoryRegions:
             raise ValueError(f"rkey {rkey:#x} is registered already")
         self._regions[rkey] = base_va, view, endless
 
+    def release(self, rkey: int) -> None:
+        """Forget a region: no request may name its key any more. Raises KeyError for a key that is not registered."""
+        del self._regions[rkey]
+
     def __iter__(self) -> Iterator[tuple[int, int, memoryview]]:
         """All that are not endless: (rkey, first address, memory)."""
         for rkey, (base_va, view, endless) in self._regions.items():

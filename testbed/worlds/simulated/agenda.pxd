@@ -26,5 +26,6 @@ cdef class Agenda:
     cpdef appoint(self, long long time, long long number, Actor actor, long long what, object argument)
     @cython.locals(tie=cython.ulonglong)
     cdef unsigned long long _tie(self, unsigned long long time, unsigned long long number)
+    cpdef double share(self, long long number, long long count)
     @cython.locals(actor=Actor)
     cdef _step(self)

@@ -80,6 +80,11 @@ class Agenda:
         tie = ((time * _MIX1 ^ (number + 1) * _MIX2 ^ self._salt) & _MASK) * _GOLDEN & _MASK
         return (tie ^ tie >> 29) * _MIX1 & _MASK
 
+    def share(self, number: int, count: int) -> float:
+        """A number from 0 to below 1 that depends on the seed, the actor's number and a count of its own alone."""
+        found: float = self._tie(count, number) / 2.0**64
+        return found
+
     def run(
         self, limit: int, goes_on: Callable[[], object], look: Callable[[int], bool] | None = None, every: int = 1
     ) -> bool:

@@ -13,7 +13,8 @@ cdef class Wire(Actor):
     cdef public long long _actor, rate_bps, _limit, _room, _marks_from, _low_until, _longest
     cdef public bint _serves_classes, tells_drops, _busy
     cdef public str link, direction
-    cdef public object deliver, refill, cut
+    cdef public object deliver, refill, cut, _red
+    cdef public long long _asked
     cdef Station _to, _source
     cdef Py_ssize_t _to_port
     cdef public object _line, _queue
@@ -24,6 +25,7 @@ cdef class Wire(Actor):
     cpdef fed_by(self, Station station)
     cpdef str send(self, bytes frame)
     cdef str _wait(self, bytes frame)
+    cpdef bint _is_chosen(self, long long waiting)
     cpdef kick(self)
     cpdef bytes _next(self)
     cpdef long long _waiting_in(self, long long layer_class)

@@ -41,7 +41,9 @@ class Wire(Actor):
         self._agenda, self._actor = agenda, actor
         self.rate_bps, self._limit = shape.rate_bps, shape.queue_packets
         self._room = self._limit + shape.reserve_packets
-        self._marks_from = self._room if shape.ecn_threshold_packets is None else shape.ecn_threshold_packets
+        marks_from = shape.marks_from
+        self._marks_from = self._room if marks_from is None else marks_from
+        self._red, self._asked = shape.red, 0
         low_until = shape.drop_low_above_packets
         self._low_until = self._room if low_until is None else low_until
         self._serves_classes = shape.priority != "none"
@@ -114,7 +116,7 @@ class Wire(Actor):
         if waiting >= self._low_until and is_low(dscp):
             self.early += 1
             return "early"
-        if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
+        if waiting >= self._marks_from and self._is_chosen(waiting) and (marked := mark_ce(frame)) is not None:
             frame = bytes(marked)
             self.marks += 1
         if is_cut:
@@ -124,6 +126,13 @@ class Wire(Actor):
         else:
             self._line.append(frame)
         return ""
+
+    def _is_chosen(self, waiting: int) -> bool:
+        """Whether a frame that comes while so many wait is to get CE; without probabilities, each is."""
+        if self._red is None:
+            return True
+        self._asked += 1
+        return bool(self._agenda.share(self._actor, self._asked) < self._red.chance(waiting))
 
     def kick(self) -> None:
         """There may be something to pull."""

@@ -258,7 +258,7 @@ class Simulation:
                 if receiver not in self._switches:
                     self._last_wires.append((receiver, wire))
                 if sender in self._switches:
-                    does_mark = link.shape.ecn_threshold_packets is not None
+                    does_mark = link.shape.marks
                     self._ports.append((f"{link.name} {direction}", sender, wire, does_mark))
 
     def finish(self) -> None:
@@ -362,7 +362,7 @@ class SimulatedWorld:
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)
                 with must_answer(), moving(partial(getattr, simulation.agenda, "now")), doing(simulation.state):
                     simulation.run()
-                if simulation.fabric is not None and not simulation.fabric.first_drop:
+                if simulation.fabric is not None and simulation.fabric.needs_comparison:
                     with must_answer(), doing("repeating the run without PFC"):
                         twin = Simulation(lossy(plan), lambda record: None, real_limit_s=self._real_limit_s)
                         on_record(first_loss(twin, simulation.agenda.now))

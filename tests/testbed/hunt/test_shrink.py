@@ -9,7 +9,8 @@ from testbed.hunt.draw import draw_schedule
 from testbed.hunt.judge import run_and_judge
 from testbed.hunt.shrink import shrink, simpler
 from testbed.hunt.survival import may_fail, unsurvivable
-from testbed.scenario import dump_scenario, parse_scenario
+from testbed.plan import make_plan
+from testbed.scenario import dump_scenario, load_scenario, parse_scenario
 from tests.support.hunt_mutants import PLANTED
 
 
@@ -89,3 +90,23 @@ def test_the_search_ends_at_its_limit():
     scenario = replace(draw_schedule(2, 7).scenario, faults=(Drop("d", ("h1-s1",)),))
     shrunk = shrink(scenario, lambda candidate: False, most=3)
     assert (shrunk.scenario, shrunk.tries, shrunk.minimal) == (scenario, 3, False)
+
+
+def test_what_names_hosts_that_are_gone_goes_with_them():
+    """Other tenants' flows, slow receivers and named hosts of the job: every step can be planned and loaded again."""
+    base = load_scenario("pfc-netreduce")
+    assert base.pfc is not None
+    base = replace(base, pfc=replace(base.pfc, receivers=(("h2", 10**7), ("h6", 10**7))))
+    sizes = set()
+    for candidate in simpler(base):
+        names = {host.name for host in candidate.topology.hosts}
+        sizes.add(len(names))
+        assert {name for flow in candidate.background for name in (flow.source, flow.target)} <= names
+        assert {name for name, _ in candidate.pfc.receivers} <= names
+        assert set(candidate.job.hosts) <= names
+        make_plan(candidate)
+        assert parse_scenario(dump_scenario(candidate), "shrunk") == candidate
+    assert sizes == {2, 3, 5, 6}
+    assert all(
+        len(candidate.job.hosts) >= 2 for candidate in simpler(replace(base, job=replace(base.job, hosts=("h1", "h6"))))
+    )

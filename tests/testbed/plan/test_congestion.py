@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from testbed.plan import make_plan, udp_ends
-from testbed.plan.congestion import scaled_dcqcn, time_scale
+from testbed.plan.congestion import PRESETS, scaled_dcqcn, time_scale
 from testbed.scenario.model import BackgroundFlow, DcqcnOptions
+from testbed.scenario.names import DCQCN_PRESETS
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, rack
 
@@ -76,3 +77,28 @@ def test_background_flows_change_nothing_of_the_job():
     assert [flow.config.envelope.tos for flow in plan.background] == [0, 0]
     for host, ends in (("h1", (1, 0)), ("h2", (0, 0)), ("h3", (0, 1))):
         assert tuple(map(len, udp_ends(plan.background, host))) == ends
+
+
+def test_presets_are_published_sets_at_their_own_line_rates():
+    found = {name: scaled_dcqcn(DcqcnOptions(preset=name), PRESETS[name].reference_bps, 1024) for name in PRESETS}
+    assert list(found) == list(DCQCN_PRESETS)
+    for name, timer, alpha, steps, rates in (
+        ("paper", 55_000, 55_000, 5, (40, 200, 400)), ("hpcc", 900_000, 1_000, 1, (50, 100, 100)),
+        ("conweave", 300_000, 1_000, 1, (40, 100, 100)),
+    ):  # fmt: skip
+        each = found[name]
+        assert (each.increase_timer_ns, each.alpha_timer_ns, each.recovery_steps) == (timer, alpha, steps)
+        assert tuple(rate // 10**6 for rate in (each.additive_bps, each.hyper_bps, each.min_rate_bps)) == rates
+        assert each.gain == 1 / 256
+
+
+def test_keys_of_a_file_replace_those_of_the_preset():
+    options = DcqcnOptions(preset="hpcc", gain=1 / 16, recovery_steps=5, increase_timer_ns=1_500_000)
+    found = scaled_dcqcn(options, 100_000_000_000, 1024)
+    assert (found.gain, found.recovery_steps, found.increase_timer_ns) == (1 / 16, 5, 1_500_000)
+    assert found.additive_bps == 50_000_000
+
+
+def test_a_slower_link_stretches_the_timers_of_a_preset():
+    found = scaled_dcqcn(DcqcnOptions(preset="conweave"), 25_000_000_000, 1024)
+    assert (found.increase_timer_ns, found.additive_bps) == (1_200_000, 10_000_000)

@@ -95,13 +95,14 @@ def test_nobody_is_known_by_another_name() -> None:
         (lambda protocol: protocol.server_completes(), "atp grid ps"),
         (lambda protocol: protocol.server_knobs(), "esa"),
         (lambda protocol: protocol.answers_at_once() or protocol.one_size(), "dlcp"),
-        (lambda protocol: protocol.needs(), "grid parallel_netreduce staged tencent trace_file"),
+        (lambda protocol: protocol.needs(), "flows grid parallel_netreduce staged tencent trace_file"),
         (lambda protocol: protocol.why_no_clamping(), ("binomial_tree mesh pairwise parallel_netreduce rabenseifner "
             "recursive_doubling ring sharded_ps staged tencent trace_file")),
-        (lambda protocol: protocol.checkers(), "dlcp repair"),
+        (lambda protocol: protocol.checkers(), "dlcp flows repair"),
         (lambda protocol: protocol.piece_judge(), "dlcp"),
         (lambda protocol: protocol.record_share() < 0.5, "netreduce ring shift staged"),
-        (lambda protocol: protocol.hunt() is None, "netreduce parallel_netreduce shift staged tencent trace_file"),
+        (lambda protocol: protocol.hunt() is None, (
+            "flows netreduce parallel_netreduce shift staged tencent trace_file")),
     ],
 )  # fmt: skip
 def test_only_these_answer_otherwise_than_most(holds: Callable[[Protocol], object], names: str) -> None:

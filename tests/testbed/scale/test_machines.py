@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from testbed.scale.machine_flows import machine_flow_level
 from testbed.scale.machine_messages import Window, machine_message_level, ring_steps
+from testbed.scale.machine_streams import machine_flow_level
 from workloads.costs import MACHINE_COSTS, Machines, machine_cost
 
 GB = 8e9

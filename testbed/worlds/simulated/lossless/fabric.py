@@ -96,6 +96,12 @@ class LosslessFabric:
                 if name in rates:
                     node.receive_through(receive_buffer(pfc, topology, name), rates[name])
 
+    @property
+    def needs_comparison(self) -> bool:
+        """Whether only the same run without PFC can say if a pause was needed: PFC paused a link, and nothing was
+        lost."""
+        return not self.first_drop and any(wire.pauses.frames_heard for wire in self._into.values())
+
     def look_for_deadlock(self) -> None:
         """Report paused links that wait for each other, once."""
         if self._is_deadlocked:

@@ -13,7 +13,7 @@ from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.lossless.hooks import Hooks, measured, no_hooks
 from testbed.worlds.simulated.lossless.wire import LosslessWire
-from testbed.worlds.simulated.node import Tell
+from testbed.worlds.simulated.node import Node, Tell
 from testbed.worlds.simulated.nodes import HostNode
 from workloads.wire.pfc import decode_pfc, encode_pfc, is_mac_control
 
@@ -28,7 +28,7 @@ class LosslessHost(HostNode):
     """Hosts of PFC networks have one port. Without `receive_through`, the host takes each frame at once."""
 
     def __init__(self, name: str, actor: int, agenda: Agenda, make: Callable[[], FinishingMachine], tell: Tell) -> None:
-        super().__init__(name, actor, agenda, make, tell)
+        HostNode.__init__(self, name, actor, agenda, make, tell)
         self.hooks: Hooks = no_hooks()
         self.mac = bytes(6)
         self.links: dict[int, tuple[str, str]] = {}
@@ -80,7 +80,7 @@ class LosslessHost(HostNode):
                 self._blow(argument)
                 self.hooks.still_paused()
         else:
-            super().act(what, argument)
+            HostNode.act(self, what, argument)
 
     def arrive(self, port: int, frame: bytes) -> None:
         wire = self.wires[port]
@@ -90,12 +90,12 @@ class LosslessHost(HostNode):
             if times is not None:
                 wire.hear(times)
         elif self._buffer is None:
-            super().arrive(port, frame)
+            Node.arrive(self, port, frame)
         else:
             self._queue_frame(self._buffer, port, frame, wire.class_of(frame))
 
     def finish(self) -> None:
-        super().finish()
+        HostNode.finish(self)
         for port, (link, direction) in self.links.items() if self._buffer is not None else ():
             assert self._buffer is not None
             assert self._asking is not None
@@ -135,7 +135,7 @@ class LosslessHost(HostNode):
         self._asking.after_release()
         if self._queue:
             self._begin_to_take(self._queue[0][2])
-        super().arrive(port, frame)
+        Node.arrive(self, port, frame)
 
     def _blow(self, pfc_class: int) -> None:
         self._send_pfc((0, pfc_class), self._quanta)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from switch_nodes.lossless.pauses import PauseState
 from testbed.worlds.simulated.lossless.charge import Charge
-from workloads.wire.dscp import LAYER_CLASSES
+from workloads.wire.dscp import LAYER_CLASSES, layer_class_of, read_dscp
 
 __all__ = ["ClassRows", "QueuedFrame"]
 
@@ -23,6 +23,11 @@ class QueuedFrame(NamedTuple):
     """how long its class had been paused when it came"""
 
 
+_IPV4 = b"\x08\x00"
+_CLASS_OF_TOS = tuple(layer_class_of(tos >> 2) for tos in range(256))
+_AT_TYPE, _AT_TOS = 12, 15
+
+
 class ClassRows:
     """`by_priority`: the best layer class is served first; else frames leave as they came."""
 
@@ -31,6 +36,13 @@ class ClassRows:
         self.classes: tuple[int, ...] = (0,) * LAYER_CLASSES
         """PFC class by layer class"""
         self._rows: tuple[deque[QueuedFrame], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
+
+    def layer_class(self, frame: bytes) -> int:
+        """Of a frame."""
+        if frame[_AT_TYPE : _AT_TYPE + 2] == _IPV4 and len(frame) > _AT_TOS:
+            found: int = _CLASS_OF_TOS[frame[_AT_TOS]]
+            return found
+        return layer_class_of(read_dscp(frame))
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -53,11 +65,13 @@ class ClassRows:
                     break
         return None if best < 0 else (best, self._rows[best].popleft())
 
-    def held(self, pauses: PauseState, now: int) -> Iterator[int]:
+    def held(self, pauses: PauseState, now: int) -> list[int]:
         """PFC classes, once for each layer class with frames that a pause keeps from beginning."""
+        found = []
         for layer_class, row in enumerate(self._rows):
             if row and not pauses.may_begin(self.classes[layer_class], now):
-                yield self.classes[layer_class]
+                found.append(self.classes[layer_class])
+        return found
 
     def charges(self) -> Iterator[tuple[int, Charge]]:
         """(PFC class, charge) of each frame that has one."""

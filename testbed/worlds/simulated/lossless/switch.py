@@ -45,7 +45,7 @@ class LosslessSwitch(SwitchNode):
         egress: Mapping[int, FrameFilter],
         tap: Tap | None,
     ) -> None:
-        super().__init__(name, actor, agenda, make, tell, ingress, egress, tap)
+        SwitchNode.__init__(self, name, actor, agenda, make, tell, ingress, egress, tap)
         self.hooks: Hooks = no_hooks()
         self.charges_slots = False
         self.buffer: SharedBuffer | None = None
@@ -74,10 +74,10 @@ class LosslessSwitch(SwitchNode):
             if self.asking.is_due(argument):
                 self.hooks.still_paused()
         else:
-            super().act(what, argument)
+            SwitchNode.act(self, what, argument)
 
     def finish(self) -> None:
-        super().finish()
+        SwitchNode.finish(self)
         assert self.buffer is not None
         assert self.asking is not None
         for key, account in self.buffer.accounts.items():
@@ -87,7 +87,7 @@ class LosslessSwitch(SwitchNode):
 
     def arrive(self, port: int, frame: bytes) -> None:
         if 2 * port < len(self._gates) and self._gates[2 * port] is not None:
-            super().arrive(port, frame)
+            self._pass(port, frame, False)
         else:
             self._enter(port, frame)
 
@@ -203,7 +203,7 @@ class LosslessSwitch(SwitchNode):
         if outgoing and self._offered is not None:
             self._offered.keep()
             self._held[id(frame)] = frame, self._offered
-        super()._hold(until, port, frame, outgoing)
+        SwitchNode._hold(self, until, port, frame, outgoing)
 
     def _leave(self, port: int, frame: bytes) -> None:
         wire = self.wires[port]
@@ -213,10 +213,10 @@ class LosslessSwitch(SwitchNode):
             return
         held = self._held.pop(id(frame), None)
         wire.offered = self._offered if held is None else held[1]
-        super()._leave(port, frame)
+        SwitchNode._leave(self, port, frame)
         if held is not None:
             held[1].drop()
 
     def _tell_dropped(self, wire: Wire, frame: Buffer, reason: str) -> None:
         if reason != "watchdog":  # which reports for itself
-            super()._tell_dropped(wire, frame, reason)
+            SwitchNode._tell_dropped(self, wire, frame, reason)

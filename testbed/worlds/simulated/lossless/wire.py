@@ -15,14 +15,13 @@ from testbed.worlds.simulated.lossless.rows import ClassRows, QueuedFrame
 from testbed.worlds.simulated.wire import Station, Wire
 from topologies import LinkShape
 from workloads.machine import Buffer
-from workloads.wire.dscp import layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
 from workloads.wire.pfc import PFC_CLASSES
 
 __all__ = ["LosslessWire"]
 
 _BITS_NS = 8 * 1_000_000_000
-_END, _ARRIVE, _TICK, _POLL = range(4)
+_END, _ARRIVE, _TICK, _POLL = 0, 1, 2, 3
 """appointments: a frame ends, a frame arrives after the delay, a pause may be over, the watchdog looks"""
 _HELD = 16
 """frames of a paused class that a NIC takes from its host to reach those of other classes (decided here)"""
@@ -34,7 +33,7 @@ class LosslessWire(Wire):
     wire it also delays frames, where no filter of a switch at its end does."""
 
     def __init__(self, agenda: Agenda, actor: int, shape: LinkShape) -> None:
-        super().__init__(agenda, actor, shape)
+        Wire.__init__(self, agenda, actor, shape)
         self.pauses = PauseState(shape.rate_bps, 0)
         self.watchdog: Watchdog | None = None
         self.delay_ns = 0
@@ -90,7 +89,8 @@ class LosslessWire(Wire):
 
     def class_of(self, frame: Buffer) -> int:
         """PFC class of a frame."""
-        return self._rows.classes[layer_class_of(read_dscp(frame))]
+        found: int = self._rows.classes[self._rows.layer_class(bytes(frame))]
+        return found
 
     def leads_to(self, station: Station, port: int) -> None:
         self._station, self._station_port = station, port
@@ -104,7 +104,7 @@ class LosslessWire(Wire):
         if len(frame) > self._longest:
             self.drops += 1
             return "misfit"
-        layer_class = layer_class_of(read_dscp(frame))
+        layer_class = self._rows.layer_class(frame)
         pfc_class, waiting = self._rows.classes[layer_class], self._rows.waiting_in(layer_class)
         if self.watchdog is not None and self.watchdog.drops(pfc_class):
             self._count_dropped(pfc_class, 1)
@@ -114,7 +114,7 @@ class LosslessWire(Wire):
             return "queue"
         if not self._serves_classes:
             waiting = len(self._rows)
-        if waiting >= self._marks_from and (marked := mark_ce(frame)) is not None:
+        if waiting >= self._marks_from and self._is_chosen(waiting) and (marked := mark_ce(frame)) is not None:
             frame = bytes(marked)
             self.marks += 1
         if charge is not None:
@@ -181,8 +181,9 @@ class LosslessWire(Wire):
         if self._control:
             self._begin_control(self._control.popleft())
             return
-        for pfc_class in self._rows.held(self.pauses, self._agenda.now):
-            self.held_up[pfc_class] += 1
+        if not self.pauses.is_quiet:
+            for pfc_class in self._rows.held(self.pauses, self._agenda.now):
+                self.held_up[pfc_class] += 1
         found = self._choose()
         if found is None and self._puller is not None:
             found = self._pull(self._puller)
@@ -209,7 +210,7 @@ class LosslessWire(Wire):
             frame = puller.pull()
             if frame is None:
                 return None
-            layer_class = layer_class_of(read_dscp(frame))
+            layer_class = self._rows.layer_class(frame)
             pfc_class = self._rows.classes[layer_class]
             if self.pauses.may_begin(pfc_class, now):
                 total = self.pauses.paused_ns(pfc_class, now)
@@ -221,6 +222,8 @@ class LosslessWire(Wire):
 
     def _may_pull(self, now: int) -> bool:
         """Whether a frame of the host could begin, and none that is held stands in its way."""
+        if self.pauses.is_quiet:
+            return True
         is_open = False
         for layer_class, pfc_class in enumerate(self._rows.classes):
             if self.pauses.may_begin(pfc_class, now):

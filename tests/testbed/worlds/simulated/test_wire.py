@@ -1,7 +1,7 @@
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.wire import Wire
 from tests.support.roce_frames import answer, arp, request
-from topologies import LinkShape
+from topologies import LinkShape, RedShape
 from topologies.graph import RESERVE
 from workloads.wire import decode_packet, icrc_is_valid
 from workloads.wire.trimming import trim
@@ -247,3 +247,33 @@ def test_what_knows_no_classes_drops_by_length_alone():
     _, wire, _ = classes(queue_packets=2)
     assert [wire.send(of_class(1, dscp)) for dscp in (9, 9, 9, 9, 8)] == ["", "", "", "queue", "queue"]
     assert (wire.tells_drops, wire.early) == (False, 0)
+
+
+def shares_of_marks(red, seed=1, rounds=4000):
+    """By number of frames that wait: the share of frames that come then and are marked."""
+    agenda = Agenda(seed)
+    wire = Wire(agenda, 3, LinkShape(10**9, queue_packets=12, mtu=300, red=red))
+    marked, came = [0] * 12, [0] * 12
+    wire.deliver = lambda frame: None
+    for _ in range(rounds // 10):
+        for psn in range(12):
+            before, waiting = wire.marks, wire.waiting
+            wire.send(request(psn))
+            marked[waiting] += wire.marks - before
+            came[waiting] += 1
+        drain(agenda)
+    return [marks / max(1, count) for marks, count in zip(marked, came, strict=True)]
+
+
+def test_red_marks_with_a_probability_that_rises_in_a_straight_line():
+    found = shares_of_marks(RedShape(2, 10, 0.4))
+    assert found[:3] == [0, 0, 0]
+    assert found[10] == 1
+    for waiting in range(3, 10):
+        assert abs(found[waiting] - 0.4 * (waiting - 2) / 8) < 0.08
+
+
+def test_red_follows_from_the_seed():
+    red = RedShape(0, 11, 0.5)
+    assert shares_of_marks(red, rounds=200) == shares_of_marks(red, rounds=200)
+    assert shares_of_marks(red, rounds=200) != shares_of_marks(red, seed=2, rounds=200)

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from switch_nodes.forwarding.flows import choose_port, flow_hash, salt_of, spray_port, sprayed_counts
+from switch_nodes.forwarding.equal_cost import choose_port, flow_hash, salt_of, spray_port, sprayed_counts
 
 MACS = bytes.fromhex("02494e410002 02494e410001".replace(" ", ""))
 

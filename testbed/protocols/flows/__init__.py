@@ -1,0 +1,64 @@
+"""RDMA flows as the subject of a run: which pairs of hosts send how much, and how long it takes (docs/flows.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from testbed.checkers.contract import Part
+from testbed.hunt.contract import Protocol
+from testbed.protocols.flows.checks import check_flows
+from testbed.protocols.flows.keys import FlowsKeys
+from testbed.scenario.protocol import Traits
+from workloads.config import IRN_END_TO_END, HostConfig
+from workloads.flows import FlowsConfig
+
+if TYPE_CHECKING:
+    from testbed.checkers.checker import Checker
+    from testbed.checkers.context import CheckContext
+    from testbed.plan.model import Plan
+    from testbed.scenario.model import Scenario
+    from testbed.scenario.sections import KnownSections
+    from workloads.datagrams.problems import ConfigProblem
+
+__all__ = ["PROTOCOL"]
+
+
+class _Flows(Protocol):
+    def check(self, sections: KnownSections) -> None:
+        check_flows(sections)
+
+    def needs(self) -> str:
+        return "job.load or another job.pattern"
+
+    def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
+        return ()
+
+    def plan(self, scenario: Scenario) -> Plan:
+        from testbed.protocols.flows.plan import plan_flows  # when a plan is made
+
+        return plan_flows(scenario)
+
+    def part(self, worker: HostConfig) -> Part:
+        return Part(contributes=False)
+
+    def checkers(self) -> tuple[Checker, ...]:
+        from testbed.protocols.flows.flow_bytes import FLOW_BYTES  # when a run is judged
+
+        return (FLOW_BYTES,)
+
+    def figures(self, context: CheckContext) -> Mapping[str, object]:
+        from testbed.protocols.flows.figures import flow_figures  # when a run is judged
+
+        return {"rdma_flows": flow_figures(context)}
+
+
+PROTOCOL = _Flows(
+    name="flows",
+    title="RDMA flows",
+    summary="flows of drawn sizes between the hosts, each a WRITE on a connection of its own (program forward)",
+    only_virtual=True,
+    job_keys=FlowsKeys,
+    traits=Traits(reliable=True, sums=False, approximate=True, recoveries=("gbn", *IRN_END_TO_END)),
+    worker=FlowsConfig,
+)
