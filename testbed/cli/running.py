@@ -88,8 +88,10 @@ examples:
         help="of the lab (default: as `tb lab --help` says); docs/lab.md",
     )
     parser.add_argument(
-        "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
-    )
+        "--card", metavar="NAME",
+        help="emulated world: this card of the lab sums, attached by a tunnel. Simulated world: rtl, the card in "
+             "hardware, simulated (docs/rtl.md)",
+    )  # fmt: skip
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets the faults hit"
     )
@@ -120,10 +122,10 @@ def run_run(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
     scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
+    if args.card is not None:
+        scenario = _with_card(scenario, args)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
-    if args.card is not None and scenario.world != "emulated":
-        raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
     if args.real_limit is not None and scenario.world != "simulated":
         raise ScenarioError(
             "means nothing in this world", file="tb run", key="--real-limit",
@@ -137,6 +139,29 @@ def run_run(args: argparse.Namespace) -> int:
             "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
         )
     return _run(scenario, args)
+
+
+def _with_card(scenario: Scenario, args: argparse.Namespace) -> Scenario:
+    """As `--card` says. In the simulated world, the card is a switch program, and `args.card` then None."""
+    from testbed.cli.hardware import HARDWARE, with_hardware
+    from testbed.scenario import load_scenario
+
+    def refuse(problem: str, allowed: str) -> ScenarioError:
+        return ScenarioError(problem, file="tb run", key="--card", found=args.card, allowed=allowed)
+
+    if scenario.world == "lab":
+        raise refuse("means nothing in this world", "with --world emulated or simulated; a lab has its own card")
+    if scenario.world == "emulated":
+        if args.card == HARDWARE:
+            raise refuse(
+                "is the card in hardware of the simulated world",
+                "--world simulated; or `tb lab up --emulated --tunnels --card rtl`, then --card fpga0",
+            )  # fmt: skip
+        return scenario
+    if args.card != HARDWARE:
+        raise refuse("is no card of this world", "rtl; or --world emulated, for a card of the lab")
+    args.card = None
+    return load_scenario(args.scenario, with_hardware(args.overrides, "tb run"), args.seed, args.world)
 
 
 _NO_LIMIT = "none"
