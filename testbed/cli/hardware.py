@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from switch_nodes.kinds import program_kinds, uses
 from testbed.scenario.own_program import PROGRAM_KEY
 from workloads.errors import ScenarioError
 
-__all__ = ["HARDWARE", "with_hardware"]
+if TYPE_CHECKING:
+    from testbed.scenario.model import Scenario
+
+__all__ = ["HARDWARE", "scenario_with_card", "with_hardware"]
 
 HARDWARE = "rtl"
 """name of the card, and of its switch program"""
@@ -27,3 +32,26 @@ def with_hardware(overrides: Sequence[str], command: str) -> list[str]:
                 allowed=", ".join(programs),
             )  # fmt: skip
     return [*overrides, f"{PROGRAM_KEY}={HARDWARE}"]
+
+
+def scenario_with_card(scenario: Scenario, args: argparse.Namespace) -> Scenario:
+    """Of `tb run`, as `--card` says. In the simulated world, the card is a switch program, and `args.card` then None.
+    Raises ScenarioError for a card of another world."""
+    from testbed.scenario import load_scenario
+
+    def refuse(problem: str, allowed: str) -> ScenarioError:
+        return ScenarioError(problem, file="tb run", key="--card", found=args.card, allowed=allowed)
+
+    if scenario.world == "lab":
+        raise refuse("means nothing in this world", "with --world emulated or simulated; a lab has its own card")
+    if scenario.world == "emulated":
+        if args.card == HARDWARE:
+            raise refuse(
+                "is the card in hardware of the simulated world",
+                "--world simulated; or `tb lab up --emulated --tunnels --card rtl`, then --card fpga0",
+            )  # fmt: skip
+        return scenario
+    if args.card != HARDWARE:
+        raise refuse("is no card of this world", "rtl; or --world emulated, for a card of the lab")
+    args.card = None
+    return load_scenario(args.scenario, with_hardware(args.overrides, "tb run"), args.seed, args.world)

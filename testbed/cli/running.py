@@ -123,7 +123,9 @@ def run_run(args: argparse.Namespace) -> int:
 
     scenario = load_scenario(args.scenario, args.overrides, args.seed, args.world)
     if args.card is not None:
-        scenario = _with_card(scenario, args)
+        from testbed.cli.hardware import scenario_with_card
+
+        scenario = scenario_with_card(scenario, args)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
     if args.real_limit is not None and scenario.world != "simulated":
@@ -139,29 +141,6 @@ def run_run(args: argparse.Namespace) -> int:
             "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
         )
     return _run(scenario, args)
-
-
-def _with_card(scenario: Scenario, args: argparse.Namespace) -> Scenario:
-    """As `--card` says. In the simulated world, the card is a switch program, and `args.card` then None."""
-    from testbed.cli.hardware import HARDWARE, with_hardware
-    from testbed.scenario import load_scenario
-
-    def refuse(problem: str, allowed: str) -> ScenarioError:
-        return ScenarioError(problem, file="tb run", key="--card", found=args.card, allowed=allowed)
-
-    if scenario.world == "lab":
-        raise refuse("means nothing in this world", "with --world emulated or simulated; a lab has its own card")
-    if scenario.world == "emulated":
-        if args.card == HARDWARE:
-            raise refuse(
-                "is the card in hardware of the simulated world",
-                "--world simulated; or `tb lab up --emulated --tunnels --card rtl`, then --card fpga0",
-            )  # fmt: skip
-        return scenario
-    if args.card != HARDWARE:
-        raise refuse("is no card of this world", "rtl; or --world emulated, for a card of the lab")
-    args.card = None
-    return load_scenario(args.scenario, with_hardware(args.overrides, "tb run"), args.seed, args.world)
 
 
 _NO_LIMIT = "none"

@@ -148,7 +148,7 @@ class RtlCard:
         return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:
-        """Its totals are in its registers: whoever wants them asks the driver, since LATCH counts as a command."""
+        """Its totals stay in its registers. A driver reads them, since LATCH counts as a command."""
         if self._book is not None:
             self._events += self._book.at_end()
 
