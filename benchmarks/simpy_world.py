@@ -15,7 +15,7 @@ import simpy
 from switch_nodes.registry import create_program
 from testbed.faults.link_filter import LinkFilter
 from testbed.plan import Plan
-from testbed.worlds.filters import make_filters
+from testbed.plan.filters import make_filters
 from topologies import DIRECTIONS, Direction, LinkShape
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
 from workloads.gradients import create_source

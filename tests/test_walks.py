@@ -80,7 +80,7 @@ testbed/estimate/memory.py require_memory
 testbed/runs/run.py run_scenario
 testbed/worlds/simulated/world.py run
 workloads/hosts.py create_host
-testbed/worlds/filters.py make_filters
+testbed/plan/filters.py make_filters
 switch_nodes/registry.py create_program
 testbed/worlds/simulated/agenda.py run
 testbed/history/codec.py encode_records

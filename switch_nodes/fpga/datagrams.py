@@ -12,11 +12,11 @@ import struct
 from collections import OrderedDict
 from collections.abc import Hashable
 from enum import IntEnum
+from typing import Protocol
 
-from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.registers import WORD
 
-__all__ = ["MAX_BYTES", "Operation", "RegisterServer", "decode_answer", "encode_request"]
+__all__ = ["MAX_BYTES", "Operation", "RegisterBus", "RegisterServer", "decode_answer", "encode_request"]
 
 MAX_BYTES = 1024
 """most bytes of data in one datagram"""
@@ -55,10 +55,27 @@ def decode_answer(answer: bytes, request: bytes) -> bytes | None:
     return data if len(data) == expected else None
 
 
-class RegisterServer:
-    """Answers requests with what an emulated card says. One client at a time changes a card; several may read."""
+class RegisterBus(Protocol):
+    """The registers of a card in this process. `now`: time of the card's Machine, in ns."""
 
-    def __init__(self, card: EmulatedCard) -> None:
+    @property
+    def answers(self) -> bool:
+        """Whether the agent in front of the registers is alive."""
+        ...
+
+    def read(self, address: int, size: int, now: int) -> bytes:
+        """Raises ConnectionError without an answer, ValueError for a refused access."""
+        ...
+
+    def write(self, address: int, data: bytes, now: int) -> None:
+        """Raises as `read`."""
+        ...
+
+
+class RegisterServer:
+    """Answers requests with what a card says. One client at a time changes a card; several may read."""
+
+    def __init__(self, card: RegisterBus) -> None:
         self._card = card
         self._answered: OrderedDict[Hashable, tuple[int, bytes]] = OrderedDict()
 

@@ -240,6 +240,7 @@ class CardDriver:
     def reset(self) -> None:
         """As after power-on; the bitstream stays, nothing runs."""
         self.words.identify()
+        self._wait(5_000 * _MS, "busy for 5 s with what was there before RESET")
         boots = self.words.word("BOOTS")
         self._command(Command.RESET, counted=False)
         self._compare("BOOTS", boots + 1, "RESET did not happen once")

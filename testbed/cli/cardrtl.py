@@ -22,7 +22,7 @@ from testbed.terminal.stream import complain
 from workloads.errors import ScenarioError
 from workloads.trusted import require_trusted
 
-__all__ = ["play_rtl"]
+__all__ = ["faults_of", "foreign_card", "play_rtl"]
 
 _VCD = "difference.vcd"
 
@@ -40,29 +40,14 @@ def play_rtl(
     refuse_unfit(config)
     if (args.verilog is None) != (args.pin_map is None):
         raise ScenarioError("need each other", file="tb card golden", key="--verilog, --map", allowed="both or none")
-    parameters, verilog = parameters_for(config, args.width), None
     if args.verilog is not None:
-        pin_map = read_pin_map(args.pin_map)
-        parameters, verilog = pin_map.parameters, wrapped(pin_map, _text_of(args.verilog))
-    try:
-        library = built_library(parameters, verilog, tell=lambda line: complain(f"tb card: {line}"))
-    except TranslationFailed as error:
-        if args.verilog is None:
-            raise
-        raise ScenarioError(
-            "cannot be translated", file=str(args.verilog), key="--verilog", found=error.missing,
-            allowed="Verilog with the module and pins of --map",
-        ) from error  # fmt: skip
+        parameters, library = foreign_card(args.verilog, args.pin_map)
+    else:
+        parameters = parameters_for(config, args.width)
+        library = built_library(parameters, tell=_tell)
     passage = play_simulated(library, config, inputs, seed=args.pressure)
-    outputs = list(passage.outputs)
-    notes = _figures(parameters, passage, len(inputs))
-    if passage.stuck:
-        notes.append("the card did not become idle: frames are stuck in it")
-    if passage.wrong_beats:
-        notes.append(f"{passage.wrong_beats} beats break a rule of AXI4-Stream")
-    wanted = reference_counters(config, inputs)
-    wrong = {name: count for name, count in passage.counters.items() if count != wanted.get(name, count)}
-    notes += [f"counter {name}: expected {wanted[name]}, found {count}" for name, count in wrong.items()]
+    outputs, wrong = list(passage.outputs), faults_of(passage, config, inputs)
+    notes = [*_figures(parameters, passage, len(inputs)), *wrong]
     difference = compare(expected, outputs)
     path = args.vcd or (args.out / _VCD if args.out is not None else None)
     if difference is not None and path is not None:
@@ -71,7 +56,36 @@ def play_rtl(
         cycle = _cycle_of(difference, passage)
         play_simulated(library, config, inputs, seed=args.pressure, waveform=(path, cycle))
         notes.append(f"waveform around cycle {cycle}: {path}")
-    return outputs, notes, passage.stuck or passage.wrong_beats > 0 or bool(wrong)
+    return outputs, notes, bool(wrong)
+
+
+def foreign_card(verilog: Path, pin_map: Path) -> tuple[RtlParameters, Path]:
+    """(sizes, simulation) of a design that is not ours. Raises ScenarioError for one that cannot be translated,
+    HostCapabilityError where a tool is missing."""
+    pins = read_pin_map(pin_map)
+    try:
+        return pins.parameters, built_library(pins.parameters, wrapped(pins, _text_of(verilog)), tell=_tell)
+    except TranslationFailed as error:
+        raise ScenarioError(
+            "cannot be translated", file=str(verilog), key="--verilog", found=error.missing,
+            allowed="Verilog with the module and pins of --map",
+        ) from error  # fmt: skip
+
+
+def faults_of(passage: Passage, config: SwitchConfig, inputs: Sequence[TimedFrame]) -> list[str]:
+    """What is wrong with a card besides the frames that came out of it, a line for each."""
+    found = []
+    if passage.stuck:
+        found.append("the card did not become idle: frames are stuck in it")
+    if passage.wrong_beats:
+        found.append(f"{passage.wrong_beats} beats break a rule of AXI4-Stream")
+    wanted = reference_counters(config, inputs)
+    wrong = {name: count for name, count in passage.counters.items() if count != wanted.get(name, count)}
+    return found + [f"counter {name}: expected {wanted[name]}, found {count}" for name, count in wrong.items()]
+
+
+def _tell(line: str) -> None:
+    complain(f"tb card: {line}")
 
 
 def _text_of(path: Path) -> str:

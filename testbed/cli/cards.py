@@ -36,7 +36,8 @@ examples:
   ./tb card golden rack-lossy                     the emulated card, in memory
   ./tb card golden rack-lossy --rtl               the card's hardware, simulated
   ./tb card golden rack --rtl --verilog top.v --map pins.yaml
-  ./tb card synth --family ecp5 --clock           its size and clock
+  ./tb card check --rtl top.v --map pins.yaml     a design of your own, in all scenarios that a card must pass
+  ./tb card synth --size small --family ecp5      its size and clock
   sudo ./tb card golden trace.pcapng --config rings.yaml --card unix:/run/c1.sock --port t1 --port t2
   ./tb card registers --format markdown
 """
@@ -51,7 +52,16 @@ examples:
     registers = add("registers", "the register map; with --card, what is in it now", card=False)
     registers.add_argument("--card", metavar="ADDRESS", help=_ADDRESS)
     registers.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
-    check = add("check", "who the card is, what it does, whether its registers can be trusted")
+    check = add("check", "who the card is, what it does; a design in Verilog: whether it is right", card=False)
+    check.add_argument("--card", metavar="ADDRESS", help=f"{_ADDRESS}; or --rtl")
+    check.add_argument(
+        "--rtl", type=named_path, metavar="FILE", help="instead: Verilog, simulated, against the scenarios that every "
+                                                       "card must pass; needs --map"
+    )  # fmt: skip
+    check.add_argument("--map", dest="pin_map", type=named_path, metavar="FILE", help="with --rtl: its module and pins")
+    check.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="with --rtl: of all scenarios"
+    )
     check.add_argument("--json", action="store_true", help="as JSON")
     program = add("program", "load a bitstream, unless it is loaded, and prove that it is")
     program.add_argument("bitstream", type=named_path, metavar="FILE")
@@ -77,16 +87,26 @@ examples:
         metavar="FAULT",
         help=f"what is wrong with it: {', '.join(fault_words())}",
     )
-    synth = add("synth", "size and clock of the card's hardware, by yosys and nextpnr", card=False)
-    synth.add_argument("--size", choices=_SIZES, default="small", help="of the design (small)")
+    synth = add("synth", "a table of size and speed of the card's hardware, by yosys and nextpnr", card=False)
     synth.add_argument(
-        "--family", dest="families", action="append", choices=("ecp5", "xc7", "xcup"), help="default: ecp5"
+        "--size", dest="sizes", action="append", choices=_SIZES, help="of the design (default: small and large)"
     )
-    synth.add_argument("--clock", action="store_true", help="ecp5: place and route, for the clock; takes minutes")
+    synth.add_argument(
+        "--family", dest="families", action="append", choices=("ecp5", "xc7", "xcup"), help="default: all"
+    )
+    synth.add_argument("--no-clock", dest="clock", action="store_false", help="without place and route for an ECP5")
+    synth.add_argument("--no-cycles", dest="cycles", action="store_false", help="without a simulation")
+    synth.add_argument(
+        "--at", type=whole(1, 2000), default=200, metavar="MHZ", help="clock for which rates are estimated (200)"
+    )
     synth.add_argument("--out", type=named_path, metavar="DIR", help="keep Verilog, netlists and reports there")
     synth.add_argument("--json", action="store_true", help="as JSON")
     verilog = add("verilog", "write the Verilog of the card's hardware", card=False)
     verilog.add_argument("--size", choices=_SIZES, default="small", help="of the design (small)")
+    verilog.add_argument(
+        "--bus", choices=("word", "axi4-lite"), default="word", help="of its registers: 32 bits with a strobe (word), "
+                                                                      "or AXI4-Lite"
+    )  # fmt: skip
     verilog.add_argument("--out", type=named_path, required=True, metavar="FILE")
     bitstream = add("bitstream", "write the reference bitstream of the emulated card", card=False)
     bitstream.add_argument("--out", type=named_path, required=True, metavar="FILE")
@@ -191,6 +211,12 @@ def _check(args: argparse.Namespace) -> int:
     from switch_nodes.fpga.regmap import Status
     from testbed.lab.cards.driving import driver_at
 
+    if args.rtl is not None or args.pin_map is not None:
+        from testbed.cli.cardcheck import check_design
+
+        return check_design(args)
+    if args.card is None:
+        raise ScenarioError("is missing", file="tb card check", key="--card", allowed="an address; or --rtl and --map")
     driver = driver_at(args.card)
     identity, state = driver.identity(), driver.state()
     facts: dict[str, Any] = {

@@ -1,28 +1,52 @@
-"""`tb card synth` and `tb card verilog`: the card's hardware for tools that make chips."""
+"""`tb card synth` and `tb card verilog`: the card's hardware for tools that make chips.
+
+Each figure is marked. `measured`: a tool or a simulation found it. `estimated`: computed from such figures and a stated
+clock. `unknown`: nothing here finds it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from switch_nodes.fpga.rtl.parameters import LARGE, SIMULATED, SMALL, RtlParameters
 from testbed.terminal.standard import print_document
-from testbed.terminal.stream import say
+from testbed.terminal.stream import complain, say
 from workloads.trusted import require_trusted, write_named
 
 __all__ = ["SIZES", "run_synth", "run_verilog"]
 
 SIZES: dict[str, RtlParameters] = {"small": SMALL, "simulated": SIMULATED, "large": LARGE}
-_MHZ = 1e6
+_TABLE = ("small", "large")
+_MOST_HOSTS, _PACKETS, _WINDOW = 4, 100, 2
+_AROUND = 62
+"""bytes of a full frame around its payload: Ethernet, IPv4, UDP, BTH, iCRC, FCS"""
+_FAMILY_OF_CLOCKS = "ecp5"
+MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    name: str
+    value: float | int | None
+    mark: str
+
+    @property
+    def text(self) -> str:
+        if self.value is None:
+            return self.mark
+        shown = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:,.1f}"
+        return f"{shown} {self.mark}"
 
 
 def run_verilog(args: argparse.Namespace) -> int:
     """Raises HostCapabilityError without Amaranth, ScenarioError where the file cannot be written."""
     from switch_nodes.fpga.rtl.simulation.building import card_verilog
 
-    text = card_verilog(SIZES[args.size])
+    text = card_verilog(SIZES[args.size], axi=args.bus == "axi4-lite")
     write_named(args.out, text.encode(), key="--out")
     say(f"{args.out}: module ina_card, {len(text.splitlines()):,} lines")
     return 0
@@ -30,38 +54,86 @@ def run_verilog(args: argparse.Namespace) -> int:
 
 def run_synth(args: argparse.Namespace) -> int:
     """Raises HostCapabilityError where a tool is missing or fails."""
-    from switch_nodes.fpga.rtl.simulation.synthesis import FAMILIES, measured_clock, measured_size, scratch
+    from switch_nodes.fpga.rtl.simulation.synthesis import FAMILIES, scratch
 
-    p = SIZES[args.size]
-    families = args.families or ["ecp5"]
-    rows: list[dict[str, object]] = []
+    families = [name for name in FAMILIES if name in (args.families or FAMILIES)]
+    tables: list[tuple[str, dict[str, list[_Figure]]]] = []
     with scratch() as name:
-        folder = Path(name) if args.out is None else args.out
-        if args.out is not None:
-            require_trusted(folder, key="--out")
+        for size in args.sizes or _TABLE:
+            folder = (Path(name) if args.out is None else args.out) / size
+            if args.out is not None:
+                require_trusted(folder, key="--out")
             folder.mkdir(parents=True, exist_ok=True)
-        for family in FAMILIES:
-            if family not in families:
-                continue
-            size = measured_size(p, family, folder)
-            clock = measured_clock(folder) if family == "ecp5" and args.clock else None
-            rows.append({
-                "family": family, **size.resources, "mhz": None if clock is None else round(clock.mhz, 1),
-            })  # fmt: skip
+            cycles = measured_cycles(SIZES[size]) if args.cycles else None
+            found = {}
+            for family in families:
+                complain(f"tb card: size {size}, family {family}: synthesis")
+                found[family] = list(_figures(size, family, folder, cycles, args))
+            tables.append((size, found))
+            if not args.json:
+                _print_table(size, found)
     if args.json:
-        print_document(json.dumps({"size": args.size, "parameters": asdict(p), "families": rows}, indent=2))
-        return 0
-    say(f"size {args.size}: {p.ports} ports of {p.width} bits, {p.slots} slots, {p.members} members, MTU {p.mtu}")
-    for row in rows:
-        mhz = row.pop("mhz")
-        say(", ".join(f"{key} {value}" for key, value in row.items()))
-        if mhz is None:
-            say("  clock: unknown (measured with --clock for ecp5)")
-        else:
-            say(f"  clock: {mhz} MHz, measured by place and route; a data port carries {_rate(p, float(str(mhz)))}")
+        print_document(json.dumps([
+            {"size": size, "parameters": asdict(SIZES[size]),
+             "families": {family: [asdict(figure) for figure in figures] for family, figures in found.items()}}
+            for size, found in tables
+        ], indent=2))  # fmt: skip
     return 0
 
 
-def _rate(p: RtlParameters, mhz: float) -> str:
-    """Of one port, without gaps: a bound, which a frame's work in the engine lowers."""
-    return f"at most {p.width * mhz * _MHZ / 1e9:.2f} Gb/s"
+def _figures(size: str, family: str, folder: Path, cycles: float | None, args: argparse.Namespace) -> Iterator[_Figure]:
+    from switch_nodes.fpga.rtl.simulation.synthesis import measured_clock, measured_size
+
+    p = SIZES[size]
+    made = measured_size(p, family, folder)
+    for kind, count in made.resources.items():
+        yield _Figure(kind, count, MEASURED)
+    yield _Figure("depth", made.depth, UNKNOWN if made.depth is None else MEASURED)
+    mhz = None
+    # The large size has more memory than any ECP5.
+    if args.clock and family == _FAMILY_OF_CLOCKS and size == "small":
+        complain(f"tb card: size {size}, family {family}: place and route")
+        mhz = measured_clock(folder).mhz
+    yield _Figure("MHz", mhz, UNKNOWN if mhz is None else MEASURED)
+    yield _Figure("cycles per packet", cycles, UNKNOWN if cycles is None else MEASURED)
+    if mhz is not None and cycles is not None:
+        yield _Figure("Gb/s at that clock", _gbps(p, mhz, cycles), MEASURED)
+    rate = None if cycles is None else _gbps(p, args.at, cycles)
+    yield _Figure(f"Gb/s at {args.at} MHz", rate, UNKNOWN if rate is None else ESTIMATED)
+
+
+def _gbps(p: RtlParameters, mhz: float, cycles: float) -> float:
+    """Of all ports together, in full frames."""
+    return 8 * (p.mtu + _AROUND) * mhz / cycles / 1e3
+
+
+def measured_cycles(p: RtlParameters) -> float:
+    """Clock cycles per packet of data, its acknowledgements included: a rack without gaps, back-pressure and losses.
+    Raises HostCapabilityError without a simulator."""
+    from switch_nodes.fpga.rtl.simulation.building import built_library
+    from switch_nodes.fpga.rtl.simulation.playing import play_simulated
+    from testbed.scenario import load_scenario
+    from testbed.worlds.simulated.switch_trace import scenario_trace
+
+    sets = [
+        f"topology.hosts={min(_MOST_HOSTS, p.ports, p.members)}", f"transport.path_mtu={p.mtu}",
+        f"job.dtype={'float32' if p.floats else 'int32'}", f"job.size={_PACKETS * p.mtu}B",
+        f"job.window_messages={_WINDOW}", f"job.message_packets={min(_PACKETS, p.slots // (2 * _WINDOW))}",
+    ]  # fmt: skip
+    config, inputs = scenario_trace(load_scenario("rack", sets, world="simulated"))
+    library = built_library(p, tell=lambda line: complain(f"tb card: {line}"))
+    passage = play_simulated(library, config, inputs, seed=0)
+    return passage.total_cycles / passage.counters["data_in"]
+
+
+def _print_table(size: str, found: dict[str, list[_Figure]]) -> None:
+    p = SIZES[size]
+    say(f"size {size}: {p.ports} ports of {p.width} bits, {p.slots} slots, {p.members} members, MTU {p.mtu}")
+    names = dict.fromkeys(figure.name for figures in found.values() for figure in figures)
+    say(f"  {'':<20}" + "".join(f"{family:>18}" for family in found))
+    for name in names:
+        cells = []
+        for figures in found.values():
+            text = next((figure.text for figure in figures if figure.name == name), "-")
+            cells.append(f"{text:>18}")
+        say(f"  {name:<20}" + "".join(cells))

@@ -40,16 +40,20 @@ def drive(
     control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
     tap: BoundedTap | None = None,
     heeds_signals: Callable[[], None] = lambda: None,
+    dilation: int = 1,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it report its last facts.
 
     `started` is reported once frames are received. With `barrier` the machine begins when stdin has a line, and ends
     when stdin does. `on_signal` happens between two turns of the loop, and its event is reported. `control`: given the
     machine's clock, a socket that the loop watches and what to do when it can be read, as of a DataPlane.
-    `heeds_signals` is called once signals do what is said here.
+    `heeds_signals` is called once signals do what is said here. `dilation`: real seconds per second of the machine's
+    time.
     """
     from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane.clock import EmulatedClock
 
+    clock = EmulatedClock(dilation)
     origin = time.monotonic_ns()
     actions = dict(on_signal or {})
 
@@ -57,7 +61,7 @@ def drive(
         heeds_signals()
 
         def over() -> bool:
-            now = time.monotonic_ns() - origin
+            now = clock.since(origin)
             while came:
                 act = actions.get(signal.Signals(came.pop(0)))
                 if act is None:
@@ -69,9 +73,9 @@ def drive(
 
         more: dict[str, Any] = {"tap": tap} if tap is not None else {}
         if control is not None:
-            more["control"], more["on_control"] = control(lambda: time.monotonic_ns() - origin)
+            more["control"], more["on_control"] = control(lambda: clock.since(origin))
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, **more)
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, clock=clock, **more)
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
@@ -86,17 +90,17 @@ def drive(
             origin = time.monotonic_ns()
             tell(0, BarrierPassed(time.time_ns()))
         if started is not None:
-            tell(time.monotonic_ns() - origin, started)
+            tell(clock.since(origin), started)
         plane.run(origin, until=over)
     if tap is not None:
         from testbed.history.events import CaptureCut
 
         tap.close()
         if tap.is_full:
-            tell(time.monotonic_ns() - origin, CaptureCut(tap.limit_bytes))
-    machine.finish(time.monotonic_ns() - origin)
+            tell(clock.since(origin), CaptureCut(tap.limit_bytes))
+    machine.finish(clock.since(origin))
     while (event := machine.next_event()) is not None:
-        tell(time.monotonic_ns() - origin, event)
+        tell(clock.since(origin), event)
 
 
 def _abandoned() -> bool:

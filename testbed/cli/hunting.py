@@ -9,9 +9,11 @@ from testbed.cli.parsing import INTERRUPTED
 from testbed.cli.values import named_path, seed, whole
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, prose_columns
+from workloads.errors import ScenarioError
 
 __all__ = ["configure_hunt", "run_hunt"]
 
+_RECOVERY = "transport.recovery"
 _MOST_SCHEDULES, _MOST_JOBS = 10**9, 256
 
 
@@ -30,6 +32,7 @@ examples:
   ./tb hunt --program esa --schedules 100000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
+  ./tb hunt --card rtl --schedules 1000
 """
     parser.add_argument(
         "scenario", metavar="SCENARIO", nargs="?", help="hunt in this one: only faults and seeds are drawn (its own "
@@ -41,6 +44,10 @@ examples:
         "--program", metavar="NAME",
         help="the protocol to hunt in, if there is no SCENARIO: netreduce, or another collective (`tb list "
              "collectives`). Default: the protocol of the class that switch.program derives from, else netreduce",
+    )  # fmt: skip
+    parser.add_argument(
+        "--card", choices=("rtl",), help="the switch is the card in hardware, as with --set switch.program=rtl; its "
+                                         "hosts then repair losses by gbn, unless --set says more",
     )  # fmt: skip
     parser.add_argument("--schedules", type=whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="default: 1")
@@ -64,9 +71,10 @@ def run_hunt(args: argparse.Namespace) -> int:
     from testbed.report.document import to_json
 
     console = Console.of(args)
-    program = args.program or (NETREDUCE if args.scenario else inferred_protocol(args.overrides))
+    overrides = args.overrides if args.card is None else _with_card(args)
+    program = args.program or (NETREDUCE if args.scenario else inferred_protocol(overrides))
     kind = kind_of_hunt(program, fabric=args.fabric)
-    hunt = prepare(args.scenario, args.overrides, args.seed, args.schedules, args.out, kind)
+    hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind)
     progress = HuntProgress(args.schedules, str(hunt.folder))
     try:
         end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, again: None)
@@ -82,3 +90,18 @@ def run_hunt(args: argparse.Namespace) -> int:
     if args.json:
         print_document(to_json(end.document))
     return end.exit_code
+
+
+def _with_card(args: argparse.Namespace) -> list[str]:
+    """The overrides with the card in hardware. It serves one switch, and hosts that go back N."""
+    from testbed.cli.hardware import with_hardware
+
+    if args.fabric:
+        raise ScenarioError(
+            "has switches that sum together, and the card in hardware has no feature FABRIC", file="tb hunt",
+            key="--fabric", allowed="omit it, or --card",
+        )  # fmt: skip
+    overrides = with_hardware(args.overrides, "tb hunt")
+    if args.scenario is None and not any(text.partition("=")[0].strip() == _RECOVERY for text in overrides):
+        overrides.append(f"{_RECOVERY}=gbn")
+    return overrides

@@ -92,6 +92,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _up(args: argparse.Namespace) -> int:
     from testbed.lab.emulated import LabShape, lab_up
+    from testbed.lab.emulated.shape import RTL
 
     if not args.emulated:
         raise ScenarioError(
@@ -99,13 +100,18 @@ def _up(args: argparse.Namespace) -> int:
         )
     if args.tunnels and args.no_card:
         raise ScenarioError("tunnels lead to a card", file="tb lab up", key="--no-card", allowed="one of the two")
-    shape = LabShape(args.name, args.hosts, not args.no_card, args.tunnels, card_faults=tuple(args.card_fault))
+    if args.card == RTL and (args.no_card or args.card_fault):
+        key = "--no-card" if args.no_card else "--card-fault"
+        raise ScenarioError("is nothing for a card in hardware", file="tb lab up", key=key, allowed="omit it")
+    shape = LabShape(
+        args.name, args.hosts, not args.no_card, args.tunnels, card_faults=tuple(args.card_fault), card_kind=args.card
+    )
     if args.dry_run:
         for host in shape.all_hosts:
             say(f"{host}: a network namespace with an sshd at {shape.address(host)}")
         return 0
     began = time.monotonic()
-    inventory = lab_up(shape)
+    inventory = lab_up(shape, lambda line: complain(f"tb lab: {line}"))
     say(f"{len(shape.all_hosts)} hosts are up after {time.monotonic() - began:.1f} s: {inventory}")
     return 0
 
@@ -140,8 +146,8 @@ def _dry_run_of_a_run(inventory: Inventory, args: argparse.Namespace) -> int:
     if len(args.names) != 1:
         raise ScenarioError("which scenario is meant", file="tb lab run", allowed="tb lab run SCENARIO --dry-run")
     scenario = load_scenario(args.names[0], world="lab")
-    refuse_for_lab(scenario)
     card = choose_card(inventory)
+    refuse_for_lab(scenario, card, inventory.dilation)
     for role, (name, label) in places(scenario, inventory, card).items():
         host = inventory.hosts[name]
         say(f"{name} ({host.user or 'you'}@{host.address}): worker {role} on {host.interface(label).device}")

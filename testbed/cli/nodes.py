@@ -230,5 +230,7 @@ def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Calla
         return now - done_at[0] >= int(args.linger)
 
     tap = BoundedTap(args.capture, [f"{name}-{args.port}"], _CAPTURE_BYTES) if args.capture is not None else None
-    drive(machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap)
+    drive(
+        machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap, dilation=args.dilation
+    )  # fmt: skip
     return 1 if machine.failed or not machine.finished else 0

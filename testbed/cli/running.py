@@ -89,8 +89,10 @@ examples:
         help="of the lab (default: as `tb lab --help` says); docs/lab.md",
     )
     parser.add_argument(
-        "--card", metavar="NAME", help="emulated world: this card of the lab sums, attached by a tunnel"
-    )
+        "--card", metavar="NAME",
+        help="emulated world: this card of the lab sums, attached by a tunnel. Simulated world: rtl, the card in "
+             "hardware, simulated (docs/rtl.md)",
+    )  # fmt: skip
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets the faults hit"
     )
@@ -126,10 +128,12 @@ def run_run(args: argparse.Namespace) -> int:
 
     workload = [] if args.workload is None else [f'job.workload="{Path(args.workload).absolute()}"']
     scenario = load_scenario(args.scenario, [*workload, *args.overrides], args.seed, args.world)
+    if args.card is not None:
+        from testbed.cli.hardware import scenario_with_card
+
+        scenario = scenario_with_card(scenario, args)
     if scenario.world == "emulated":
         require_root(f"run {args.scenario}", simulated_helps=True)
-    if args.card is not None and scenario.world != "emulated":
-        raise ScenarioError("means nothing in this world", file="tb run", key="--card", allowed="with --world emulated")
     if args.real_limit is not None and scenario.world != "simulated":
         raise ScenarioError(
             "means nothing in this world", file="tb run", key="--real-limit",

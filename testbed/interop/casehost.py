@@ -24,7 +24,7 @@ from testbed.interop.protocol import CaseRequest, CaseResult, Opened, QpNames, W
 from testbed.interop.softhost import SoftHosts
 from testbed.interop.wires import WireIo
 from testbed.plan import Plan, make_plan, with_workers
-from testbed.worlds.filters import make_filters
+from testbed.plan.filters import make_filters
 from workloads.errors import InternalError
 from workloads.events import WorkerFailed, WorkerFinished
 from workloads.machine import Event

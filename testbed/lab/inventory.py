@@ -66,7 +66,7 @@ class _Build:
         cards, groups = self._cards(hosts), self._groups(hosts)
         if top is None:
             return None
-        return Inventory(top.name, file, self._path(top.known_hosts), hosts, cards, groups)
+        return Inventory(top.name, file, self._path(top.known_hosts), hosts, cards, groups, top.dilation)
 
     def _path(self, text: str) -> Path:
         path = Path(text).expanduser()
@@ -232,7 +232,9 @@ class _Build:
             tunnel = self._tunnel((*path, "tunnel"), keys.tunnel)
             limit_s = keys.program_timeout / 1e9
             bitstream = None if keys.bitstream is None else self._path(keys.bitstream)
-            cards[name] = Card(name, keys.host, keys.transport, tuple(ports), limit_s, bitstream, tunnel, keys.trace)
+            cards[name] = Card(
+                name, keys.host, keys.transport, tuple(ports), limit_s, bitstream, tunnel, keys.trace, keys.cables
+            )
         return cards
 
     def _tunnel(self, path: KeyPath, value: object) -> Tunnel | None:

@@ -119,6 +119,8 @@ class Card:
     trace: str | None = None
     """prefix of files on its host where it records what it did since its START. Events are in TRACE.jsonl, frames in
     TRACE.pcapng; cards of silicon have none"""
+    cables: str | None = None
+    """file on its host from which its cables take the faults of a run (`emulated/cables.py`); real cables have none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ class Inventory:
     hosts: Mapping[str, Host]
     cards: Mapping[str, Card] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dilation: int = 1
+    """real seconds per second of emulated time; not 1 only in an emulated lab"""
 
     def select(self, names: Iterable[str] = ()) -> tuple[Host, ...]:
         """Hosts by their names and groups' names; all when none is given. Each once. Raises ScenarioError."""

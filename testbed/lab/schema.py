@@ -78,6 +78,7 @@ class InventoryKeys(Section):
     hosts: Any = Field(..., description="hosts by name, as {h1: {address: 10.0.0.1}}")
     cards: Any = None
     groups: Any = None
+    dilation: Annotated[int, whole(1, 1000)] = 1
 
 
 class HostKeys(Section):
@@ -130,6 +131,7 @@ class CardKeys(Section):
     bitstream: Path_ | None = None
     tunnel: Any = None
     trace: Folder | None = None
+    cables: Folder | None = None
     program_timeout: DurationKey = 60_000_000_000
 
 

@@ -74,7 +74,7 @@ def judge(
 
 def _dilation(plan: Plan, facts: RunFacts, world: str, tried: Sequence[int]) -> dict[str, Any] | None:
     """None: a world without."""
-    if world != "emulated":
+    if world != "emulated" and (world != "lab" or plan.scenario.dilation in (None, 1)):
         return None
     return {"factor": plan.scenario.dilation, "tried": list(tried), "not_dilated": list(facts.not_dilated)}
 

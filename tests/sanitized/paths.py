@@ -15,7 +15,7 @@ from switch_nodes.netreduce import FastNetReduceProgram
 from switch_nodes.registry import create_program
 from switch_nodes.steering.fast import FastSteerProgram
 from testbed.faults.link_filter import LinkFilter
-from testbed.worlds.filters import make_filters
+from testbed.plan.filters import make_filters
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.wire import NativeWire
 from testbed.worlds.simulated.world import Simulation

@@ -9,6 +9,7 @@ from amaranth.hdl import Signal
 from switch_nodes.fpga.regmap import DTYPES, GATES, OPS, RELEASES
 from switch_nodes.fpga.rtl.banks import field_word
 from switch_nodes.fpga.rtl.parameters import RtlParameters
+from switch_nodes.fpga.rtl.records import BANK_BITS
 
 __all__ = ["GENERAL", "MAC", "MEMBER", "RING", "Check", "RingContext", "checks_of"]
 
@@ -62,7 +63,7 @@ class RingContext:
             return Signal(shape, name=f"ring{number}_{name}")
 
         self.id, self.op, self.dtype = make("id", 16), make("op", 4), make("dtype", 4)
-        self.packets, self.window = make("packets", 16), make("window", 4)
+        self.packets, self.window = make("packets", 16), make("window", BANK_BITS - 1)
         self.mtu, self.members, self.family = make("mtu", 13), make("members", range(p.members + 1)), make("family", 3)
         self.base, self.slots = make("base", range(p.slots)), make("slots", range(p.slots + 1))
 

@@ -17,7 +17,7 @@ HEADER_BYTES = 128
 _WIDTHS = (64, 512)
 _LIMITS = {
     "ports": (1, MAX_PORTS), "rings": (1, MAX_RINGS), "members": (2, MAX_MEMBERS), "macs": (1, MAX_MACS),
-    "learnt": (1, 4096), "plain": (1, 4096), "slots": (1, 1 << 24), "window": (1, 15), "mtu": (256, 4096),
+    "learnt": (1, 4096), "plain": (1, 4096), "slots": (1, 1 << 24), "window": (1, 31), "mtu": (256, 4096),
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class RtlParameters:
     """slots of all rings together"""
     mtu: int = 1024
     """largest path MTU in bytes, a power of two"""
-    window: int = 8
+    window: int = 16
     """largest WINDOW of a ring, in messages"""
     macs: int = 64
     """static forwarding entries"""
@@ -90,5 +90,5 @@ SMALL = RtlParameters(ports=2, rings=1, members=2, slots=64, mtu=256, window=2, 
 """fits an ECP5"""
 SIMULATED = RtlParameters()
 """for simulation: the racks among the built-in scenarios"""
-LARGE = RtlParameters(width=512, ports=4, rings=4, members=16, slots=2048, mtu=4096, window=8, macs=64)
-"""for a part with 100 Gb/s ports"""
+LARGE = RtlParameters(width=512, ports=4, rings=4, members=8, slots=512, mtu=1024, window=8, macs=64)
+"""for a part with ports of 512 bits and 45 Mbit of block RAM"""

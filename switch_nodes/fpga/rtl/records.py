@@ -8,8 +8,8 @@ from switch_nodes.fpga.rtl.parameters import RtlParameters
 
 __all__ = ["BANK_BITS", "connection_layout", "entry_layout", "header_layout", "message_layout", "slot_layout"]
 
-BANK_BITS = 5
-"""of a message's bank, and of its place in the connection table: 2N + 1 of at most 15 messages"""
+BANK_BITS = 6
+"""of a message's bank, and of its place in the connection table: 2N + 1, N at most 31"""
 TAG_BITS = 33
 """of a message; one more than on the wire, so that a slot's tag never wraps"""
 

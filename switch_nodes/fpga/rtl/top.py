@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Elaboratable, Module, Signal
 
 from switch_nodes.fpga.rtl.applying import Applier
+from switch_nodes.fpga.rtl.axilite import AxiLite, axi_pins
 from switch_nodes.fpga.rtl.counters import Counters
 from switch_nodes.fpga.rtl.emitter import Emitter
 from switch_nodes.fpga.rtl.engine import Engine
@@ -17,7 +18,7 @@ from switch_nodes.fpga.rtl.plants import Plants
 from switch_nodes.fpga.rtl.registers import Registers
 from switch_nodes.fpga.rtl.tap import Tap
 
-__all__ = ["MODULE", "Card", "verilog_of"]
+__all__ = ["MODULE", "AxiCard", "Card", "verilog_of"]
 
 MODULE = "ina_card"
 
@@ -75,10 +76,32 @@ class Card(Elaboratable):
         return m
 
 
-def verilog_of(p: RtlParameters) -> str:
-    """The card as plain Verilog: module `ina_card`, its memories last."""
+class AxiCard(Elaboratable):
+    """The card with an AXI4-Lite port instead of its register bus: pins `s_axi_*`."""
+
+    def __init__(self, p: RtlParameters) -> None:
+        self._card, self._port = Card(p), AxiLite()
+
+    @property
+    def pins(self) -> dict[str, tuple[Signal, None]]:
+        """As of `Card`."""
+        data = {name: pin for name, pin in self._card.pins.items() if not name.startswith("bus_")}
+        return data | {name: (value, None) for name, value in axi_pins(self._port).items()}
+
+    def elaborate(self, platform: object) -> Module:
+        m, card, port = Module(), self._card, self._port
+        m.submodules.card, m.submodules.port = card, port
+        m.d.comb += [
+            card.bus_strobe.eq(port.strobe), card.bus_write.eq(port.write), card.bus_address.eq(port.address),
+            card.bus_w_data.eq(port.w_data), port.ack.eq(card.bus_ack), port.r_data.eq(card.bus_r_data),
+        ]  # fmt: skip
+        return m
+
+
+def verilog_of(p: RtlParameters, *, axi: bool = False) -> str:
+    """The card as plain Verilog: module `ina_card`, its memories last. `axi`: its registers are behind AXI4-Lite."""
     from amaranth.back import verilog
 
-    card = Card(p)
+    card = AxiCard(p) if axi else Card(p)
     text: str = verilog.convert(card, name=MODULE, ports=card.pins, emit_src=False, strip_internal_attrs=True)
     return text + "\n" + RAM_VERILOG

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from testbed.cli.values import duration, hosts, named_path
+from testbed.lab.emulated.shape import CARD_KINDS
 
 __all__ = ["ACTIONS", "configure_lab"]
 
@@ -36,6 +37,7 @@ actions:
 
 examples:
   sudo ./tb lab up --emulated && sudo ./tb run rack --world lab
+  sudo ./tb lab up --emulated --card rtl && sudo ./tb run rack-lossy --world lab
   ./tb lab trust --inventory lab.yaml --yes
   ./tb lab check workers --inventory lab.yaml
   ./tb lab program fpga0 --bitstream rack.bit --inventory lab.yaml
@@ -52,6 +54,10 @@ examples:
     parser.add_argument("--json", action="store_true", help="steps as JSON lines on stdout")
     parser.add_argument("--emulated", action="store_true", help="up: a lab of namespaces, with an sshd each")
     parser.add_argument("--hosts", type=hosts(1), default=4, metavar="N", help="up: workers, 1 to 32 (default: 4)")
+    parser.add_argument(
+        "--card", choices=CARD_KINDS, default=CARD_KINDS[0],
+        help="up: what the card is. rtl: the card in hardware, simulated; the lab's time is then slower",
+    )  # fmt: skip
     parser.add_argument("--no-card", action="store_true", help="up: without an emulated card")
     parser.add_argument(
         "--tunnels", action="store_true", help="up: no workers, the card's N ports are VXLAN tunnels (tb run --card)"

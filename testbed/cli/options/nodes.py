@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from testbed.cli.values import duration, named_path
+from testbed.cli.values import duration, named_path, whole
 
 __all__ = ["configure_switch", "configure_worker"]
 
@@ -68,6 +68,10 @@ endpoint is an RDMA device (docs/verbs.md); it chooses queue pair numbers and ke
         metavar="FILE",
         help="with --port: what the interface sends and gets, as pcapng (200 MB at most)",
     )
+    parser.add_argument(
+        "--dilation", type=whole(1, 1000), default=1, metavar="K",
+        help="with --port: a second of its time takes K real seconds (1)",
+    )  # fmt: skip
     parser.add_argument(
         "--linger", type=duration(), default=2_000_000_000, metavar="TIME", help="answer peers that long when done (2s)"
     )

@@ -103,4 +103,6 @@ def process_argv(request: PrepareProcess) -> list[str]:
         raise Refused("not an interface")
     capture = ["--capture", f"{checked_name(request.name)}.pcapng"] if request.capture else []
     worker = [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER]
+    if request.dilation != 1:
+        worker += ["--dilation", str(request.dilation)]
     return [*worker, *capture, "--port", request.device, "--config"]

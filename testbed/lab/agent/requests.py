@@ -179,6 +179,8 @@ class PrepareProcess(Request[ProcessStarted]):
     """the text of its configuration"""
     token: str
     capture: bool = False
+    dilation: int = 1
+    """real seconds per second of its time"""
 
 
 @dataclass(frozen=True, slots=True)

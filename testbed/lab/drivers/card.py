@@ -72,6 +72,15 @@ class CardDriver(Driver):
     def configure(self, host: Host, *, config: str) -> Done:
         return Done(self._verb(host, "configure", config=config), self.card.name)
 
+    @step("the faults of a run, to the cables of an emulated lab", needs=("lease",))
+    def cables(self, host: Host, *, text: str) -> Done:
+        """`text`: as `testbed.lab.emulated.cables` writes it; heeded at the next START."""
+        assert self.card.cables is not None, "cables of an emulated lab"
+        shell = self.lab.shell(host)
+        shell.run(["rm", "-f", self.card.cables])
+        send(shell, text.encode(), self.card.cables)
+        return Done(None, self.card.name)
+
     @step("a card passes frames from then on", needs=("lease", "configure"), undone_by="stop", task=True)
     def start(self, host: Host) -> Done:
         return Done(self._verb(host, "start"), self.card.name)

@@ -167,8 +167,9 @@ class HostDriver(Driver):
 
     @step("start a worker, which waits", needs=("lease", "attach"), undone_by="stop", undone_with="lease")
     def prepare(self, host: Host, *, run: str, name: str, device: str, config: str, capture: bool) -> Done:
+        dilation = self.lab.inventory.dilation
         return self._asked(
-            host, PrepareProcess(run, name, "worker", device, config, self._token(host), capture=capture)
+            host, PrepareProcess(run, name, "worker", device, config, self._token(host), capture, dilation)
         )
 
     @step("workers begin", needs=("prepare",))

@@ -1,8 +1,9 @@
 """The emulated card of a lab: a process on the card's host with its data ports, and its registers on a unix socket.
 
-    python -m testbed.lab.emulated.card SOCKET TRACE LOAD_MS FAULTS PORT...
+    python -m testbed.lab.emulated.card SOCKET TRACE LOAD_MS FAULTS HARDWARE PORT...
 
 TRACE: prefix of the files where it records what it does; a lab can collect them from a card that has such a thing.
+TRACE.cables: what its cables do to frames (`cables`). HARDWARE: empty, or LIBRARY:SHA256 of the card in hardware.
 """
 
 from __future__ import annotations
@@ -13,21 +14,27 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, open_io
+from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.native_io import native_library
-from switch_nodes.events import SwitchStatistics
+from switch_nodes.events import PlaneStatistics
 from switch_nodes.forwarding.frame_queue import switch_library
+from switch_nodes.fpga.bitstream import bitstream_hash
 from switch_nodes.fpga.card import EmulatedCard
 from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
 from switch_nodes.fpga.io.datagram import RegisterSocket, listen_unix
+from switch_nodes.fpga.rtl.card import RtlCard
+from switch_nodes.fpga.rtl.simulation.library import SimulatedCard
 from switch_nodes.tap import Tap
 from testbed.captures.capture import BoundedTap
 from testbed.history import make_record
 from testbed.history.codec import encode_record
 from testbed.history.events import CaptureCut
-from testbed.lab.emulated.shape import CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
+from testbed.lab.emulated.cables import Cables, cables_of
+from testbed.lab.emulated.hardware import bitstream_of
+from testbed.lab.emulated.shape import CARD_LIBRARY, CARD_SOCKET, CARD_TRACE, PYTHON, RTL, LabShape
 from workloads.machine import Buffer, Event, FrameBatch
 
 __all__ = ["Trace", "card_command", "main"]
@@ -42,7 +49,8 @@ def card_command(shape: LabShape) -> tuple[str, ...]:
         parse_fault(fault)
     ports = [f"p{number}" for number in range(shape.hosts)]
     own = (PYTHON, "-P", "-m", "testbed.lab.emulated.card")
-    return (*own, CARD_SOCKET, CARD_TRACE, str(shape.card_load_ms), ",".join(shape.card_faults), *ports)
+    made = f"{CARD_LIBRARY}:{bitstream_hash(bitstream_of(shape)).hex()}" if shape.card_kind == RTL else ""
+    return (*own, CARD_SOCKET, CARD_TRACE, str(shape.card_load_ms), ",".join(shape.card_faults), made, *ports)
 
 
 class Trace(Tap):
@@ -99,24 +107,26 @@ def _line(event: Event) -> str:
 
 
 def main(argv: list[str]) -> int:
-    path, prefix, load_ms, faults, *ports = argv
+    path, prefix, load_ms, faults, hardware, *ports = argv
     # Compiled or loaded now: later somebody waits for an answer.
     native_library()
     switch_library()
-    card = EmulatedCard(
-        len(ports),
-        load_ns=int(load_ms) * 1_000_000,
-        faults=[parse_fault(fault) for fault in faults.split(",") if fault],
-    )
-    origin = time.monotonic_ns()
+    card = _emulated(load_ms, faults, ports) if not hardware else _simulated(hardware, ports)
+    cables = Path(f"{prefix}.cables")
+    cables_of(cables)
+    born = time.monotonic_ns()
     listening = listen_unix(Path(path))
-    registers = RegisterSocket(listening, RegisterServer(card), lambda: time.monotonic_ns() - origin)
+    registers = RegisterSocket(listening, RegisterServer(card), lambda: time.monotonic_ns() - born)
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     # Links have the names that a rack gives them.
     trace = Trace(prefix, [f"h{number + 1}-s1" for number in range(len(ports))])
+    turns: list[str] = []
+    """START and STOP since the loop began: other cables from then on"""
 
     def tell(now: int, event: Event) -> None:
+        if isinstance(event, PlaneStatistics):
+            return  # of one turn of the loop below
         command = event.command if isinstance(event, CardCommanded) else ""
         if command == "start":
             trace.again()
@@ -124,19 +134,35 @@ def main(argv: list[str]) -> int:
         if command == "stop":
             # Its program tells what is left in it; these events come here next.
             card.finish(now)
-            trace.flush()
-        elif isinstance(event, SwitchStatistics):
-            trace.flush()
+        if command in ("start", "stop"):
+            turns.append(command)
 
-    plane = DataPlane(
-        card, ports, backpressure=False, on_event=tell, control=listening, on_control=registers.serve, tap=trace
-    )
-    plane.run(origin, until=lambda: bool(stopped))
+    io = open_io(ports, backpressure=False, control=listening)
+    runs = Cables()
+    while not stopped:
+        turns.clear()
+        plane = DataPlane(
+            card, ports, ingress=runs.ingress, egress=runs.egress, io=io, backpressure=False, on_event=tell,
+            control=listening, on_control=registers.serve, tap=trace, clock=EmulatedClock(runs.dilation),
+        )  # fmt: skip
+        plane.run(time.monotonic_ns(), until=lambda: bool(stopped or turns))
+        trace.flush()
+        if turns:
+            runs = cables_of(cables) if turns[-1] == "start" else Cables()
     return 0
 
 
-def _plain(value: object) -> object:
-    return value.hex() if isinstance(value, bytes) else value.tolist()  # type: ignore[attr-defined]
+def _emulated(load_ms: str, faults: str, ports: Sequence[str]) -> EmulatedCard:
+    return EmulatedCard(
+        len(ports),
+        load_ns=int(load_ms) * 1_000_000,
+        faults=[parse_fault(fault) for fault in faults.split(",") if fault],
+    )
+
+
+def _simulated(hardware: str, ports: Sequence[str]) -> RtlCard:
+    library, _, sha256 = hardware.partition(":")
+    return RtlCard(SimulatedCard(Path(library), bitstream_hash=bytes.fromhex(sha256)), len(ports))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import shutil
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -43,8 +44,9 @@ def _keeper_lives(folder: Path) -> bool:
     return owner is not None and is_alive(owner.process)
 
 
-def lab_up(shape: LabShape) -> Path:
-    """Build it; returns its inventory when everything answers. Raises HostCapabilityError, LabError, InternalError."""
+def lab_up(shape: LabShape, tell: Callable[[str], None] | None = None) -> Path:
+    """Build it; returns its inventory when everything answers. `tell`: a line for people where it takes long. Raises
+    HostCapabilityError, LabError, InternalError."""
     if os.geteuid() != 0:
         raise HostCapabilityError("root: an emulated lab is made of namespaces", "try: sudo ./tb lab up --emulated")
     if not shutil.which("sshd", path="/usr/sbin"):
@@ -58,7 +60,10 @@ def lab_up(shape: LabShape) -> Path:
     # Loaded once, before the forks.
     import pyroute2  # noqa: F401
 
+    from testbed.lab.emulated.hardware import library_of
     from testbed.lab.emulated.keeper import keep
+
+    library_of(shape, tell)  # takes minutes the first time, longer than we wait for the keeper
 
     read, write = os.pipe()
     sys.stdout.flush()

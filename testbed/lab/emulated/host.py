@@ -33,7 +33,7 @@ from testbed.kernel.mounts import (
     unshare_processes,
 )
 from testbed.kernel.processes import child_setup, identify, name_process
-from testbed.lab.emulated.shape import BASE, CARD_SOCKET, PYTHON, USER, site_packages, with_faults
+from testbed.lab.emulated.shape import BASE, CARD_LIBRARY, CARD_SOCKET, PYTHON, USER, site_packages, with_faults
 
 __all__ = ["UID", "HostTask", "hold"]
 
@@ -62,6 +62,8 @@ class HostTask:
     clock_offset_s: float = 0.0
     card: tuple[str, ...] = ()
     """command line of the card's process; empty: no card here"""
+    card_library: bytes = b""
+    """simulation of a card in hardware"""
 
 
 def hold(task: HostTask, ledger: Ledger, commands: socket.socket) -> None:
@@ -99,6 +101,8 @@ def _make_files(task: HostTask) -> None:
     bind(Path(f"/proc/self/fd/{handle}"), library)
     os.close(handle)
     _make_python(host)
+    if task.card_library:
+        _write(Path(CARD_LIBRARY), task.card_library, 0o644)
     if task.card:
         SOURCES.mkdir()
         bind(Path(f"/proc/self/fd/{sources}"), SOURCES)

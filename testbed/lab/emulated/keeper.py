@@ -13,16 +13,17 @@ import socket
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from switch_nodes.fpga.bitstream import reference_bitstream
 from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
 from testbed.lab.agent.protocol import Refused, decode, encode, failure, success
 from testbed.lab.agent.requests import Request, read_request
+from testbed.lab.emulated.hardware import bitstream_of, library_of
 from testbed.lab.emulated.host import HostTask, hold
 from testbed.lab.emulated.messages import KINDS, CycleHost, Keeping, ShowPids, TakeDown
 from testbed.lab.emulated.network import build_networks
@@ -100,17 +101,20 @@ class _Keeper:
             signal.signal(number, lambda *_: setattr(self, "_over", True))
         private, public = _key_pair()
         _write(folder / "id_ed25519", private)
-        _write(folder / BITSTREAM, reference_bitstream())
+        _write(folder / BITSTREAM, bitstream_of(self.shape))
         # The namespace in which clients are, and no other process.
         unshare_network()
         known = []
+        library = library_of(self.shape)
+        made = b"" if library is None else library.read_bytes()
         for host in self.shape.all_hosts:
             host_private, host_public = _key_pair()
             known.append(f"{host} {host_public.decode()}\n")
             card = _card_command(self.shape) if host == CARD_HOST else ()
             address = self.shape.address(host)
             offset = dict(self.shape.clock_offsets).get(host, 0.0)
-            self._launch(HostTask(host, address, host_private, public + b"\n", self.shape.disk_bytes, offset, card))
+            task = HostTask(host, address, host_private, public + b"\n", self.shape.disk_bytes, offset, card)
+            self._launch(replace(task, card_library=made) if card else task)
         for host in self.shape.all_hosts:
             self._pids[host] = self._await_up(host)
         build_networks(self.shape, self._pids, self.ledger)

@@ -12,9 +12,13 @@ __all__ = [
     "BITSTREAM",
     "CARD",
     "CARD_HOST",
+    "CARD_KINDS",
+    "CARD_LIBRARY",
     "CARD_SOCKET",
     "CARD_TRACE",
     "PYTHON",
+    "RTL",
+    "RTL_DILATION",
     "USER",
     "LabShape",
     "inventory_text",
@@ -28,6 +32,10 @@ PYTHON = "/run/host/bin/python3"
 CARD, CARD_HOST = "fpga0", "f1"
 BITSTREAM = "card.bit"
 CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0"
+CARD_LIBRARY = "/run/host/card.so"
+CARD_KINDS = EMULATED, RTL = "emulated", "rtl"
+RTL_DILATION = 50
+"""a simulated card takes a real second for some 350 frames: as many per emulated second as links of 100 Mb/s carry"""
 CONNECT_TIMEOUT = "20s"
 """all hosts share this machine's processors, which may have other work"""
 _MANAGEMENT = "10.98.0."
@@ -53,6 +61,13 @@ class LabShape:
     """time to load a bitstream"""
     card_faults: tuple[str, ...] = ()
     """faults as `switch_nodes.fpga.faults` reads them"""
+    card_kind: str = EMULATED
+    """of CARD_KINDS; `rtl`: the card in hardware, simulated"""
+
+    @property
+    def dilation(self) -> int:
+        """Real seconds per second of the lab's time."""
+        return RTL_DILATION if self.card and self.card_kind == RTL else 1
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -81,6 +96,7 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
     added."""
     lines = [
         f"name: {shape.name}",
+        f"dilation: {shape.dilation}",
         "known_hosts: known_hosts",
         "defaults:",
         f"  user: {USER}",
@@ -110,6 +126,7 @@ def inventory_text(shape: LabShape, namespace: str, power: list[str]) -> str:
             f"    transport: unix:{CARD_SOCKET}",
             f"    bitstream: {BITSTREAM}",
             f"    trace: {CARD_TRACE}",
+            f"    cables: {CARD_TRACE}.cables",
             f"    tunnel: {{address: {shape.address(CARD_HOST)}, ports: {shape.hosts}}}"
             if shape.tunnels
             else f"    ports: [{ports}]",

@@ -16,7 +16,7 @@ _PARTS = (
     "numpy.random",
     "switch_nodes.dataplane",
     "switch_nodes.registry",
-    "testbed.worlds.filters",
+    "testbed.plan.filters",
     "testbed.captures.capture",
     "workloads.gradients",
     "workloads.worker",

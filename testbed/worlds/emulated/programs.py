@@ -163,8 +163,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     from switch_nodes.own_program import check_told
     from switch_nodes.registry import create_program
     from testbed.captures.capture import PcapngTap
+    from testbed.plan.filters import make_filters
     from testbed.worlds.emulated.marking import make_marking, make_wires
-    from testbed.worlds.filters import make_filters
 
     scenario, name = task.plan.scenario, task.node.name
     config = next(switch for switch in task.plan.switches if switch.name == name)

@@ -37,9 +37,10 @@ def tell_card(
     origin_ns: int,
     tell: Callable[[Record], None],
     capture: Path | None,
+    dilation: int = 1,
 ) -> tuple[str, ...]:
     """Records of a card that was stopped, as the node `switch`; its frames go to `capture`. Returns what checkers
-    do not see of it, by check (RunFacts.partial). Raises LabError."""
+    do not see of it, by check (RunFacts.partial). `dilation`: of the lab. Raises LabError."""
     card = driver.card
     if card.trace is None:
         counters, rings = driver.counters(), driver.configuration()
@@ -49,7 +50,9 @@ def tell_card(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{card.host}-trace.jsonl"
     driver.trace(path=path, capture=capture)
-    for record in trace_records(read_lines(path, card.host), switch, origin_ns):
+    has_totals = False
+    for record in trace_records(read_lines(path, card.host), switch, origin_ns, dilation):
+        has_totals = has_totals or isinstance(record.event, SwitchStatistics)
         if isinstance(record.event, CaptureCut):
             problem = (
                 f"the trace of card {card.name} was cut at {record.event.limit_bytes} bytes: it did too much to be "
@@ -57,4 +60,6 @@ def tell_card(
             )
             raise LabError(card.host, f"{problem}; a shorter job, or an inventory without `trace:`")
         tell(record)
+    if not has_totals:
+        tell(make_record(0, switch, SwitchStatistics(driver.counters())))
     return ()

@@ -48,23 +48,23 @@ def clock_of(records: Iterable[Record]) -> int | None:
     return next((record.event.clock_ns for record in records if isinstance(record.event, BarrierPassed)), None)
 
 
-def worker_records(records: list[Record], node: str, origin_ns: int) -> Iterator[Record]:
-    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME). Raises LabError for
-    what is not a worker's to tell."""
+def worker_records(records: list[Record], node: str, origin_ns: int, dilation: int = 1) -> Iterator[Record]:
+    """Of one worker, named as the scenario's host, times counted from `origin_ns` (CLOCK_REALTIME) in the lab's time.
+    Raises LabError for what is not a worker's to tell."""
     began = clock_of(records)
-    shift = 0 if began is None else began - origin_ns
+    shift = 0 if began is None else (began - origin_ns) // dilation
     for record in records:
         _check(node, "host", record)
         if not isinstance(record.event, _OWN):
             yield replace(record, t=max(0, record.t + shift), node=node)
 
 
-def trace_records(records: Iterable[Record], switch: str, origin_ns: int) -> Iterator[Record]:
+def trace_records(records: Iterable[Record], switch: str, origin_ns: int, dilation: int = 1) -> Iterator[Record]:
     """Of the card, whose times are CLOCK_REALTIME; what it did before the start counts as t = 0. Raises LabError for
     what is not a switch's to tell."""
     for record in records:
         _check(switch, "switch", record)
-        yield replace(record, t=max(0, record.t - origin_ns), node=switch)
+        yield replace(record, t=max(0, record.t - origin_ns) // dilation, node=switch)
 
 
 def _check(node: str, role: str, record: Record) -> None:

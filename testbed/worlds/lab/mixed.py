@@ -102,7 +102,9 @@ class MixedWorld:
                 card.stop()
                 if not origin:
                     raise InternalError("the emulated world did not tell when its traffic started")
-                partial = tell_card(card, switch.name, run_dir / "hosts", origin[0], on_record, None)
+                partial = tell_card(
+                    card, switch.name, run_dir / "hosts", origin[0], on_record, None, plan.scenario.dilation or 1
+                )
         environment = {
             **facts.environment,
             "lab": self._inventory.name,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from switch_nodes.kinds import uses
+from testbed.faults.model import PacketFault, Window
 from testbed.lab.agent.facts import InterfaceFacts
 from testbed.lab.model import Card, Inventory
 from testbed.scenario.clocks import TRUE_CLOCKS
@@ -22,8 +23,9 @@ PROGRAMS = tuple(name for name in programs if uses(name, "rings"))
 """programs that a card runs: those that sum what passes on a ring of connections"""
 
 
-def refuse_for_lab(scenario: Scenario) -> None:
-    """What hardware that is not ours cannot be. Raises ScenarioError."""
+def refuse_for_lab(scenario: Scenario, card: Card | None = None, dilation: int = 1) -> None:
+    """What hardware that is not ours cannot be. `card`: the one that sums; `dilation`: of the lab. Raises
+    ScenarioError."""
 
     def refuse(problem: str, key: str, found: str | None, allowed: str) -> ScenarioError:
         return ScenarioError(problem, file=scenario.source, key=key, found=found, allowed=allowed)
@@ -32,15 +34,21 @@ def refuse_for_lab(scenario: Scenario) -> None:
         raise refuse("a lab has one card between its hosts", "topology.kind", scenario.topology.kind, "rack")
     if scenario.switch.program not in PROGRAMS:
         raise refuse("a card runs this program only", "switch.program", scenario.switch.program, ", ".join(PROGRAMS))
-    if scenario.faults:
-        allowed = "none in world lab; emulated and simulated have them"
-        raise refuse("the cables of a lab cannot have faults", "faults", scenario.faults[0].name, allowed)
+    emulates = card is not None and card.cables is not None
+    for fault in scenario.faults:
+        if not emulates:
+            allowed = "none in world lab; emulated and simulated have them"
+            raise refuse("the cables of a lab cannot have faults", "faults", fault.name, allowed)
+        if not isinstance(fault, PacketFault) or fault.window != Window():
+            allowed = "faults of packets, without from and until; emulated and simulated have all"
+            raise refuse("the cables of an emulated lab cannot have this fault", "faults", fault.name, allowed)
     if scenario.background:
         raise refuse("other tenants are not played in a lab", "background", scenario.background[0].name, "none")
     if scenario.clocks != TRUE_CLOCKS:
         raise refuse("only the simulated world has clocks of its own", "clocks", None, "--world simulated")
-    if scenario.dilation not in (None, 1):
-        raise refuse("cards and hosts of a lab keep their own time", "dilation", str(scenario.dilation), "1")
+    if scenario.dilation not in (None, 1, dilation):
+        known = "1" if dilation == 1 else f"1, {dilation} (of this lab)"
+        raise refuse("cards and hosts of a lab keep their own time", "dilation", str(scenario.dilation), known)
     if scenario.trace:
         raise refuse("a card does not tell every step of its tables", "trace", "true", "false")
     if scenario.link.trims or any(link.shape.trims for link in scenario.topology.links):

@@ -132,7 +132,7 @@ def relay_builder(tunnel: Tunnel, namespace: Path | None) -> NodeBuilder:
 def _build_relay(task: NodeTask, channel: NodeChannel, tunnel: _Tunnel) -> NodeLoop:
     from switch_nodes.dataplane import DataPlane
     from testbed.captures.capture import PcapngTap
-    from testbed.worlds.filters import make_filters
+    from testbed.plan.filters import make_filters
 
     scenario, name = task.plan.scenario, task.node.name
     config = next(switch for switch in task.plan.switches if switch.name == name)

@@ -22,6 +22,7 @@ from testbed.lab.agent.answers import ProcessStatus
 from testbed.lab.agent.requests import IsReady, Request, ShowStatus
 from testbed.lab.client import ConnectionEnded
 from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
+from testbed.lab.emulated.cables import cables_text
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan
@@ -57,10 +58,10 @@ class LabWorld:
         """Records come when all is over. Raises ScenarioError for what a lab cannot be, before it touches anything;
         LabError with the first host that failed; KeyboardInterrupt after SIGINT, with everything ended and given back.
         """
-        refuse_for_lab(plan.scenario)
+        card = choose_card(self._inventory)
+        refuse_for_lab(plan.scenario, card, self._inventory.dilation)
         for worker in plan.workers:
             worker_of(worker)
-        card = choose_card(self._inventory)
         seats = places(plan.scenario, self._inventory, card)
         bitstream = read_bitstream(card)
         run_dir.mkdir(parents=True, exist_ok=True)
@@ -95,6 +96,7 @@ class _Run:
         """host of the lab -> host of the scenario"""
         self._id = f"{plan.scenario.name[:60]}-{plan.scenario.seed}-{secrets.token_hex(4)}"
         self._partial: list[str] = []
+        self._dilation = inventory.dilation
         self._at_hosts = plan.scenario.capture and card.trace is None
         """whether hosts capture, since the card does not"""
 
@@ -103,7 +105,7 @@ class _Run:
         hosts.check(needs_version=False)
         hosts.deploy()
         self._check()
-        limit_s = self._plan.scenario.time_limit_ns / 1e9
+        limit_s = self._plan.scenario.time_limit_ns / 1e9 * self._dilation
         # A lease that we had before stays; what would have ended with it is undone step by step.
         with Undoing({"lease": hosts.held()}) as undoing:
             workers = HostDriver(self._lab, self._workers, undoing)
@@ -135,8 +137,11 @@ class _Run:
         labels = dict(self._seats.values())
         facts = workers.attach(mtu=mtu, each=lambda host: {"label": labels[host.name]})
         by_role = {self._role[host]: found for host, found in facts.items()}
-        self._plan = make_plan(localised(self._plan.scenario, by_role))
+        scenario = localised(self._plan.scenario, by_role)
+        self._plan = make_plan(replace(scenario, dilation=self._dilation) if self._dilation != 1 else scenario)
         (switch,) = self._plan.switches
+        if self._card.cables is not None:
+            card.cables(text=cables_text(self._plan.scenario, self._dilation))
         configure_card(card, switch)
         configs = {worker.name: worker for worker in self._plan.workers}
 
@@ -194,7 +199,8 @@ class _Run:
                 break
             if running and time.monotonic() > deadline:
                 unfinished = tuple(sorted(self._role[host.name] for host in running))
-                self._tell(TimeLimitReached(int(limit_s * 1e9), unfinished), int(limit_s * 1e9))
+                limit_ns = self._plan.scenario.time_limit_ns
+                self._tell(TimeLimitReached(limit_ns, unfinished), limit_ns)
                 break
             time.sleep(_POLL_S if running else 0)
         statuses = workers.stop(run=self._id)
@@ -206,7 +212,7 @@ class _Run:
         """How long the others may take to notice a failure: all their attempts, twice."""
         transport = self._plan.scenario.transport
         rto_s = 4.096e-6 * (1 << code) if (code := transport.chosen_timeout_code) else 0.0
-        return max(_GRACE_S, 2 * rto_s * (transport.retry_count + 1))
+        return max(_GRACE_S, 2 * rto_s * (transport.retry_count + 1) * self._dilation)
 
     def _tell(self, event: Event, t: int = 0) -> None:
         self._on_record(make_record(t, "world", event))
@@ -232,7 +238,7 @@ class _Run:
         for host, records in histories.items():
             role = self._role[host]
             self._tell(NodeStarted(role, "host", "lab"))
-            for record in worker_records(records, role, origin):
+            for record in worker_records(records, role, origin, self._dilation):
                 self._on_record(record)
             found = self._exits.get(host)
             if found is not None and found.exit is not None:
@@ -246,7 +252,7 @@ class _Run:
         (switch,) = self._plan.switches
         self._tell(NodeStarted(switch.name, "switch", "card"))
         capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None
-        self._partial += tell_card(card, switch.name, folder, origin, self._on_record, capture)
+        self._partial += tell_card(card, switch.name, folder, origin, self._on_record, capture, self._dilation)
         if self._at_hosts:
             self._partial.append(_AT_HOSTS)
 
@@ -268,7 +274,8 @@ class _Run:
             "host_version": by_host({host: found.version for host, found in self._code.items()}),
             "host_python": by_host({host: found.python for host, found in self._code.items()}),
             "card": f"{self._card.name} of {self._card_host.name}",
-            "faults": "none: hardware",
+            "faults": "none: hardware" if self._card.cables is None else "on the cables of the emulated card",
+            "dilation": str(self._dilation),
         }
 
     def _names(self, hosts: Sequence[Host]) -> str:

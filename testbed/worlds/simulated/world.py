@@ -30,12 +30,12 @@ from testbed.history.events import (
 )
 from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
+from testbed.plan.filters import make_filters
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.terminal.activity import State, doing
 from testbed.terminal.numbers import seconds
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
-from testbed.worlds.filters import make_filters
 from testbed.worlds.sampling import Sampler, sample_interval_ns
 from testbed.worlds.simulated import looks
 from testbed.worlds.simulated.circling import CirclingWatch

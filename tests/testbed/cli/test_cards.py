@@ -104,7 +104,7 @@ def test_what_a_card_does_wrong_ends_with_75(served, files, capsys, fault, text)
     ("words", "code", "text"),
     [
         (["card"], 64, "the following arguments are required: ACTION"),
-        (["card", "check"], 64, "the following arguments are required: --card"),
+        (["card", "check"], 64, "--card: is missing; allowed: an address; or --rtl and --map"),
         (["card", "check", "--card", "x"], 64, "tb card: --card: no address of a card's registers; found 'x'"),
         (["card", "check", "--card", "unix:/none"], 75,
             "card unix:/none: nothing is there (No such file or directory)"),

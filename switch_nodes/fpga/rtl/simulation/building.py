@@ -42,9 +42,10 @@ class TranslationFailed(HostCapabilityError):
     """A tool is there, and does not take the design."""
 
 
-def card_verilog(p: RtlParameters) -> str:
-    """The card's Verilog, from the cache if it is there. Raises HostCapabilityError without Amaranth."""
-    digest = hashlib.sha256(p.key.encode())
+def card_verilog(p: RtlParameters, *, axi: bool = False) -> str:
+    """The card's Verilog, from the cache if it is there. `axi`: its registers are behind AXI4-Lite. Raises
+    HostCapabilityError without Amaranth."""
+    digest = hashlib.sha256(p.key.encode() + b"axi" * axi)
     for pattern in _DESIGN:
         for path in sorted(_TOP.glob(pattern)):
             digest.update(path.read_bytes())
@@ -58,7 +59,7 @@ def card_verilog(p: RtlParameters) -> str:
         raise HostCapabilityError(f"Python packages for the card's hardware ({', '.join(missing)})", _REMEDY)
     from switch_nodes.fpga.rtl.top import verilog_of
 
-    text = verilog_of(p)
+    text = verilog_of(p, axi=axi)
     _write(kept, text.encode())
     return text
 

@@ -43,6 +43,7 @@ struct Card {
     std::vector<uint8_t> partial[INA_PORTS];
     uint64_t beats_wrong = 0;  // beats that break a rule of AXI4-Stream
     bool held[INA_PORTS] = {};
+    bool held_last[INA_PORTS], held_keep[INA_PORTS][kBeat];
     uint8_t held_data[INA_PORTS][kBeat];
 
     explicit Card(uint64_t seed) : random(seed * 0x9E3779B97F4A7C15ull + 1) {
@@ -94,18 +95,23 @@ struct Card {
         for (int port = 0; port < INA_PORTS; port++) {
             bool valid = bit(top->tx_valid, port), ready = bit(top->tx_ready, port);
             const uint8_t *data = bytes_of(top->tx_data) + port * kBeat;
-            if (held[port] && (!valid || memcmp(held_data[port], data, kBeat))) beats_wrong++;
+            bool keep[kBeat], last = bit(top->tx_last, port);
+            for (int i = 0; i < kBeat; i++) keep[i] = bit(top->tx_keep, port * kBeat + i);
+            // What waits for `ready` must not change.
+            if (held[port] && (!valid || last != held_last[port] || memcmp(held_keep[port], keep, sizeof keep) ||
+                               memcmp(held_data[port], data, kBeat)))
+                beats_wrong++;
             held[port] = valid && !ready;
-            if (held[port]) memcpy(held_data[port], data, kBeat);
+            held_last[port] = last;
+            memcpy(held_keep[port], keep, sizeof keep);
+            memcpy(held_data[port], data, kBeat);
             if (!valid || !ready) continue;
             bool ended = false;
             for (int i = 0; i < kBeat; i++) {
-                bool kept = bit(top->tx_keep, port * kBeat + i);
-                if (kept && ended) beats_wrong++;
-                ended = ended || !kept;
-                if (kept) partial[port].push_back(data[i]);
+                if (keep[i] && ended) beats_wrong++;
+                ended = ended || !keep[i];
+                if (keep[i]) partial[port].push_back(data[i]);
             }
-            bool last = bit(top->tx_last, port);
             if (ended && !last) beats_wrong++;
             if (last) {
                 outputs.push_back({port, top->frames_in, cycle, partial[port]});

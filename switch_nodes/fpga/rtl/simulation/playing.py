@@ -51,7 +51,7 @@ def parameters_for(config: SwitchConfig, width: int = 64) -> RtlParameters:
     return RtlParameters(
         width=width, ports=_power(config.ports, 8), rings=_power(len(config.rings), 4), members=_power(members, 8),
         slots=_power(slots_of(config), 1024), mtu=_power(mtu, 1024), macs=_power(len(config.macs), 64),
-        window=max([8, *(ring.window_messages for ring in config.rings)]),
+        window=max([16, *(ring.window_messages for ring in config.rings)]),
     )  # fmt: skip
 
 

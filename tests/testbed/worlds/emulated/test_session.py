@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from testbed.plan.filters import make_filters
 from testbed.scenario import load_scenario
 from testbed.worlds.emulated.session import session_plan
-from testbed.worlds.filters import make_filters
 
 
 def test_the_faults_of_a_link_between_an_open_vswitch_and_a_switch_of_ours_are_served_once() -> None:

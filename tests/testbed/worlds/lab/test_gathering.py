@@ -26,6 +26,13 @@ def test_times_count_from_the_first_start() -> None:
     ]
 
 
+def test_times_of_a_slow_lab_are_its_own() -> None:
+    records = [a_record(0, "h1", "BarrierPassed", clock_ns=1_000_500), a_record(7, "h1", "WorkerFinished")]
+    assert list(worker_records(records, "h2", 1_000_000, 50)) == [a_record(17, "h2", "WorkerFinished")]
+    (record,) = trace_records([a_record(1_000_600, "card", "B")], "s1", 1_000_000, 50)
+    assert record.t == 12
+
+
 def test_a_line_without_its_end_is_none(tmp_path: Path) -> None:
     path = tmp_path / "h1.jsonl"
     path.write_text('{"t": 1, "event": "A"}\n{"t": 2, "ev')

@@ -77,6 +77,36 @@ def test_cables_do_not_trim() -> None:
         refuse_for_lab(_scenario(base=base))
 
 
+_CABLES = _INVENTORY.replace("ports: [", "cables: /run/c, ports: [")
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("{kind: loss, rate: 1%, name: lossy}", ""),
+        ("{kind: drop, name: one, match: {opcode: ack, attempt: 1}}", ""),
+        ("{kind: loss, rate: 1%, name: late, from: 5ms}", "cannot have this fault; found late; allowed: faults of pa"),
+        ("{kind: kill, name: k, node: h1, from: 1ms}", "cannot have this fault; found k"),
+    ],
+)
+def test_cables_of_an_emulated_lab_have_faults_of_packets(fault: str, problem: str) -> None:
+    card = choose_card(parse_inventory(_CABLES, "lab.yaml", Path("/")))
+    scenario = _scenario(f"faults: [{fault}]\n")
+    if not problem:
+        refuse_for_lab(scenario, card)
+        return
+    with pytest.raises(ScenarioError) as told:
+        refuse_for_lab(scenario, card)
+    assert problem in str(told.value)
+
+
+def test_the_time_of_a_lab_is_its_own() -> None:
+    card = choose_card(parse_inventory(_CABLES + "dilation: 50\n", "lab.yaml", Path("/")))
+    refuse_for_lab(_scenario("dilation: 50\n"), card, 50)
+    with pytest.raises(ScenarioError, match=r"keep their own time; found 20; allowed: 1, 50 \(of this lab\)"):
+        refuse_for_lab(_scenario("dilation: 20\n"), card, 50)
+
+
 @pytest.mark.parametrize(("key", "value"), [("priority", "layers"), ("drop_low_above", "5")])
 def test_cables_know_no_classes(key: str, value: str) -> None:
     base = f"name: s\nworld: lab\ntopology: {{kind: rack, hosts: 2, link: {{{key}: {value}}}}}\n"
