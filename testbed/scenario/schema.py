@@ -41,8 +41,8 @@ def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             has = set(key.only.names())
             lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(key.name)
     if section is Job:
-        for named, has in _owners().items():
-            lacking.setdefault(tuple(name for name in protocol_names() if name not in has), []).append(named)
+        for named, owners in _owners().items():
+            lacking.setdefault(tuple(name for name in protocol_names() if name not in owners), []).append(named)
     for collectives, keys in lacking.items():
         yield _files_of(collectives), {"properties": dict.fromkeys(keys, False)}
 
