@@ -126,7 +126,7 @@ examples:
 def run_run(args: argparse.Namespace) -> int:
     from testbed.scenario import load_scenario
 
-    workload = [] if args.workload is None else [f'job.workload="{Path(args.workload).absolute()}"']
+    workload = [] if args.workload is None else [f"job.workload={json.dumps(str(Path(args.workload).absolute()))}"]
     scenario = load_scenario(args.scenario, [*workload, *args.overrides], args.seed, args.world)
     if args.card is not None:
         from testbed.cli.hardware import scenario_with_card
