@@ -27,6 +27,8 @@ FOR_OTHERS = {
     "ina_run",
     # a card for whoever has none (docs/bring-your-own-fpga.md)
     "FakeCard",
+    # what a wheel is made with (setup.py)
+    "ship",
 }  # fmt: skip
 """offered, and used by no other line of ours"""
 STARTED = {

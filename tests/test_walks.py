@@ -22,7 +22,8 @@ faults:
   - {kind: delay, name: late, links: all, delay: 1us}
 """
 _CALLS = """\
-import sys
+import gc, sys
+gc.disable()
 from testbed.cli.main import main
 top, file, out = sys.argv[1:]
 seen = {}
@@ -99,7 +100,8 @@ testbed/report/terminal.py print_summary
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """`module function`, in the order of their first calls."""
-    # CPython 3.11.2 dies of SIGSEGV now and then where it compiles modules under a profile function.
+    # CPython 3.11.2 dies of SIGSEGV now and then where it compiles modules, or collects garbage while it compiles the
+    # methods of a dataclass, under a profile function.
     for package in ("testbed", "topologies", "switch_nodes", "workloads"):
         compileall.compile_dir(_TOP / package, quiet=1)
     folder = tmp_path_factory.mktemp("walks")

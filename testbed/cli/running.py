@@ -83,19 +83,15 @@ examples:
     parser.add_argument("scenario", metavar="SCENARIO", help="a built-in's name (`tb list scenarios`) or a YAML file")
     parser.add_argument("--world", help="emulated, simulated or lab (default: as the scenario says)")
     parser.add_argument(
-        "--inventory",
-        metavar="FILE",
-        type=named_path,
+        "--inventory", metavar="FILE", type=named_path,
         help="of the lab (default: as `tb lab --help` says); docs/lab.md",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--card", metavar="NAME",
         help="emulated world: this card of the lab sums, attached by a tunnel. Simulated world: rtl, the card in "
              "hardware, simulated (docs/rtl.md)",
     )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=seed, metavar="N", help="decides PSNs, gradients and which packets the faults hit"
-    )
+    parser.add_argument("--seed", type=seed, metavar="N", help="decides PSNs, gradients, and what the faults hit")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
         help="change one key, as faults[0].rate=3%%; may be repeated",
