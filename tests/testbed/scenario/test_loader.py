@@ -252,7 +252,9 @@ def test_built_ins_load_plan_and_survive_being_written(name):
     assert tenants or sorted(ranks) == sorted(everyone[: len(everyone) - idle])
     assert [worker.name for worker in make_plan(scenario).workers] == workers
     plain = hosts == 4 + len(server) or len(scenario.topology.switches) > 1
-    odd = ("recursive-doubling", "rabenseifner", "binomial-tree", "sharded-ps", "reduce", "broadcast", "all-", "barrier")
+    odd = (
+        "recursive-doubling", "rabenseifner", "binomial-tree", "sharded-ps", "reduce", "broadcast", "all-", "barrier",
+    )  # fmt: skip
     no_power_of_two = name.startswith(odd)
     assert (
         plain
