@@ -6,6 +6,8 @@ Rules of this file
 - What is read from the result waits until the last message before it was taken into that place.
 - What comes is taken into its place behind what came before, and when the messages that read this place are
   acknowledged: a retransmission reads it again.
+- A block waits until the blocks of earlier steps to other ranks are acknowledged: a tree serves its largest branch
+  first.
 - A swap begins a step when its messages of the steps before came and are acknowledged: no link gets two blocks at once.
 - Blocks that share a place are cut alike. So a place is known by its first byte.
 """
@@ -109,7 +111,8 @@ class _Ledger:
         if from_result:
             after.add(self._filled[start])
             self._read[start].append((peer, number))
-        self.sends[peer].append(OwnMessage(start, stop, from_result, tuple(sorted(after))))
+        before = tuple(sorted((other, number) for other, number in self._given.items() if other != peer))
+        self.sends[peer].append(OwnMessage(start, stop, from_result, tuple(sorted(after)), before))
 
     def take(self, peer: int, start: int, stop: int, kind: str) -> None:
         number = len(self.takes[peer]) + 1

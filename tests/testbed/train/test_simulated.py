@@ -113,3 +113,8 @@ def test_a_scenario_that_no_training_can_use_is_refused(name, overrides, told):
     with pytest.raises(ScenarioError) as error:
         TrainingSource(name, overrides).load()
     assert told in str(error.value)
+
+
+def test_the_operation_of_a_scenario_means_nothing_to_a_training():
+    """The ranks say what they want, call by call."""
+    assert TrainingSource("reduce-lossy").load().job.operation == "all_reduce"
