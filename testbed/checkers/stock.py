@@ -67,7 +67,7 @@ def _without_credit(context: CheckContext) -> str | None:
         return "no rank posted an all-reduce for the job's own connections"
     if _served(context) or any(ring.carries.in_messages for ring in context.rings):
         return None
-    return "a ring all-reduce has no credit window"
+    return "no connection of this run has a credit window"
 
 
 STOCK = (

@@ -25,6 +25,7 @@ from testbed.terminal.words import amount, times
 from topologies import Topology, attachment
 from workloads.collectives.kinds import ring_kind
 from workloads.config import IRN_HELD, WorkerConfig
+from workloads.connected import ConnectedConfig
 from workloads.events import QpFailed, WorkerFailed
 
 __all__ = ["skip_transparency", "transparency"]
@@ -34,6 +35,8 @@ _DATA, _ANSWER = Role.DATA, Role.ANSWER
 
 def skip_transparency(context: CheckContext) -> str | None:
     if not context.plan.ring_workers:
+        if any(isinstance(worker, ConnectedConfig) for worker in context.plan.workers):
+            return "no switch of this run reads the connections: they are not judged one by one"
         return "the workers talk to the switch itself: there are no connections for it to be transparent to"
     return None if context.plan.scenario.capture else "the scenario turns the capture off (capture: false)"
 
