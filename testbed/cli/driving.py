@@ -72,10 +72,12 @@ def drive(
             return until(now) or (barrier and _abandoned())
 
         more: dict[str, Any] = {"tap": tap} if tap is not None else {}
+        if dilation != 1:
+            more["clock"] = clock
         if control is not None:
             more["control"], more["on_control"] = control(lambda: clock.since(origin))
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, clock=clock, **more)
+            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, **more)
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",

