@@ -49,7 +49,8 @@ class JudgedProtocol(PlannedProtocol):
         self, workers: Sequence[HostConfig], gradients: Sequence[Array]
     ) -> Sequence[tuple[int, ...]] | None:
         """Of one iteration, where the data says who sends what: for each block how often each rank's packet enters its
-        sum, 0 or 1. A block of nobody has no sum. `gradients`: as of `order`. None: as `part` says of every block."""
+        sum, 0 or 1. A block without packets has no
+        sum. `gradients`: as of `order`. None: as `part` says of every block."""
         return None
 
     def part(self, worker: HostConfig) -> Part:

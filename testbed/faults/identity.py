@@ -40,7 +40,7 @@ class Identity(NamedTuple):
     end: int
     """offset behind the iCRC"""
     transport: TransportKind | None = None
-    """whose frame it is, if it is not RoCE; None: nobody's"""
+    """transport of the frame, if that is not RoCE; None: not known"""
 
 
 class IdentityReader:

@@ -21,4 +21,4 @@ class LinkWay:
     table: ConnectionTable
     """planned connections"""
     transports: tuple[TransportKind, ...] = (DATAGRAMS,)
-    """whose frames pass, beside RoCE"""
+    """transports of the jobs, whose frames pass; RoCE is always known"""

@@ -18,7 +18,7 @@ class QueueDrops:
     """Of one switch."""
 
     def __init__(self, transports: Sequence[TransportKind] = (DATAGRAMS,)) -> None:
-        """`transports`: whose frames pass, beside RoCE."""
+        """`transports`: those of the jobs; RoCE is always known."""
         self._reader = IdentityReader(transports)
 
     def event(self, link: str, direction: str, frame: Buffer, waiting: int, *, early: bool) -> QueueDropped:

@@ -25,7 +25,7 @@ OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
 }
 """Words of `match.opcode` that say more than one opcode does: (opcodes, syndrome)."""
 OPCODE_NAMES = tuple(op.name for op in Opcode if op <= Opcode.FETCH_ADD or op in UC_OPCODES or op is Opcode.IRN_ANSWER)
-"""that people may name"""
+"""names that people may use"""
 _ANSWERS = (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER)
 
 

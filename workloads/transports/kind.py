@@ -30,7 +30,7 @@ class SentAs(NamedTuple):
     """What a frame says of itself."""
 
     flow: str
-    """who sends to whom, for people, as `10.77.0.1>10.77.0.9 job 3`"""
+    """sender and receiver, for people, as `10.77.0.1>10.77.0.9 job 3`"""
     kind: str
     """one of `TransportKind.kinds`; else what people read instead, as `kind 9`"""
     sequence: int
@@ -72,7 +72,7 @@ class TransportKind(ABC):
     """a packet that is sent again has the bytes of the first time. Then compiled filters and eBPF count attempts by
     themselves; else only ports of our switches can, in Python"""
     headers: tuple[ShownHeader, ...] = ()
-    """of which `tb dissector` makes a part for Wireshark; ours are written there by hand"""
+    """layouts; `tb dissector` makes a part for Wireshark of them, ours are written there by hand"""
     transparent: str = ""
     """what a switch must leave as it is in packets that it passes on, for people; empty: nothing"""
     timers: Mapping[str, str] = MappingProxyType({})

@@ -23,7 +23,7 @@ _IPV6 = struct.Struct("!IHBB16s16sHHHHBBHII")
 _IP_AT = 14
 _BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
 _MORE_FRAGMENTS = 0x3FFF
-"""that flag, and the fragment's offset"""
+"""flag of more fragments, and the fragment's offset"""
 _UDP = 17
 _ACKNOWLEDGE = int(Opcode.ACKNOWLEDGE)
 
