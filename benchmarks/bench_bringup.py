@@ -33,7 +33,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.fleet import Fleet, FleetPhase
 from testbed.worlds.emulated.network import build
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.preload import preload
@@ -72,7 +72,7 @@ def ours(topology: Topology) -> Times:
         with preload():
             for node in topology.nodes:
                 fleet.launch(NodeTask(plan, node, network.interfaces(node.name), run_dir), network.pid(node.name))
-        fleet.await_all(Phase.READY, _TIMEOUT_S)
+        fleet.await_all(FleetPhase.READY, _TIMEOUT_S)
         ready = time.monotonic()
         for role in Role:
             fleet.stop(role)

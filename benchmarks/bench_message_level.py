@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from testbed.scale.netreduce import RackLink, netreduce_on_rack
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.packet import packet_level
 from testbed.scale.rack import RackPoint, message_level
 
@@ -28,7 +28,7 @@ _SAME = RackPoint(hosts=8, size_bytes=2_000_000, rate_bps=10e9, delay_ns=1_000)
 _LARGE = RackPoint(hosts=64, size_bytes=50_000_000, rate_bps=100e9, delay_ns=1_000)
 
 
-def _uneven(point: RackPoint, message_packets: int) -> Outcome:
+def _uneven(point: RackPoint, message_packets: int) -> ScaleOutcome:
     """Every host differs from every other in rate, delay and start."""
     links = [
         RackLink(point.rate_bps * (1 + rank / point.hosts), point.delay_ns + 37 * rank) for rank in range(point.hosts)
@@ -37,7 +37,7 @@ def _uneven(point: RackPoint, message_packets: int) -> Outcome:
     return netreduce_on_rack(links, point.size_bytes, message_packets=message_packets, starts_ns=starts)
 
 
-CASES: dict[str, tuple[str, Callable[[], Outcome]]] = {
+CASES: dict[str, tuple[str, Callable[[], ScaleOutcome]]] = {
     "packet netreduce": ("8 hosts, 2 MB, L 170", lambda: packet_level("netreduce", _SAME)),
     "message netreduce": ("8 hosts, 2 MB, L 170", lambda: message_level("netreduce", _SAME)),
     "packet ring": ("8 hosts, 2 MB", lambda: packet_level("ring", _SAME)),
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, Callable[[], Outcome]]] = {
 
 def measure(repeats: int) -> list[dict[str, Any]]:
     rates: dict[str, list[float]] = {name: [] for name in CASES}
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ScaleOutcome] = {}
     for _ in range(repeats):
         for name, (_, run) in CASES.items():
             began = time.perf_counter()

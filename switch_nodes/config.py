@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from switch_nodes.grid.layout import GridSwitch
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
+from switch_nodes.routes.layout import RoutedSwitch
 from switch_nodes.steering.layout import SteeringConfig
 from workloads.config import ArithmeticSpec
 
@@ -118,5 +118,5 @@ class SwitchConfig:
     """values of `JobConfig.elements` elements that the aggregation memory stores, of all jobs"""
     knobs: AggregatorKnobs = AggregatorKnobs()
     """settings of programs `atp` and `esa`"""
-    grid: GridSwitch | None = None
+    grid: RoutedSwitch | None = None
     """what program `grid` knows of the plan of gradient routes"""

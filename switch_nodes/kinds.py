@@ -7,18 +7,22 @@ list of them. An installed package adds one by an entry point (`workloads.plugin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TypeAlias
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
+from switch_nodes.program import SwitchProgram
 from workloads.ownvalues import shown
 from workloads.plugins import PROGRAMS, plugins
 
-__all__ = ["ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
+__all__ = ["ProgramFactory", "ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
+
+ProgramFactory: TypeAlias = Callable[[SwitchConfig], SwitchProgram]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,8 @@ class ProgramKind:
     name: str
     summary: str
     """one line for people; empty: no scenario can choose it"""
-    create: str
-    """`module:function`, SwitchConfig -> SwitchProgram"""
+    load: Callable[[], ProgramFactory]
+    """imports and returns what makes it of a SwitchConfig: its class, or a function"""
     uses: tuple[str, ...] = ()
     """fields of SwitchConfig that it uses, besides those of every program; setting a field that only other programs
     name here is a configuration error"""

@@ -6,12 +6,10 @@ import difflib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.kinds import ProgramKind, program_kinds
+from switch_nodes.kinds import ProgramFactory, ProgramKind, program_kinds
 from switch_nodes.own_program import watched
 from switch_nodes.program import SwitchProgram
 from switch_nodes.program_files import PROGRAM_KEY, program_path
@@ -22,7 +20,6 @@ from workloads.plugins import PROGRAMS, Plugin, plugins
 
 __all__ = ["ProgramFactory", "built_on", "check_program_file", "create_program", "program_names", "register_program"]
 
-ProgramFactory = Callable[[SwitchConfig], SwitchProgram]
 _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_event", "finish")
 _factories: dict[str, ProgramFactory] = {}
 """factories of programs that were registered; those of ours are `switch_nodes.kinds`"""
@@ -63,15 +60,18 @@ def _factory(program: str) -> ProgramFactory:
     plugin = plugins(PROGRAMS).get(program)
     if plugin is not None:
         return _of_plugin(plugin, kind)
-    module, _, name = kind.create.partition(":")
-    factory: ProgramFactory = getattr(importlib.import_module(module), name)
-    return factory
+    return kind.load()
 
 
 def _of_plugin(plugin: Plugin, kind: ProgramKind) -> ProgramFactory:
-    found = replace(plugin, target=kind.create).load()
+    try:
+        found: object = kind.load()
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        raise plugin.wrong(f"cannot be loaded: {in_one_line(error)}") from error
     if not isinstance(found, type):
-        raise plugin.wrong("names no class (create)", found=shown(found), allowed="module:Class")
+        raise plugin.wrong("loads no class (load)", found=shown(found), allowed="a function that returns the class")
     missing = [verb for verb in _VERBS if not callable(getattr(found, verb, None))]
     if missing:
         raise plugin.wrong(f"names a class that is no switch program: it lacks {', '.join(missing)}")
@@ -100,15 +100,15 @@ def built_on(name: str) -> tuple[str, ...]:
     found, _, _ = _class_of(name)
     kinds = program_kinds().values()
     for base in found.__mro__:
-        near = [kind for kind in kinds if _folder(kind.create) == _folder(base.__module__)]
-        exact = [kind for kind in near if kind.create.partition(":")[2] == base.__name__]
+        near = [kind for kind in kinds if _folder(kind.load.__module__) == _folder(base.__module__)]
+        exact = [kind for kind in near if kind.load() is base]
         if near:
             return tuple(kind.name for kind in exact or near)
     return ()
 
 
 def _folder(module: str) -> list[str]:
-    return module.partition(":")[0].split(".")[:2]
+    return module.split(".")[:2]
 
 
 def _load(name: str) -> ProgramFactory:

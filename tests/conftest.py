@@ -22,7 +22,7 @@ pytest.register_assert_rewrite("tests.support")
 """so that what these assert tells the values, too"""
 
 from tests.support.costs import Costs, known_costs  # noqa: E402
-from tests.support.left_out import NEEDS, lacking  # noqa: E402
+from tests.support.left_out import NEEDS, imports_left_out, lacking  # noqa: E402
 from tests.support.native import MARKER, require_native  # noqa: E402
 from tests.support.selection import mark_by_cost  # noqa: E402
 
@@ -49,6 +49,11 @@ def _programs_are_declared() -> Iterator[None]:
     yield
     if _UNDECLARED:
         pytest.fail(f"started and not declared in testbed/doctor/programs.py: {', '.join(sorted(_UNDECLARED))}")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """In a tree without a protocol, files that import its parts; in a whole tree none."""
+    return True if collection_path.is_file() and imports_left_out(collection_path) else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -79,7 +79,6 @@ def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
 
 OF_ONE_PROTOCOL = {
     "testbed/bench/evolution/cells.py": "ps",
-    "testbed/bench/gridfabrics.py": "grid",
 }
 """benches of one protocol, outside its folder"""
 

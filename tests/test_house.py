@@ -10,12 +10,13 @@ from tests.support import house
 
 MOST = {
     "open types in the contract": 0,
-    "functions named by strings": 30,
+    "functions named by strings": 0,
     "flags of Traits": 18,
-    "files that ask a flag": 34,
-    "functions with nine or more parameters": 13,
-    "public classes that share a name": 227,
+    "files that ask a flag": 32,
+    "functions with nine or more parameters": 11,
+    "public classes that share a name": 149,
     "files outside its folders that name a protocol": 82,
+    "modules outside transports that know a RoCE field": 28,
 }
 """of today; if you lower a count, lower it here, too"""
 

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from workloads.codec import unless_default
 from workloads.layers import ComputeConfig
+from workloads.rc.numbers import psn_of
 from workloads.shares import ArithmeticSpec, Framing, GroupShare, JobShare
 from workloads.task import MeshTask
-from workloads.wire import PSN_MODULUS, Envelope
+from workloads.wire import Envelope
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = [
-    "CHANNEL",
-    "DIGEST_DELAY_NS",
-    "ELEMENT_BYTES",
-    "IRN_END_TO_END",
-    "IRN_HELD",
-    "IRN_RECOVERIES",
-    "PHASE_KINDS",
-    "ArithmeticSpec",
-    "CollectiveConfig",
-    "DcqcnConfig",
-    "Framing",
-    "GroupShare",
-    "HostConfig",
-    "IrnConfig",
-    "JobShare",
-    "MeshTask",
-    "NodeConfig",
-    "PhaseConfig",
-    "QpConfig",
-    "WorkerConfig",
-    "WorkloadConfig",
-]
+    "CHANNEL", "DIGEST_DELAY_NS", "ELEMENT_BYTES", "IRN_END_TO_END", "IRN_HELD", "IRN_RECOVERIES", "PHASE_KINDS",
+    "ArithmeticSpec", "CollectiveConfig", "DcqcnConfig", "Framing", "GroupShare", "HostConfig", "IrnConfig",
+    "JobShare", "MeshTask", "NodeConfig", "PhaseConfig", "QpConfig", "WorkerConfig", "WorkloadConfig",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +122,7 @@ class QpConfig:
         return replace(
             self,
             qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
-            first_psn=(self.first_psn + lives * _PSNS_APART) % PSN_MODULUS,
+            first_psn=psn_of(self.first_psn + lives * _PSNS_APART),
         )
 
 
@@ -218,12 +204,13 @@ class NodeConfig(Protocol):
     """What worlds ask of a host's configuration, worker or parameter server. `workloads.hosts.create_host` makes the
     Machine for it, which uses its own protocol."""
 
-    runs: ClassVar[str]
-    """`module:function`, (configuration, when it starts by its own clock in ns) -> HostMachine"""
-
     @property
     def name(self) -> str:
         """its host's"""
+        ...
+
+    def create(self, start_ns: int) -> HostMachine:
+        """Its Machine. `start_ns`: when the traffic starts, by the Machine's own clock."""
         ...
 
     def reborn(self, lives: int) -> NodeConfig:
@@ -298,8 +285,6 @@ class WorkerConfig:
     """A HostConfig whose collective runs over RC queue pairs, on each of its rings one to its successor and one from
     its predecessor."""
 
-    runs: ClassVar[str] = "workloads.fallback:create_worker"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     to_successor: QpConfig
     """connection to the successor; that of the first phase, where there are phases"""
@@ -313,6 +298,11 @@ class WorkerConfig:
     """phases of the collective, in their order; empty: one ring over all workers"""
     mesh: tuple[PhaseConfig, ...] = unless_default(())
     """connections with every other rank, in rank order, for operations that the collective does not run"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads import create_worker  # whose module knows this configuration
+
+        return create_worker(self, start_ns)
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:

@@ -1,40 +1,43 @@
-"""The Machine of a host: what the class of its configuration names as `runs`."""
+"""The Machine of a host, which its configuration makes."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Protocol, cast
+from typing import cast
 
 from workloads.config import NodeConfig
 from workloads.errors import InternalError
-from workloads.machine import Machine
+from workloads.machine import HostMachine
 from workloads.plugins import is_of_plugin
 
-__all__ = ["OWN_MODULES", "HostMachine", "create_host"]
+__all__ = ["OWN_MODULES", "RUNS", "create_host", "maker_of"]
 
+RUNS = "runs"
+"""attribute of older configurations of the user's own that names what makes the Machine: `module:function`"""
 OWN_MODULES = "own_"
 """prefix of the names of modules that are the user's own files"""
-
-
-class HostMachine(Machine, Protocol):
-    """A Machine that a host runs."""
-
-    def finish(self, now: int) -> None:
-        """The world stops: queue the last events, statistics among them."""
-        ...
 
 
 def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something
     that is not there, HostCapabilityError when its data is not installed."""
-    runs = getattr(config, "runs", "")
-    modules = str(runs), type(config).__module__
-    if any(name.startswith(OWN_MODULES) or is_of_plugin(name.partition(":")[0]) for name in modules):
+    create = getattr(config, "create", None)
+    if _is_own(type(config).__module__) or _is_own(maker_of(config)):
         from workloads.witness import create_own  # for files of the user's own alone
 
         return cast(HostMachine, create_own(config, start_ns))
-    module, _, function = runs.partition(":")
-    if not module:
+    if create is None:
         raise InternalError(f"no Machine for a host of {type(config).__name__}")
-    machine: HostMachine = getattr(import_module(module), function)(config, start_ns)
-    return machine
+    return cast(HostMachine, create(start_ns))
+
+
+def maker_of(config: NodeConfig) -> str:
+    """The module whose code makes its Machine; empty: none does."""
+    own = type(config)
+    if hasattr(own, RUNS):
+        return str(getattr(own, RUNS)).partition(":")[0]
+    return getattr(getattr(own, "create", None), "__module__", "")
+
+
+def _is_own(module: str) -> bool:
+    """Of a file of the user's own, or of an installed package."""
+    return module.startswith(OWN_MODULES) or is_of_plugin(module)

@@ -21,6 +21,7 @@ __all__ = [
     "Buffer",
     "Event",
     "FrameBatch",
+    "HostMachine",
     "Machine",
     "event_record",
     "unless_default",
@@ -63,6 +64,14 @@ class Machine(Protocol):
 
     def next_event(self) -> Event | None:
         """The oldest event that the caller has not taken yet."""
+        ...
+
+
+class HostMachine(Machine, Protocol):
+    """A Machine that a host runs."""
+
+    def finish(self, now: int) -> None:
+        """The world stops: queue the last events, statistics among them."""
         ...
 
 

@@ -26,22 +26,31 @@ _VERBS = ("receive_frame", "frames_to_send", "get_timer", "handle_timer", "next_
 _BATCHED = ("receive_batch", "fill_batch")
 _OWN = "own_"
 """prefix, as `workloads.hosts.OWN_MODULES`, which imports this module late"""
+_RUNS = "runs"
+"""as `workloads.hosts.RUNS`"""
 _MOST_EVENTS = 1_000_000
 """most events between two verbs"""
 
 
 def create_own(config: NodeConfig, start_ns: int) -> Witnessed:
-    """The Machine that the configuration's `runs` makes. Raises ScenarioError."""
-    runs = getattr(config, "runs", None)
-    module, _, name = runs.partition(":") if isinstance(runs, str) else ("", "", "")
-    blame = Blame(sys.modules.get(module if module.startswith(_OWN) else type(config).__module__))
-    with blame(f"what {type(config).__name__}.runs names"):
-        try:
-            function = getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise ValueError(f"{shown(runs)} is no `module:function` ({error})") from error
+    """The Machine that the configuration makes, with the method `create`, or with the function that `runs` names.
+    Raises ScenarioError."""
+    own = type(config)
+    runs = getattr(own, _RUNS, None)
+    module, _, name = runs.partition(":") if isinstance(runs, str) else ("", "", "create")
+    made_in = getattr(getattr(own, "create", None), "__module__", "")
+    blame = Blame(sys.modules.get(next((each for each in (module, made_in) if each.startswith(_OWN)), own.__module__)))
+    make: Callable[..., Any] | None = getattr(own, "create", None)
+    with blame(f"what {own.__name__}.runs names"):
+        if hasattr(own, _RUNS):
+            try:
+                make = getattr(importlib.import_module(module), name)
+            except (ImportError, AttributeError, ValueError) as error:
+                raise ValueError(f"{shown(runs)} is no `module:function` ({error})") from error
+        if make is None:
+            raise TypeError(f"{own.__name__} has no method create(start_ns)")
     with blame(name):
-        machine = function(config, start_ns)
+        machine = make(config, start_ns)
         missing = [verb for verb in _VERBS if not callable(getattr(machine, verb, None))]
         if missing:
             raise TypeError(f"it returned {shown(machine)}, which is no Machine: it lacks {', '.join(missing)}")

@@ -14,7 +14,7 @@ from typing import Any
 from invoke import Context, Task, task
 
 from testbed.history.lab_events import LabStep
-from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step
+from testbed.lab.drivers import CardDriver, Driver, DriverStep, HostDriver
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 from workloads.trusted import require_trusted
@@ -50,7 +50,7 @@ _FROM_WORDS: dict[str, Callable[[str, str, Any], Any]] = {
 """what a person says of a parameter -> what the step is told; others are not for people"""
 
 
-def _made(kind: type[Driver], step: Step) -> Task[Any]:
+def _made(kind: type[Driver], step: DriverStep) -> Task[Any]:
     """Its parameters, then `card`, or the hosts `on` which it is done (default: all)."""
     where = "card" if kind is CardDriver else "on"
     keys = [key for key in step.parameters if key in _FROM_WORDS]

@@ -38,13 +38,10 @@ class Cutting:
 
 
 class Bf16Config(SwitchMlConfig):
-    """What makes its Machine is the one thing that differs."""
+    """The Machine that it makes is the one thing that differs."""
 
-    runs = f"{__name__}:create"
-
-
-def create(config: Bf16Config, start_ns: int) -> SwitchMlWorker:
-    return SwitchMlWorker(config, Cutting(source_of(config)), start_ns=start_ns)
+    def create(self, start_ns: int) -> SwitchMlWorker:
+        return SwitchMlWorker(self, Cutting(source_of(self)), start_ns=start_ns)
 
 
 class Bf16(Protocol):

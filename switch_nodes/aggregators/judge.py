@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.memory import Aggregator, Memory
-from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.aggregators.tables import AggregatorEvent
 from switch_nodes.jobs import AggregatorKnobs
 from workloads.wire.aggregation import DatagramFlag
 
@@ -13,7 +13,12 @@ __all__ = ["SlotJudge"]
 _HALF = 1 << 31
 _RESEND, _OVERFLOW, _EDGE = int(DatagramFlag.RESEND), int(DatagramFlag.OVERFLOW), int(DatagramFlag.EDGE)
 _MARKED = int(DatagramFlag.OVERFLOW | DatagramFlag.COLLISION | DatagramFlag.EVICTED)
-_NEW, _COMPLETING, _REPEAT, _BYPASS = SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT, SlotEvent.BYPASS
+_NEW, _COMPLETING, _REPEAT, _BYPASS = (
+    AggregatorEvent.NEW,
+    AggregatorEvent.COMPLETING,
+    AggregatorEvent.REPEAT,
+    AggregatorEvent.BYPASS,
+)
 
 
 class SlotJudge:
@@ -22,7 +27,7 @@ class SlotJudge:
     def __init__(self, memory: Memory, knobs: AggregatorKnobs) -> None:
         self.memory, self.knobs, self._reclaims = memory, knobs, knobs.reclaim
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         slot = self.memory.occupant(a.slot)
         if a.flags & _RESEND:
             return self.of_resend(a, slot)
@@ -32,28 +37,32 @@ class SlotJudge:
             return _COMPLETING if a.bitmap == a.wanted else _NEW
         if slot.is_of(a):
             if slot.size != a.count:
-                return SlotEvent.MISMATCH
+                return AggregatorEvent.MISMATCH
             if slot.bitmap & a.bitmap:  # then all of it: racks are added as a whole
                 return _REPEAT
             return _COMPLETING if self.completes(slot, a) else _NEW
         if self._reclaims and slot.served is a.served and self.is_successor(slot, a):
-            return SlotEvent.SUCCESSOR
+            return AggregatorEvent.SUCCESSOR
         if self.is_preferred(slot, a) and a.bitmap != a.wanted:
-            return SlotEvent.OTHER_LOWER
-        return SlotEvent.OTHER
+            return AggregatorEvent.OTHER_LOWER
+        return AggregatorEvent.OTHER
 
-    def of_resend(self, a: Arrival, slot: Aggregator | None) -> SlotEvent:
+    def of_resend(self, a: Arrival, slot: Aggregator | None) -> AggregatorEvent:
         if slot is None or not slot.is_of(a):
-            return SlotEvent.RESEND_OTHER
-        return SlotEvent.RESEND_OWN if slot.size == a.count else SlotEvent.MISMATCH
+            return AggregatorEvent.RESEND_OTHER
+        return AggregatorEvent.RESEND_OWN if slot.size == a.count else AggregatorEvent.MISMATCH
 
-    def of_result(self, a: Arrival) -> SlotEvent:
+    def of_result(self, a: Arrival) -> AggregatorEvent:
         if not self.is_owner(a):
-            return SlotEvent.RESULT_OTHER
-        return SlotEvent.RESULT_OVERFLOW if a.flags & _OVERFLOW and not a.flags & _RESEND else SlotEvent.RESULT_OWN
+            return AggregatorEvent.RESULT_OTHER
+        return (
+            AggregatorEvent.RESULT_OVERFLOW
+            if a.flags & _OVERFLOW and not a.flags & _RESEND
+            else AggregatorEvent.RESULT_OWN
+        )
 
-    def of_reminder(self, a: Arrival) -> SlotEvent:
-        return SlotEvent.REMINDER_OWN if self.is_owner(a) else SlotEvent.REMINDER_OTHER
+    def of_reminder(self, a: Arrival) -> AggregatorEvent:
+        return AggregatorEvent.REMINDER_OWN if self.is_owner(a) else AggregatorEvent.REMINDER_OTHER
 
     def is_owner(self, a: Arrival) -> bool:
         """Whether the slot serves the block that the server speaks of; it need not know the tensor."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.aggregators.arrival import Arrival
-from switch_nodes.aggregators.tables import SlotState
+from switch_nodes.aggregators.tables import AggregatorState
 from workloads.datagrams.worker_sets import ranks_in
 from workloads.wire.aggregation import AggregationHeader, decode_datagram
 
@@ -23,7 +23,7 @@ _Elements = NDArray[Any]
 _SATURATING = 1
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _WIRE = np.dtype(">i4")
-_STATES = tuple(SlotState)
+_STATES = tuple(AggregatorState)
 _EMPTY, _FILLING, _DONE = range(3)
 
 
@@ -129,7 +129,7 @@ class Memory:
             raise IndexError(index)
         return self.slots[index]
 
-    def state(self, index: int) -> SlotState:
+    def state(self, index: int) -> AggregatorState:
         return _STATES[self.state_of(index)]
 
     def state_of(self, index: int) -> int:

@@ -12,7 +12,7 @@ from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import from_slot, redirected
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.steps import SlotService
-from switch_nodes.aggregators.tables import SlotAction, SlotEvent, SlotState, aggregator_table
+from switch_nodes.aggregators.tables import AggregatorAction, AggregatorEvent, AggregatorState, aggregator_table
 from switch_nodes.jobs import AggregatorKnobs, JobMember
 from workloads.datagrams.blocks import BlockSummed
 from workloads.wire.aggregation import DatagramFlag
@@ -31,7 +31,7 @@ class AggregatorSender(SlotService):
     ports."""
 
     def __init__(self, knobs: AggregatorKnobs, slots: int, *queues: Any, macs: Any, traced: bool) -> None:
-        kinds = SlotState, SlotEvent, SlotAction
+        kinds = AggregatorState, AggregatorEvent, AggregatorAction
         SlotService.__init__(self, slots, aggregator_table(knobs), kinds, *queues, traced=traced)
         self.knobs, self._macs = knobs, macs
 

@@ -19,7 +19,7 @@ from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import answer_empty
 from switch_nodes.aggregators.sender import AggregatorSender
-from switch_nodes.aggregators.tables import SlotAction
+from switch_nodes.aggregators.tables import AggregatorAction
 from switch_nodes.jobs import AggregatorKnobs
 from workloads.datagrams.blocks import Collided, ContributionIgnored
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, decode_datagram
@@ -94,22 +94,22 @@ class AggregatorService(AggregatorSender):
         else:
             self._drop(a, "unexpected")
 
-    def handlers(self) -> dict[SlotAction, Callable[[Arrival], object]]:
+    def handlers(self) -> dict[AggregatorAction, Callable[[Arrival], object]]:
         """What is done for each action of the table."""
         return {
-            **self.shared_handlers(SlotAction),
-            SlotAction.SEND_SUM: self.send_sum,
-            SlotAction.RELEASE: self.release,
-            SlotAction.REPEAT_SUM: self.repeat_sum,
-            SlotAction.PASS: self.pass_on,
-            SlotAction.COLLIDE: self.collide,
-            SlotAction.EVICT: self.evict,
-            SlotAction.RECLAIM: self.reclaim,
-            SlotAction.FLUSH: self.flush,
-            SlotAction.FREE: self.free_and_deliver,
-            SlotAction.DELIVER: self.deliver,
-            SlotAction.REMIND: self.send_reminded,
-            SlotAction.ANSWER_EMPTY: self.answer_empty,
+            **self.shared_handlers(AggregatorAction),
+            AggregatorAction.SEND_SUM: self.send_sum,
+            AggregatorAction.RELEASE: self.release,
+            AggregatorAction.REPEAT_SUM: self.repeat_sum,
+            AggregatorAction.PASS: self.pass_on,
+            AggregatorAction.COLLIDE: self.collide,
+            AggregatorAction.EVICT: self.evict,
+            AggregatorAction.RECLAIM: self.reclaim,
+            AggregatorAction.FLUSH: self.flush,
+            AggregatorAction.FREE: self.free_and_deliver,
+            AggregatorAction.DELIVER: self.deliver,
+            AggregatorAction.REMIND: self.send_reminded,
+            AggregatorAction.ANSWER_EMPTY: self.answer_empty,
         }
 
     def send_sum(self, a: Arrival) -> None:

@@ -16,16 +16,24 @@ from enum import Enum
 from switch_nodes.jobs import AggregatorKnobs
 from workloads.automaton import UNFORESEEN, Automaton
 
-__all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "aggregator_table", "atp_knobs"]
+__all__ = [
+    "DROP_REASONS",
+    "AggregatorAction",
+    "AggregatorEvent",
+    "AggregatorState",
+    "Table",
+    "aggregator_table",
+    "atp_knobs",
+]
 
 
-class SlotState(Enum):
+class AggregatorState(Enum):
     EMPTY = "no owner"
     FILLING = "some contributions to its owner's block"
     DONE = "all contributions; the sum stays until the server's result comes (free: ack)"
 
 
-class SlotEvent(Enum):
+class AggregatorEvent(Enum):
     """What a packet is to the slot that it names. Its own slot: one that serves its job and block."""
 
     number: int
@@ -48,7 +56,7 @@ class SlotEvent(Enum):
     REMINDER_OTHER = "the server asks for a block that is not here"
 
 
-class SlotAction(Enum):
+class AggregatorAction(Enum):
     """What the program does with the packet; `AggregatorProgram` has a handler for each."""
 
     ADD = "add it to the slot"
@@ -69,11 +77,11 @@ class SlotAction(Enum):
     UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
-for _number, _event in enumerate(SlotEvent):
+for _number, _event in enumerate(AggregatorEvent):
     _event.number = _number
 
-Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
-_S, _E, _A = SlotState, SlotEvent, SlotAction
+Table = dict[tuple[AggregatorState, AggregatorEvent], tuple[AggregatorState, AggregatorAction]]
+_S, _E, _A = AggregatorState, AggregatorEvent, AggregatorAction
 _OCCUPIED = (_S.FILLING, _S.DONE)
 _ATP: Table = {
     (_S.EMPTY, _E.NEW): (_S.FILLING, _A.ADD),
@@ -99,7 +107,7 @@ def atp_knobs(reclaim: bool = True) -> AggregatorKnobs:
     return AggregatorKnobs(preempt=False, age="none", free="ack", ps_copy=False, reminder=False, reclaim=reclaim)
 
 
-def aggregator_table(knobs: AggregatorKnobs) -> Automaton[SlotState, SlotEvent, SlotAction]:
+def aggregator_table(knobs: AggregatorKnobs) -> Automaton[AggregatorState, AggregatorEvent, AggregatorAction]:
     """SUCCESSOR leaves the slot empty, and the packet then meets it again."""
     table = dict(_ATP)
     if knobs.reclaim:
@@ -115,10 +123,10 @@ def aggregator_table(knobs: AggregatorKnobs) -> Automaton[SlotState, SlotEvent, 
     return Automaton("slot", table, _A.UNFORESEEN, DROP_REASONS)
 
 
-DROP_REASONS: dict[SlotAction, str] = {
-    SlotAction.DROP_DUPLICATE: "duplicate",
-    SlotAction.DROP_MISMATCH: "mismatch",
-    SlotAction.UNFORESEEN: UNFORESEEN,
+DROP_REASONS: dict[AggregatorAction, str] = {
+    AggregatorAction.DROP_DUPLICATE: "duplicate",
+    AggregatorAction.DROP_MISMATCH: "mismatch",
+    AggregatorAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the
 sums"""

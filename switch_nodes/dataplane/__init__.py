@@ -1,6 +1,6 @@
 """The data plane: AF_PACKET sockets, batches, timers, filters and taps around one Machine."""
 
-from switch_nodes.dataplane.arrivals import Wire
+from switch_nodes.dataplane.arrivals import ModelledWire
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.marking import EgressMarking, ModelledQueue
 from switch_nodes.dataplane.pacing import AHEAD_NS, Pacer, moderation_ns
@@ -13,9 +13,9 @@ __all__ = [
     "EgressMarking",
     "EmulatedClock",
     "ModelledQueue",
+    "ModelledWire",
     "Pacer",
     "Tap",
-    "Wire",
     "moderation_ns",
     "open_io",
 ]

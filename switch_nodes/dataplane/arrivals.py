@@ -14,13 +14,13 @@ from switch_nodes.dataplane.deliveries import DelayedFrames
 from switch_nodes.dataplane.lag import LagHistogram
 from workloads.machine import FrameBatch
 
-__all__ = ["ArrivingFrames", "Wire"]
+__all__ = ["ArrivingFrames", "ModelledWire"]
 
 _BITS_NS = 8 * 10**9
 _CATCH_UP = 4
 
 
-class Wire:
+class ModelledWire:
     """One direction of a link. `rates`: (from when, bit/s), the first from the start on; times are emulated ns.
     `paced`: the sender keeps to the rate itself, and frames that come closer together are those that it was late with.
     Of others both may be: frames arrive a quarter of their time closer together at most."""
@@ -43,7 +43,7 @@ class Wire:
 class ArrivingFrames:
     """What is on the wires of the ports in `wires`; frames of other ports arrive at once."""
 
-    def __init__(self, wires: Mapping[int, Wire]) -> None:
+    def __init__(self, wires: Mapping[int, ModelledWire]) -> None:
         self._wires = dict(wires)
         self._frames = DelayedFrames()
 

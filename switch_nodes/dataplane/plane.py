@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from switch_nodes.dataplane.arrivals import ArrivingFrames, Wire
+from switch_nodes.dataplane.arrivals import ArrivingFrames, ModelledWire
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
@@ -93,7 +93,7 @@ class DataPlane:
         pacer: Pacer | None = None,
         moderation_ns: int = 0,
         marking: EgressMarking | None = None,
-        wires: Mapping[int, Wire] | None = None,
+        wires: Mapping[int, ModelledWire] | None = None,
         io: PacketIo | None = None,
         clock: EmulatedClock | None = None,
         name: str = "here",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.job_checks import check_job
+from switch_nodes.routes.layout import COLLISIONS
 from workloads.errors import ScenarioError
 from workloads.wire.aggregation import MAX_GRID_ELEMENTS
 
@@ -21,7 +21,7 @@ def check_grid(switch: SwitchConfig) -> None:
 
     grid = switch.grid
     if grid is None or not grid.orders:
-        allowed = "`grid` with one entry of `orders` or more (GridSwitch in switch_nodes/grid/layout.py)"
+        allowed = "`grid` with one entry of `orders` or more (RoutedSwitch in switch_nodes/routes/layout.py)"
         raise refuse("grid", "program grid has no plan to follow", "none", allowed)
     if len(switch.jobs) != 1:
         raise refuse("jobs", "program grid serves one job", len(switch.jobs), "1")

@@ -4,7 +4,7 @@ from workloads.atp.slots cimport mix
 cpdef long long slot_index(long long job, long long sequence, long long slots) except -1
 
 
-cdef class Refused:
+cdef class MemoryRefused:
     cdef long long _most
     cdef object _gone
 

@@ -9,7 +9,7 @@ import cython
 if not cython.compiled:
     from workloads.atp.slots import mix
 
-__all__ = ["Refused", "slot_index"]
+__all__ = ["MemoryRefused", "slot_index"]
 
 _MOST_REFUSED = 1 << 16
 
@@ -19,7 +19,7 @@ def slot_index(job: int, sequence: int, slots: int) -> int:
     return mix(job << 32 | sequence) % slots
 
 
-class Refused:
+class MemoryRefused:
     """Workers that have gone around so far, for blocks whose first packet found no tokens. What is forgotten first is
     the oldest. A subclass may override its methods."""
 

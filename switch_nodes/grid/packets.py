@@ -6,7 +6,7 @@ import cython
 
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.grid.layout import GridSwitch
+from switch_nodes.routes.layout import RoutedSwitch
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -30,7 +30,7 @@ _HEAD = 42
 """bytes of Ethernet, IP and UDP"""
 
 
-def head_of(switch: GridSwitch) -> bytes:
+def head_of(switch: RoutedSwitch) -> bytes:
     """What all sums have in front."""
     envelope = Envelope(switch.mac, switch.server_mac, switch.ip, switch.server_ip, AGGREGATION_PORT, _ECT)
     return encode_datagram(envelope, AGGREGATION_PORT, AggregationHeader(Policy.GRID, 0, 0, 0, 0, 0, 1), b"")[:_HEAD]
@@ -46,7 +46,7 @@ def from_slot(slot: Aggregator, head: bytes, flags: int) -> bytes:
     return finished(draft)
 
 
-def rate_packet(a: Arrival, switch: GridSwitch) -> bytes:
+def rate_packet(a: Arrival, switch: RoutedSwitch) -> bytes:
     """To the packet's worker: its slot is taken."""
     found = a.found
     header = found.header._replace(kind=DatagramKind.RATE, flags=int(DatagramFlag.ECN), nelem=0)

@@ -5,7 +5,7 @@ from switch_nodes.aggregators.memory cimport Aggregator
 from switch_nodes.aggregators.packets cimport with_flags
 from switch_nodes.aggregators.steps cimport SlotService
 from switch_nodes.grid.bucket cimport TokenBucket
-from switch_nodes.grid.memory cimport Refused, slot_index
+from switch_nodes.grid.memory cimport MemoryRefused, slot_index
 from switch_nodes.grid.packets cimport from_slot
 from switch_nodes.grid.routes cimport RouteTable
 from switch_nodes.grid.tally cimport Tally
@@ -20,7 +20,7 @@ cdef class GridService(SlotService):
     cdef public object grid, _to_come
     cdef public Tally tally
     cdef public TokenBucket bucket
-    cdef public Refused refused
+    cdef public MemoryRefused refused
     cdef public RouteTable _routes
     cdef public ShareTable _shares
     cdef long long _job, _node, _window, _address, _group, _ports, _slots, _added_bytes

@@ -20,12 +20,12 @@ from switch_nodes.aggregators.steps import SlotService
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import LoadSampled, PlanInstalled
 from switch_nodes.grid.bucket import TokenBucket
-from switch_nodes.grid.layout import GridOrders
-from switch_nodes.grid.memory import Refused
+from switch_nodes.grid.memory import MemoryRefused
 from switch_nodes.grid.packets import head_of, rate_packet
 from switch_nodes.grid.routes import RouteTable
-from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
+from switch_nodes.grid.tables import DROP_REASONS, GridSlotAction, GridSlotEvent, GridSlotState, slot_table
 from switch_nodes.grid.tally import Tally
+from switch_nodes.routes.layout import RouteOrders
 from workloads.datagrams.blocks import Collided, ContributionIgnored
 from workloads.grid.node_shares import ShareTable
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
@@ -53,13 +53,13 @@ class GridService(SlotService):
     def __init__(self, config: SwitchConfig, *queues: Any) -> None:
         assert config.grid is not None, "checked"
         self.grid, (job,) = config.grid, config.jobs
-        table, kinds = slot_table(self.grid.on_collision), (SlotState, SlotEvent, SlotAction)
+        table, kinds = slot_table(self.grid.on_collision), (GridSlotState, GridSlotEvent, GridSlotAction)
         SlotService.__init__(self, config.memory, table, kinds, *queues, traced=config.trace)
         self.tally = Tally(job)
         self._job, self._node, self._window = job.job, self.grid.node, job.window
         self._address, self._group = (int.from_bytes(ip, "big") for ip in (self.grid.ip, self.grid.group_ip))
         self.bucket = TokenBucket(self.grid.capacity_bps, self.grid.depth_ns)
-        self.refused = Refused()
+        self.refused = MemoryRefused()
         self._head, self._added = head_of(self.grid), [f"added_{member.rank}" for member in job.members]
         """header of sums; names of the counters by rank"""
         self._ports, self._slots, self._added_bytes = config.ports, config.memory, 0
@@ -99,7 +99,7 @@ class GridService(SlotService):
             self.sample()
             self._next_sample += -(-(now + 1 - self._next_sample) // self.grid.sample_ns) * self.grid.sample_ns
 
-    def obey(self, orders: GridOrders) -> None:
+    def obey(self, orders: RouteOrders) -> None:
         """They hold from now on."""
         self._routes, self._shares = RouteTable(orders.routes), ShareTable(orders.shares)
         self.events.append(PlanInstalled(orders.planner, len(orders.routes), orders.rate_bps))
@@ -111,7 +111,7 @@ class GridService(SlotService):
                 self._count("forgotten")
                 self.tally.leave(slot.block, slot.bitmap)
                 self.memory.free(index, self._now)
-        self.refused = Refused()
+        self.refused = MemoryRefused()
         self.tally.forget()
 
     def sample(self) -> None:
@@ -130,7 +130,7 @@ class GridService(SlotService):
             self.refused.forget(a.block)
             self.tally.deliver(a.block, self._now)
         a.slot = slot_index(a.job, a.sequence, self._slots)
-        self._step(a, SlotEvent.RESULT_OWN if self.frees(a) else SlotEvent.RESULT_OTHER)
+        self._step(a, GridSlotEvent.RESULT_OWN if self.frees(a) else GridSlotEvent.RESULT_OTHER)
 
     def frees(self, a: Arrival) -> bool:
         """Whether a result is that of its slot."""
@@ -172,45 +172,45 @@ class GridService(SlotService):
         a.slot = slot_index(a.job, a.sequence, self._slots)
         return True
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         """An empty slot is opened only for tokens, which are taken here."""
         slot = self.memory.occupant(a.slot)
         own = slot is not None and slot.sequence == a.sequence
         if slot is not None and own and (slot.size != a.count or slot.tensor != a.tensor):
-            return SlotEvent.MISMATCH
+            return GridSlotEvent.MISMATCH
         if a.flags & _RESEND:
-            return SlotEvent.RESEND_OWN if own else SlotEvent.RESEND_OTHER
+            return GridSlotEvent.RESEND_OWN if own else GridSlotEvent.RESEND_OTHER
         if not a.wanted >> a.rank & 1 or self.refused.has(a.block):
-            return SlotEvent.REFUSED
+            return GridSlotEvent.REFUSED
         if slot is None:
             if not self.bucket.take(self._shares.together(self._node, a.block) * len(a.frame), self._now):
                 self._count("refused")
                 self.refused.add(a.block)
-                return SlotEvent.REFUSED
-            return SlotEvent.COMPLETING if a.bitmap == a.wanted else SlotEvent.NEW
+                return GridSlotEvent.REFUSED
+            return GridSlotEvent.COMPLETING if a.bitmap == a.wanted else GridSlotEvent.NEW
         if own:
             if slot.bitmap & a.bitmap:
-                return SlotEvent.REPEAT
-            return SlotEvent.COMPLETING if slot.bitmap | a.bitmap == a.wanted else SlotEvent.NEW
+                return GridSlotEvent.REPEAT
+            return GridSlotEvent.COMPLETING if slot.bitmap | a.bitmap == a.wanted else GridSlotEvent.NEW
         ahead: int = (a.sequence - slot.sequence) & 0xFFFFFFFF
-        return SlotEvent.SUCCESSOR if self._window <= ahead < _HALF else SlotEvent.OTHER
+        return GridSlotEvent.SUCCESSOR if self._window <= ahead < _HALF else GridSlotEvent.OTHER
 
     def state_of(self, index: int) -> int:
         return 0 if self.memory.occupant(index) is None else 1
 
-    def handlers(self) -> dict[SlotAction, Callable[[Arrival], object]]:
+    def handlers(self) -> dict[GridSlotAction, Callable[[Arrival], object]]:
         """What is done for each action of the table."""
         return {
-            **self.shared_handlers(SlotAction),
-            SlotAction.SEND_SUM: self.send_sum,
-            SlotAction.RECLAIM: self.reclaim,
-            SlotAction.TURN_AWAY: self.turn_away,
-            SlotAction.COLLIDE: self.collide,
-            SlotAction.BYPASS: self.bypass,
-            SlotAction.FLUSH: self.flush,
-            SlotAction.PASS: self.pass_on,
-            SlotAction.FREE: self.free,
-            SlotAction.STAY: self.stay,
+            **self.shared_handlers(GridSlotAction),
+            GridSlotAction.SEND_SUM: self.send_sum,
+            GridSlotAction.RECLAIM: self.reclaim,
+            GridSlotAction.TURN_AWAY: self.turn_away,
+            GridSlotAction.COLLIDE: self.collide,
+            GridSlotAction.BYPASS: self.bypass,
+            GridSlotAction.FLUSH: self.flush,
+            GridSlotAction.PASS: self.pass_on,
+            GridSlotAction.FREE: self.free,
+            GridSlotAction.STAY: self.stay,
         }
 
     def add(self, a: Arrival) -> Aggregator:
@@ -255,7 +255,7 @@ class GridService(SlotService):
 
     def turn_away(self, a: Arrival) -> None:
         self._count("turned_away")
-        self._drop(a, DROP_REASONS[SlotAction.TURN_AWAY])
+        self._drop(a, DROP_REASONS[GridSlotAction.TURN_AWAY])
         self._route_own(rate_packet(a, self.grid))
 
     def reclaim(self, a: Arrival) -> None:

@@ -16,15 +16,15 @@ from enum import Enum
 
 from workloads.automaton import UNFORESEEN, Automaton
 
-__all__ = ["DROP_REASONS", "SlotAction", "SlotEvent", "SlotState", "Table", "slot_table"]
+__all__ = ["DROP_REASONS", "GridSlotAction", "GridSlotEvent", "GridSlotState", "Table", "slot_table"]
 
 
-class SlotState(Enum):
+class GridSlotState(Enum):
     EMPTY = "serves no block"
     FILLING = "some contributions to its block"
 
 
-class SlotEvent(Enum):
+class GridSlotEvent(Enum):
     """What a packet is to the slot that its block's hash names. Its own slot: one that serves its block."""
 
     number: int
@@ -43,7 +43,7 @@ class SlotEvent(Enum):
     RESULT_OTHER = "the server's result of a block whose slot is empty or serves another block"
 
 
-class SlotAction(Enum):
+class GridSlotAction(Enum):
     """What the program does with the packet; `GridProgram` has a handler for each. A result goes on, whatever it
     frees."""
 
@@ -62,11 +62,11 @@ class SlotAction(Enum):
     STAY = "leave the slot as it is"
 
 
-for _number, _event in enumerate(SlotEvent):
+for _number, _event in enumerate(GridSlotEvent):
     _event.number = _number
 
-Table = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
-_S, _E, _A = SlotState, SlotEvent, SlotAction
+Table = dict[tuple[GridSlotState, GridSlotEvent], tuple[GridSlotState, GridSlotAction]]
+_S, _E, _A = GridSlotState, GridSlotEvent, GridSlotAction
 _COMMON: Table = {
     (_S.EMPTY, _E.NEW): (_S.FILLING, _A.ADD),
     (_S.EMPTY, _E.COMPLETING): (_S.EMPTY, _A.SEND_SUM),  # a node with one worker
@@ -87,17 +87,17 @@ _COMMON: Table = {
 _OTHER = {"drop": _A.TURN_AWAY, "to_ps": _A.COLLIDE}
 
 
-def slot_table(on_collision: str) -> Automaton[SlotState, SlotEvent, SlotAction]:
+def slot_table(on_collision: str) -> Automaton[GridSlotState, GridSlotEvent, GridSlotAction]:
     """`on_collision`: drop, to_ps."""
     steps = {**_COMMON, (_S.FILLING, _E.OTHER): (_S.FILLING, _OTHER[on_collision])}
     return Automaton("slot", steps, _A.UNFORESEEN, DROP_REASONS)
 
 
-DROP_REASONS: dict[SlotAction, str] = {
-    SlotAction.DROP_DUPLICATE: "duplicate",
-    SlotAction.DROP_MISMATCH: "mismatch",
-    SlotAction.TURN_AWAY: "collided",
-    SlotAction.UNFORESEEN: UNFORESEEN,
+DROP_REASONS: dict[GridSlotAction, str] = {
+    GridSlotAction.DROP_DUPLICATE: "duplicate",
+    GridSlotAction.DROP_MISMATCH: "mismatch",
+    GridSlotAction.TURN_AWAY: "collided",
+    GridSlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the
 sums"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from switch_nodes.netreduce.frames import DataPacket
-from switch_nodes.netreduce.placement import Place
+from switch_nodes.netreduce.placement import PacketPlace
 
 __all__ = ["Contribution"]
 
@@ -13,7 +13,7 @@ class Contribution:
 
     __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")
 
-    def __init__(self, packet: DataPacket, place: Place, elements_from: int) -> None:
+    def __init__(self, packet: DataPacket, place: PacketPlace, elements_from: int) -> None:
         self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
         self.message, self.offset = place.message, place.offset
         end = packet.payload_at + len(packet.packet.payload)

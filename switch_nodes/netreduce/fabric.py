@@ -15,7 +15,7 @@ from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.rows import rows_of
-from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, SlotEvent, SlotState
+from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, RingSlotEvent, RingSlotState
 from workloads.machine import Buffer
 from workloads.wire import psn_add, psn_diff
 
@@ -67,18 +67,20 @@ class LeafRing(Ring):
             return missing & ~(1 << self.boundary)
         return 1 << self.boundary if self.uplink_of(number) == self.uplink_of(head) else 0
 
-    def slot_state(self, slot: int) -> SlotState:
+    def slot_state(self, slot: int) -> RingSlotState:
         state = super().slot_state(slot)
-        return SlotState.PARTIAL if state is SlotState.OPEN and self._is_full(slot) else state
+        return RingSlotState.PARTIAL if state is RingSlotState.OPEN and self._is_full(slot) else state
 
-    def slot_event(self, slot: int, rank: int, elements: Buffer) -> SlotEvent:
+    def slot_event(self, slot: int, rank: int, elements: Buffer) -> RingSlotEvent:
         if rank == self.inbound:
             if not self.done[slot]:
-                return SlotEvent.RESULT
+                return RingSlotEvent.RESULT
             answered = int(self.released[slot]) >> self.boundary & 1
-            return SlotEvent.RESULT_REPEAT_ANSWERED if answered else SlotEvent.RESULT_REPEAT
+            return RingSlotEvent.RESULT_REPEAT_ANSWERED if answered else RingSlotEvent.RESULT_REPEAT
         if rank == self.boundary and self._is_full(slot):
-            return SlotEvent.REPEAT_BOUNDARY if self._is_same(slot, rank, elements) else SlotEvent.REPEAT_CHANGED
+            return (
+                RingSlotEvent.REPEAT_BOUNDARY if self._is_same(slot, rank, elements) else RingSlotEvent.REPEAT_CHANGED
+            )
         return super().slot_event(slot, rank, elements)
 
     def _is_full(self, slot: int) -> bool:

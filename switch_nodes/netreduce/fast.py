@@ -17,7 +17,7 @@ from switch_nodes.forwarding.frame_queue import FrameQueue, QueuedFrames, Static
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
-from switch_nodes.netreduce.tables import DROP_REASONS, SlotAction
+from switch_nodes.netreduce.tables import DROP_REASONS, RingSlotAction
 from workloads.machine import Event, FrameBatch
 from workloads.native.layout import check_structure
 
@@ -33,7 +33,7 @@ _HELD_ARRAYS = ("sent_order", "came")
 _LOG_ROWS, _LOG_FIELDS = 1024, 5
 _COUNTED = ("data_in", "results_out", "sent_up", "replayed", "duplicate", "bypassed", "forwarded")
 _NOTHING: list[Any] = [0] * len(_COUNTED)
-_DUPLICATE = DROP_REASONS[SlotAction.REFRESH]
+_DUPLICATE = DROP_REASONS[RingSlotAction.REFRESH]
 
 
 class _Log(IntEnum):

@@ -11,13 +11,13 @@ from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState
 from workloads.collectives.ina_header import InaHeader
 from workloads.wire import psn_add
 
-__all__ = ["Place", "Placement"]
+__all__ = ["PacketPlace", "Placement"]
 
 _MAX_PLAIN = 4096
 """connections without INA header that are remembered; the oldest goes first"""
 
 
-class Place(NamedTuple):
+class PacketPlace(NamedTuple):
     edge: Edge
     state: ConnectionState
     event: ConnectionEvent
@@ -35,26 +35,26 @@ class Placement:
         self.tables = tables
         self._plain: dict[tuple[bytes, bytes, int], None] = {}
 
-    def place(self, packet: DataPacket) -> Place:
+    def place(self, packet: DataPacket) -> PacketPlace:
         edge, state = self._connection(packet)
         if packet.starts or (packet.info.starts and not edge.ring.is_irn):
             return self._start(packet, edge, state)
         if state is not ConnectionState.RING:
-            return Place(edge, state, ConnectionEvent.ELSEWHERE)
+            return PacketPlace(edge, state, ConnectionEvent.ELSEWHERE)
         if edge.ring.is_irn:
             return self._named(packet, edge)
         table, rank, psn = self.tables[edge.ring.id], edge.rank, packet.psn
         event, found = ConnectionEvent.IN_MESSAGE, table.match(rank, psn)
         if found is None:
             if table.in_plain(rank, psn):
-                return Place(edge, state, ConnectionEvent.IN_PLAIN)
+                return PacketPlace(edge, state, ConnectionEvent.IN_PLAIN)
             event, found = ConnectionEvent.NEXT_MESSAGE, table.infer(rank, psn)
         if found is None:
-            return Place(edge, state, ConnectionEvent.ELSEWHERE)
+            return PacketPlace(edge, state, ConnectionEvent.ELSEWHERE)
         message, offset, packets = found
         if offset == 0 or packet.info.ends != (offset == packets - 1):
             event = ConnectionEvent.MISPLACED
-        return Place(edge, state, event, message, offset, packets)
+        return PacketPlace(edge, state, event, message, offset, packets)
 
     def note_plain(self, packet: DataPacket) -> None:
         """A FIRST or ONLY without INA header passed on this connection."""
@@ -62,17 +62,17 @@ class Placement:
         if len(self._plain) > _MAX_PLAIN:
             del self._plain[next(iter(self._plain))]
 
-    def _start(self, packet: DataPacket, edge: Edge, state: ConnectionState) -> Place:
+    def _start(self, packet: DataPacket, edge: Edge, state: ConnectionState) -> PacketPlace:
         header = packet.ina_header()
         named = None if header is None else _edge_of(packet, header)
         if header is None or named is None:
             if state is not ConnectionState.RING:
-                return Place(edge, state, ConnectionEvent.START_PLAIN)
+                return PacketPlace(edge, state, ConnectionEvent.START_PLAIN)
             table = self.tables[edge.ring.id]
             if table.match(edge.rank, packet.psn) is not None:  # its sender said before that this is INA data
-                return Place(edge, state, ConnectionEvent.START_BAD)
+                return PacketPlace(edge, state, ConnectionEvent.START_BAD)
             table.start_plain(edge.rank, packet.psn)
-            return Place(edge, state, ConnectionEvent.START_PLAIN)
+            return PacketPlace(edge, state, ConnectionEvent.START_PLAIN)
         ring, packets = named.ring, header.msg_len_pkts
         number = ring.number_of(header.msg_id)
         good = (
@@ -84,14 +84,14 @@ class Placement:
             and self.tables[ring.id].agrees(named.rank, packet.qpn, number, packet.psn, packets)
         )
         event = ConnectionEvent.START_INA if good else ConnectionEvent.START_BAD
-        return Place(named, state, event, -1 if number is None else number, 0, packets)
+        return PacketPlace(named, state, event, -1 if number is None else number, 0, packets)
 
-    def _named(self, packet: DataPacket, edge: Edge) -> Place:
+    def _named(self, packet: DataPacket, edge: Edge) -> PacketPlace:
         """A later packet of a message under IRN: its RETH names message, place and length. The first one that comes of
         a message stands for a FIRST that is missing."""
         ring, state, named = edge.ring, ConnectionState.RING, _named_by(packet, edge)
         if named is None:
-            return Place(edge, state, ConnectionEvent.MISPLACED)
+            return PacketPlace(edge, state, ConnectionEvent.MISPLACED)
         message, offset, packets = named
         number, table = ring.number_of(message), self.tables[ring.id]
         first = psn_add(packet.psn, -offset)
@@ -102,10 +102,12 @@ class Placement:
             and table.agrees(edge.rank, packet.qpn, number, first, packets)
         )
         if not good or number is None:
-            return Place(edge, state, ConnectionEvent.MISPLACED, -1 if number is None else number, offset, packets)
+            return PacketPlace(
+                edge, state, ConnectionEvent.MISPLACED, -1 if number is None else number, offset, packets
+            )
         known = table.has(edge.rank, number)
         event = ConnectionEvent.IN_MESSAGE if known else ConnectionEvent.NEXT_MESSAGE
-        return Place(edge, state, event, number, offset, packets)
+        return PacketPlace(edge, state, event, number, offset, packets)
 
     def _connection(self, packet: DataPacket) -> tuple[Edge, ConnectionState]:
         for edge in packet.edges:

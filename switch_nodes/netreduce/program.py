@@ -29,7 +29,7 @@ from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
 from switch_nodes.netreduce.held import bytes_in_slots, slot_waits
-from switch_nodes.netreduce.placement import Place, Placement
+from switch_nodes.netreduce.placement import PacketPlace, Placement
 from switch_nodes.netreduce.ring import Cursor, Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
 from switch_nodes.netreduce.tables import (
@@ -40,7 +40,7 @@ from switch_nodes.netreduce.tables import (
     ConnectionState,
     FrameAction,
     FrameKind,
-    SlotEvent,
+    RingSlotEvent,
 )
 from switch_nodes.program import SlotWait
 from workloads.automaton import words
@@ -170,7 +170,7 @@ class NetReduceProgram(ForwardProgram):
         else:
             self._ignore(place.edge, place.message, place.offset, DROP_REASONS[action])
 
-    def _aggregate(self, packet: DataPacket, place: Place) -> None:
+    def _aggregate(self, packet: DataPacket, place: PacketPlace) -> None:
         ring = place.edge.ring
         ring.note_came(place.edge.rank, packet.port, packet.psn)
         contribution = Contribution(packet, place, self.elements_from(packet, place.offset))
@@ -199,7 +199,7 @@ class NetReduceProgram(ForwardProgram):
             ring.expected[rank] = psn_add(packet.psn, 1)
         return distance > 0
 
-    def _note_message(self, packet: DataPacket, place: Place) -> None:
+    def _note_message(self, packet: DataPacket, place: PacketPlace) -> None:
         (ring, rank), table = (place.edge.ring, place.edge.rank), self.tables[place.edge.ring.id]
         if place.event is ConnectionEvent.IN_MESSAGE:
             return
@@ -215,20 +215,20 @@ class NetReduceProgram(ForwardProgram):
         """Byte of the frame where the elements begin."""
         return elements_at(packet.payload_at, offset)
 
-    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
         """What the packet is to its slot."""
         ring, tag = c.ring, int(c.ring.tag[slot])
         if c.message != tag:
             if c.message > tag:
-                return SlotEvent.OVERRUN
+                return RingSlotEvent.OVERRUN
             # Only the connection that carried the message to its end has a receiver that has it. Under IRN nothing but
             # this packet would come from a sender whose answers were lost, however much is missing in front.
             known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
             delivered = known and (ring.is_irn or c.message <= ring.newest_complete - ring.window)
-            return SlotEvent.DELIVERED if delivered else SlotEvent.STALE
+            return RingSlotEvent.DELIVERED if delivered else RingSlotEvent.STALE
         fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
         if not fits or (ring.bitmap[slot] and len(c.elements) != ring.length[slot]):
-            return SlotEvent.WRONG_SIZE
+            return RingSlotEvent.WRONG_SIZE
         return ring.slot_event(slot, c.rank, c.elements)
 
     def _ignore(self, edge: Edge, message: int, offset: int, reason: str) -> None:

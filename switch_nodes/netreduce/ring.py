@@ -15,7 +15,7 @@ import numpy as np
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.ring_checks import check_ring
 from switch_nodes.netreduce.rows import rows_of
-from switch_nodes.netreduce.tables import SLOT_TABLE, SlotEvent, SlotState, SlotTable
+from switch_nodes.netreduce.tables import SLOT_TABLE, RingSlotEvent, RingSlotState, SlotTable
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 from workloads.machine import Buffer
 
@@ -180,19 +180,19 @@ class Ring:
         """Port by which a packet of connection `rank` leaves as it came; None: as a plain switch would."""
         return None
 
-    def slot_state(self, slot: int) -> SlotState:
+    def slot_state(self, slot: int) -> RingSlotState:
         if self.done[slot]:
-            return SlotState.DONE
-        return SlotState.OPEN if self.bitmap[slot] else SlotState.EMPTY
+            return RingSlotState.DONE
+        return RingSlotState.OPEN if self.bitmap[slot] else RingSlotState.EMPTY
 
-    def slot_event(self, slot: int, rank: int, elements: Buffer) -> SlotEvent:
+    def slot_event(self, slot: int, rank: int, elements: Buffer) -> RingSlotEvent:
         """What a packet is to its slot that serves its message, and whose size it has."""
         bit, bitmap = 1 << rank, int(self.bitmap[slot])
         if not bitmap & bit:
-            return SlotEvent.COMPLETING if bitmap | bit == self.everyone else SlotEvent.NEW
+            return RingSlotEvent.COMPLETING if bitmap | bit == self.everyone else RingSlotEvent.NEW
         if int(self.released[slot]) & bit:
-            return SlotEvent.REPEAT_ANSWERED
-        return SlotEvent.REPEAT if self._is_same(slot, rank, elements) else SlotEvent.REPEAT_CHANGED
+            return RingSlotEvent.REPEAT_ANSWERED
+        return RingSlotEvent.REPEAT if self._is_same(slot, rank, elements) else RingSlotEvent.REPEAT_CHANGED
 
     def _is_same(self, slot: int, rank: int, elements: Buffer) -> bool:
         """Whether the slot has these very elements of that rank."""

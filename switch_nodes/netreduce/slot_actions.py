@@ -15,7 +15,7 @@ from switch_nodes.netreduce.fabric import LeafRing
 from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
 from switch_nodes.netreduce.results import build_result, ecn_of
 from switch_nodes.netreduce.ring import Ring
-from switch_nodes.netreduce.tables import SlotAction, SlotEvent, SlotState
+from switch_nodes.netreduce.tables import RingSlotAction, RingSlotEvent, RingSlotState
 from workloads.automaton import words
 from workloads.collectives.arithmetic import fold
 from workloads.errors import ScenarioError
@@ -25,16 +25,16 @@ __all__ = ["SlotActions", "SlotHandlers", "Switch"]
 
 _CE = 0b11
 _PLAIN_DROPS = (
-    SlotAction.DROP_UNASKED,
-    SlotAction.DROP_MISMATCH,
-    SlotAction.DROP_LENGTH,
-    SlotAction.DROP_STALE,
-    SlotAction.DROP_OVERRUN,
-    SlotAction.UNFORESEEN,
+    RingSlotAction.DROP_UNASKED,
+    RingSlotAction.DROP_MISMATCH,
+    RingSlotAction.DROP_LENGTH,
+    RingSlotAction.DROP_STALE,
+    RingSlotAction.DROP_OVERRUN,
+    RingSlotAction.UNFORESEEN,
 )
 
 
-SlotHandlers = dict[SlotAction, Callable[[Contribution, int], None]]
+SlotHandlers = dict[RingSlotAction, Callable[[Contribution, int], None]]
 
 
 class Switch(Protocol):
@@ -65,15 +65,15 @@ class SlotActions:
     def handlers(self) -> SlotHandlers:
         """What is done for each action of the tables that a packet can bring about."""
         return {
-            SlotAction.STORE: self.store,
-            SlotAction.STORE_AND_COMPLETE: self.store_and_complete,
-            SlotAction.REFRESH: self.refresh,
-            SlotAction.REPLAY: self.replay,
-            SlotAction.FORWARD_RAW: self.forward_raw,
-            SlotAction.STORE_AND_SEND_UP: self.store_and_send_up,
-            SlotAction.SEND_UP_AGAIN: self.send_up_again,
-            SlotAction.ADOPT: self.adopt,
-            SlotAction.PASS_DOWN: self.pass_down,
+            RingSlotAction.STORE: self.store,
+            RingSlotAction.STORE_AND_COMPLETE: self.store_and_complete,
+            RingSlotAction.REFRESH: self.refresh,
+            RingSlotAction.REPLAY: self.replay,
+            RingSlotAction.FORWARD_RAW: self.forward_raw,
+            RingSlotAction.STORE_AND_SEND_UP: self.store_and_send_up,
+            RingSlotAction.SEND_UP_AGAIN: self.send_up_again,
+            RingSlotAction.ADOPT: self.adopt,
+            RingSlotAction.PASS_DOWN: self.pass_down,
             **dict.fromkeys(_PLAIN_DROPS, self.drop),
         }
 
@@ -178,7 +178,7 @@ class SlotActions:
     def clear(self, ring: Ring, slot: int) -> None:
         """The slot serves the message 2N later."""
         if self._traced:
-            state, event = ring.slot_state(slot), SlotEvent.RECLAIM
+            state, event = ring.slot_state(slot), RingSlotEvent.RECLAIM
             self.tell_step(ring, slot, int(ring.tag[slot]), -1, state, event, ring.slot_table[state, event][0])
         if ring.bitmap[slot]:
             ring.occupy(-1)
@@ -213,7 +213,14 @@ class SlotActions:
         c.ring.header_length[slot, c.rank] = size
 
     def tell_step(
-        self, ring: Ring, slot: int, message: int, rank: int, state: SlotState, event: SlotEvent, after: SlotState
+        self,
+        ring: Ring,
+        slot: int,
+        message: int,
+        rank: int,
+        state: RingSlotState,
+        event: RingSlotEvent,
+        after: RingSlotState,
     ) -> None:
         before, cause, following = words(state, event, after)
         rank, table = -1 if rank < 0 else ring.ranks[rank], ring.slot_table.name

@@ -22,9 +22,9 @@ __all__ = [
     "ConnectionState",
     "FrameAction",
     "FrameKind",
-    "SlotAction",
-    "SlotEvent",
-    "SlotState",
+    "RingSlotAction",
+    "RingSlotEvent",
+    "RingSlotState",
     "SlotTable",
 ]
 
@@ -115,14 +115,14 @@ _CONNECTION_STEPS: dict[tuple[ConnectionState, ConnectionEvent], tuple[Connectio
 }
 
 
-class SlotState(Enum):
+class RingSlotState(Enum):
     EMPTY = "no contribution to the message that the slot serves"
     OPEN = "some contributions"
     PARTIAL = "all contributions of a leaf's rack, their sum was sent up; no value yet"
     DONE = "all contributions and the value"
 
 
-class SlotEvent(Enum):
+class RingSlotEvent(Enum):
     """What a data packet is to its slot; RECLAIM is no packet."""
 
     DELIVERED = "of a message that its receiver provably has"
@@ -141,7 +141,7 @@ class SlotEvent(Enum):
     RECLAIM = "a later message completed here: no host needs this one any more"
 
 
-class SlotAction(Enum):
+class RingSlotAction(Enum):
     """What is done with the packet; `SlotActions` has a handler for each but CLEAR, which no packet brings about."""
 
     STORE = "keep it in the slot"
@@ -162,11 +162,11 @@ class SlotAction(Enum):
     CLEAR = "let the slot serve the message 2N later"
 
 
-_S, _V, _D = SlotState, SlotEvent, SlotAction
-_Steps = dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]]
+_S, _V, _D = RingSlotState, RingSlotEvent, RingSlotAction
+_Steps = dict[tuple[RingSlotState, RingSlotEvent], tuple[RingSlotState, RingSlotAction]]
 
 
-def _in_any(states: tuple[SlotState, ...]) -> _Steps:
+def _in_any(states: tuple[RingSlotState, ...]) -> _Steps:
     """What does not depend on the state: packets that are not of the slot's message, or do not fit it; and its end."""
     return {
         **{(state, _V.DELIVERED): (state, _D.FORWARD_RAW) for state in states},  # rule E: its receiver re-ACKs
@@ -190,7 +190,7 @@ _SLOT_STEPS: _Steps = {
 }
 
 _LEAF_SLOT_STEPS: _Steps = {
-    **_in_any(tuple(SlotState)),
+    **_in_any(tuple(RingSlotState)),
     (_S.EMPTY, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.OPEN, _V.NEW): (_S.OPEN, _D.STORE),
     (_S.EMPTY, _V.COMPLETING): (_S.PARTIAL, _D.STORE_AND_SEND_UP),  # a rack of one host
@@ -213,26 +213,26 @@ _LEAF_SLOT_STEPS: _Steps = {
     (_S.OPEN, _V.RESULT): (_S.OPEN, _D.DROP_UNASKED),
 }
 
-DROP_REASONS: dict[FrameAction | SlotAction, str] = {
+DROP_REASONS: dict[FrameAction | RingSlotAction, str] = {
     FrameAction.DROP_WRONG_PORT: "wrong_port",
     FrameAction.DROP_ICRC: "icrc",
     FrameAction.DROP_MALFORMED: "malformed",
     FrameAction.DROP_INCONSISTENT_FIRST: "inconsistent_first",
     FrameAction.DROP_NOFIRST: "nofirst",
-    SlotAction.REFRESH: "duplicate",
-    SlotAction.FORWARD_RAW: "stale_forwarded",
-    SlotAction.DROP_UNASKED: "unasked",
-    SlotAction.DROP_MISMATCH: "mismatch",
-    SlotAction.DROP_LENGTH: "length",
-    SlotAction.DROP_STALE: "stale",
-    SlotAction.DROP_OVERRUN: "overrun",
+    RingSlotAction.REFRESH: "duplicate",
+    RingSlotAction.FORWARD_RAW: "stale_forwarded",
+    RingSlotAction.DROP_UNASKED: "unasked",
+    RingSlotAction.DROP_MISMATCH: "mismatch",
+    RingSlotAction.DROP_LENGTH: "length",
+    RingSlotAction.DROP_STALE: "stale",
+    RingSlotAction.DROP_OVERRUN: "overrun",
     FrameAction.UNFORESEEN: UNFORESEEN,
-    SlotAction.UNFORESEEN: UNFORESEEN,
+    RingSlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`PacketIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the sums"""
 
 CONNECTION_TABLE = Automaton("connection", _CONNECTION_STEPS, _A.UNFORESEEN, DROP_REASONS)
-SlotTable = Automaton[SlotState, SlotEvent, SlotAction]
+SlotTable = Automaton[RingSlotState, RingSlotEvent, RingSlotAction]
 SLOT_TABLE: SlotTable = Automaton("slot", _SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)
 """table of a rack's only switch, and of a spine"""
 LEAF_SLOT_TABLE: SlotTable = Automaton("leaf_slot", _LEAF_SLOT_STEPS, _D.UNFORESEEN, DROP_REASONS)

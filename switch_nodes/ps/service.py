@@ -8,7 +8,7 @@ from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.service import AggregatorService
 from switch_nodes.jobs import TreeChild
-from switch_nodes.ps.trees import Place, TreeJob
+from switch_nodes.ps.trees import TreeJob, TreePlace
 
 if not cython.compiled:
     from workloads.wire.inspected import addressed
@@ -45,7 +45,7 @@ class PsService(AggregatorService):
     def _emit_up(self, served: ServedJob, sequence: int, frame: bytes) -> None:
         self.outbox.append((self.place(served, sequence).up, frame))
 
-    def place(self, served: ServedJob, sequence: int) -> Place:
+    def place(self, served: ServedJob, sequence: int) -> TreePlace:
         """Of this switch in the tree of an admitted packet's block."""
         assert isinstance(served, TreeJob)
         place = served.place_of(sequence)

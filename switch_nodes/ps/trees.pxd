@@ -3,7 +3,7 @@ cimport cython
 from switch_nodes.aggregators.served cimport ServedJob
 
 
-cdef class Place:
+cdef class TreePlace:
     cdef public object children, below
     cdef public dict by_port
     cdef public long long up
@@ -13,5 +13,5 @@ cdef class Place:
 cdef class TreeJob(ServedJob):
     cdef public list _places
 
-    cpdef Place place_of(self, long long sequence)
+    cpdef TreePlace place_of(self, long long sequence)
     cdef object _child(self, long long port, long long sequence)

@@ -11,10 +11,10 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_tree, job_refused
 from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
 
-__all__ = ["Place", "TreeJob", "check_trees"]
+__all__ = ["TreeJob", "TreePlace", "check_trees"]
 
 
-class Place:
+class TreePlace:
     """Of this switch in one tree."""
 
     def __init__(self, links: TreeLinks) -> None:
@@ -34,9 +34,9 @@ class TreeJob(ServedJob):
 
     def __init__(self, config: JobConfig) -> None:
         ServedJob.__init__(self, config)
-        self._places = [None if links is None else Place(links) for links in config.trees]
+        self._places = [None if links is None else TreePlace(links) for links in config.trees]
 
-    def place_of(self, sequence: int) -> Place | None:
+    def place_of(self, sequence: int) -> TreePlace | None:
         """None: packets of this block take a tree that this switch is not in."""
         return self._places[(sequence - 1) % len(self._places)]
 

@@ -8,7 +8,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, check_tree, job_refused
 from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
 from switch_nodes.occupancy import Occupancy
-from switch_nodes.repair.tables import SlotState
+from switch_nodes.repair.tables import RepairSlotState
 
 __all__ = ["Pool", "check_jobs"]
 
@@ -31,7 +31,7 @@ class Pool(Occupancy):
             self.everyone |= child.ranks
         self.size = len(config.members)
         self.values = np.zeros((self.slots, 4 * config.elements), np.uint8)
-        self.state = [SlotState.FREE] * self.slots
+        self.state = [RepairSlotState.FREE] * self.slots
         self.block = [_NONE] * self.slots
         self.length = [0] * self.slots
         """elements"""
@@ -52,7 +52,7 @@ class Pool(Occupancy):
 
     @property
     def open_slots(self) -> int:
-        return self.state.count(SlotState.FILLING)
+        return self.state.count(RepairSlotState.FILLING)
 
 
 def check_jobs(switch: SwitchConfig) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild
 from switch_nodes.repair.pool import Pool, check_jobs
-from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, RepairSlotAction, RepairSlotEvent, RepairSlotState
 from switch_nodes.serving import ServingProgram
 from workloads.automaton import words
 from workloads.codes.gf256 import PRODUCTS
@@ -48,7 +48,7 @@ __all__ = ["Arrived", "RepairProgram"]
 
 _FRAME_REASONS = ("checksum", "malformed", "wrong_port", "bad_slot")
 _COUNTERS = ("data_in", "sums_out", "questions_out", "acks_out", "bypassed")
-_IN_USE = (SlotState.FILLING, SlotState.SENT)
+_IN_USE = (RepairSlotState.FILLING, RepairSlotState.SENT)
 
 
 class Arrived(NamedTuple):
@@ -86,15 +86,15 @@ class RepairProgram(ServingProgram[Pool]):
         self._now = 0
         self._handlers = self.handlers()
 
-    def handlers(self) -> dict[SlotAction, Callable[[Arrived], None]]:
+    def handlers(self) -> dict[RepairSlotAction, Callable[[Arrived], None]]:
         """What is done for each action of the table that does not drop the packet."""
         return {
-            SlotAction.STORE: self.store,
-            SlotAction.STORE_AND_SEND: self.store_and_send,
-            SlotAction.SEND_AGAIN: self.send_again,
-            SlotAction.ASK: self.ask,
-            SlotAction.ANSWER: self.answer,
-            SlotAction.SPREAD: self.spread,
+            RepairSlotAction.STORE: self.store,
+            RepairSlotAction.STORE_AND_SEND: self.store_and_send,
+            RepairSlotAction.SEND_AGAIN: self.send_again,
+            RepairSlotAction.ASK: self.ask,
+            RepairSlotAction.ANSWER: self.answer,
+            RepairSlotAction.SPREAD: self.spread,
         }
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
@@ -152,27 +152,29 @@ class RepairProgram(ServingProgram[Pool]):
         a.pool.state[a.cell] = after
         a.pool.occupy((after in _IN_USE) - (before in _IN_USE), self._now)
 
-    def slot_event(self, a: Arrived) -> SlotEvent:
+    def slot_event(self, a: Arrived) -> RepairSlotEvent:
         """What the packet is to its slot; the state is looked at only for what the table cannot know."""
         pool, index, header = a.pool, a.cell, a.datagram.header
-        empty = pool.state[index] is SlotState.FREE
+        empty = pool.state[index] is RepairSlotState.FREE
         newer = empty or self.is_newer(a.block, pool.block[index])
         same = not empty and a.block == pool.block[index]
         if a.child is None:
-            return SlotEvent.ACK if same else SlotEvent.ACK_OTHER
+            return RepairSlotEvent.ACK if same else RepairSlotEvent.ACK_OTHER
         if not newer and not same:
-            return SlotEvent.STALE
+            return RepairSlotEvent.STALE
         if header.kind == DatagramKind.REMINDER:
-            return SlotEvent.QUESTION_NEWER if newer else SlotEvent.QUESTION
+            return RepairSlotEvent.QUESTION_NEWER if newer else RepairSlotEvent.QUESTION
         if newer:
-            if pool.state[index] is SlotState.FILLING:
-                return SlotEvent.OVERRUN
-            return SlotEvent.COMPLETING if a.child.ranks == pool.everyone else SlotEvent.NEW
+            if pool.state[index] is RepairSlotState.FILLING:
+                return RepairSlotEvent.OVERRUN
+            return RepairSlotEvent.COMPLETING if a.child.ranks == pool.everyone else RepairSlotEvent.NEW
         if pool.length[index] != header.nelem:
-            return SlotEvent.MISMATCH
+            return RepairSlotEvent.MISMATCH
         if self.is_inside(a):
-            return SlotEvent.REPEAT_FIRST if pool.is_first(a.child) else SlotEvent.REPEAT
-        return SlotEvent.COMPLETING if pool.inside[index] | a.child.ranks == pool.everyone else SlotEvent.NEW
+            return RepairSlotEvent.REPEAT_FIRST if pool.is_first(a.child) else RepairSlotEvent.REPEAT
+        return (
+            RepairSlotEvent.COMPLETING if pool.inside[index] | a.child.ranks == pool.everyone else RepairSlotEvent.NEW
+        )
 
     def is_inside(self, a: Arrived) -> bool:
         """Whether its contribution was added: twice would be not at all."""

@@ -14,17 +14,17 @@ from enum import Enum
 
 from workloads.automaton import UNFORESEEN, Automaton
 
-__all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
+__all__ = ["DROP_REASONS", "SLOT_TABLE", "RepairSlotAction", "RepairSlotEvent", "RepairSlotState"]
 
 
-class SlotState(Enum):
+class RepairSlotState(Enum):
     FREE = "no block yet"
     FILLING = "some contributions"
     SENT = "all contributions; their sum left, towards the newcomer"
     DONE = "the newcomer has the block"
 
 
-class SlotEvent(Enum):
+class RepairSlotEvent(Enum):
     """What a packet is to its slot. It is of the slot's block, unless it says otherwise."""
 
     NEW = "a contribution that is not inside, others are missing; or the first of a newer block"
@@ -40,7 +40,7 @@ class SlotEvent(Enum):
     ACK_OTHER = "the newcomer has another block"
 
 
-class SlotAction(Enum):
+class RepairSlotAction(Enum):
     """What the program does with the packet; `RepairProgram` has a handler for each that does not drop it."""
 
     STORE = "add it to the slot"
@@ -56,8 +56,8 @@ class SlotAction(Enum):
     UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
-_S, _E, _A = SlotState, SlotEvent, SlotAction
-_OPENS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
+_S, _E, _A = RepairSlotState, RepairSlotEvent, RepairSlotAction
+_OPENS: dict[tuple[RepairSlotState, RepairSlotEvent], tuple[RepairSlotState, RepairSlotAction]] = {
     (state, event): step
     for state in (_S.FREE, _S.SENT, _S.DONE)
     for event, step in (
@@ -65,12 +65,12 @@ _OPENS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
         (_E.COMPLETING, (_S.SENT, _A.STORE_AND_SEND)),
     )
 }
-_STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
+_STEPS: dict[tuple[RepairSlotState, RepairSlotEvent], tuple[RepairSlotState, RepairSlotAction]] = {
     **_OPENS,
-    **{(state, _E.STALE): (state, _A.ANSWER) for state in SlotState if state is not _S.FREE},
-    **{(state, _E.ACK_OTHER): (state, _A.DROP_LATE) for state in SlotState},
-    **{(state, _E.MISMATCH): (state, _A.DROP_MISMATCH) for state in SlotState if state is not _S.FREE},
-    **{(state, _E.QUESTION_NEWER): (state, _A.ASK) for state in SlotState},
+    **{(state, _E.STALE): (state, _A.ANSWER) for state in RepairSlotState if state is not _S.FREE},
+    **{(state, _E.ACK_OTHER): (state, _A.DROP_LATE) for state in RepairSlotState},
+    **{(state, _E.MISMATCH): (state, _A.DROP_MISMATCH) for state in RepairSlotState if state is not _S.FREE},
+    **{(state, _E.QUESTION_NEWER): (state, _A.ASK) for state in RepairSlotState},
     (_S.FILLING, _E.NEW): (_S.FILLING, _A.STORE),
     (_S.FILLING, _E.COMPLETING): (_S.SENT, _A.STORE_AND_SEND),
     # A restarted switch lacks symbols that others need not resend: the newcomer may have the block.
@@ -88,12 +88,12 @@ _STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     (_S.DONE, _E.QUESTION): (_S.DONE, _A.ANSWER),
     (_S.DONE, _E.ACK): (_S.DONE, _A.DROP_LATE),
 }
-DROP_REASONS: dict[SlotAction, str] = {
-    SlotAction.DROP_DUPLICATE: "duplicate",
-    SlotAction.DROP_MISMATCH: "mismatch",
-    SlotAction.DROP_OVERRUN: "overrun",
-    SlotAction.DROP_LATE: "late_ack",
-    SlotAction.UNFORESEEN: UNFORESEEN,
+DROP_REASONS: dict[RepairSlotAction, str] = {
+    RepairSlotAction.DROP_DUPLICATE: "duplicate",
+    RepairSlotAction.DROP_MISMATCH: "mismatch",
+    RepairSlotAction.DROP_OVERRUN: "overrun",
+    RepairSlotAction.DROP_LATE: "late_ack",
+    RepairSlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that drops the packet"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from switch_nodes.grid.layout import GridRoute
+from switch_nodes.routes.layout import PlannedRoute
 
 __all__ = ["HostEntry", "SteeredEdge", "SteeringConfig"]
 
@@ -44,5 +44,5 @@ class SteeringConfig:
     """ports of the commodity switch that lead to the accelerator; never part of the flooding tree"""
     dscp: int = 0
     """DSCP of the job's INA data, 0 .. 63; ACK, NAK, CNP and other traffic have another one"""
-    routes: tuple[GridRoute, ...] = ()
+    routes: tuple[PlannedRoute, ...] = ()
     """routes of a plan of gradient routes, for a switch that aggregates nothing"""

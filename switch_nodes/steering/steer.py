@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from enum import IntEnum
 
-from switch_nodes.grid.routes import flow_rules
+from switch_nodes.routes.rules import flow_rules
 from switch_nodes.steering.layout import SteeringConfig
 from switch_nodes.steering.rules import FLOOD, FlowMatch, FlowRule
-from workloads.wire.envelope import ROCE_PORT
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["Priority", "falls_back", "steering_rules"]
 
@@ -52,7 +52,7 @@ def _steer(config: SteeringConfig, down: Collection[int]) -> Iterator[FlowRule]:
     for edge in config.edges:
         for in_port in edge.in_ports:
             match = FlowMatch(
-                in_port=in_port, ip_src=edge.src_ip, ip_dst=edge.dst_ip, dscp=config.dscp, udp_dst=ROCE_PORT
+                in_port=in_port, ip_src=edge.src_ip, ip_dst=edge.dst_ip, dscp=config.dscp, udp_dst=RELIABLE.udp_port
             )
             name = edge.name if len(edge.in_ports) == 1 else f"{edge.name}-{in_port}"
             if fallback:

@@ -12,7 +12,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
 from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.occupancy import Occupancy
-from switch_nodes.switchml.tables import SlotState
+from switch_nodes.switchml.tables import PoolSlotState
 from workloads.automaton import number_of
 from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
@@ -33,7 +33,7 @@ __all__ = ["VERSIONS", "Pool", "check_jobs", "envelope_to"]
 VERSIONS = 2
 _DTYPES = ("float32", "int32")
 _NONE = -1
-_FREE, _FILLING, _DONE = (number_of(state) for state in (SlotState.FREE, SlotState.FILLING, SlotState.DONE))
+_FREE, _FILLING, _DONE = (number_of(state) for state in (PoolSlotState.FREE, PoolSlotState.FILLING, PoolSlotState.DONE))
 
 
 class Pool(Occupancy):
@@ -85,7 +85,7 @@ class Pool(Occupancy):
         return slot * self.elements
 
     def state(self, slot: int) -> int:
-        """Number of a `SlotState`."""
+        """Number of a `PoolSlotState`."""
         if not self.seen[slot]:
             return _FREE
         return _DONE if self.inside[slot] == self.size else _FILLING

@@ -14,7 +14,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.switchml.framing import ServiceFraming
 from switch_nodes.switchml.pool import Pool
-from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, PoolSlotAction, PoolSlotEvent, PoolSlotState
 from workloads.automaton import words
 from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
@@ -29,7 +29,7 @@ __all__ = ["Contribution", "SlotService"]
 
 _DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
-_STATES, _EVENTS, _ACTIONS = tuple(SlotState), tuple(SlotEvent), tuple(SlotAction)
+_STATES, _EVENTS, _ACTIONS = tuple(PoolSlotState), tuple(PoolSlotEvent), tuple(PoolSlotAction)
 _CAUSES = len(_EVENTS)
 _FREE, _FILLING, _DONE = range(3)
 _NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON = range(8)
@@ -53,7 +53,7 @@ class SlotService(Quick):
         Quick.__init__(self, program._events, program._frames)
         self._program, self._served, self._framing = program, served, framing
         self._traced = config.trace
-        after, actions = SLOT_TABLE.numbered(SlotState, SlotEvent)
+        after, actions = SLOT_TABLE.numbered(PoolSlotState, PoolSlotEvent)
         self._after: Any = array("q", after)
         self._actions: Any = array("q", actions)
         self._now = 0
@@ -131,7 +131,7 @@ class SlotService(Quick):
             self.replay(c)
 
     def slot_event(self, c: Contribution) -> int:
-        """What the packet is to its slot, a `SlotEvent` by number; the state is looked at only for what the table
+        """What the packet is to its slot, a `PoolSlotEvent` by number; the state is looked at only for what the table
         cannot know."""
         pool, slot = c.pool, c.place
         assert pool is not None

@@ -18,16 +18,16 @@ from enum import Enum
 
 from workloads.automaton import UNFORESEEN, Automaton
 
-__all__ = ["DROP_REASONS", "SLOT_TABLE", "SlotAction", "SlotEvent", "SlotState"]
+__all__ = ["DROP_REASONS", "SLOT_TABLE", "PoolSlotAction", "PoolSlotEvent", "PoolSlotState"]
 
 
-class SlotState(Enum):
+class PoolSlotState(Enum):
     FREE = "every worker has moved on to the other version, or none has come yet"
     FILLING = "some contributions"
     DONE = "all contributions; the sum stays for those that have not got it"
 
 
-class SlotEvent(Enum):
+class PoolSlotEvent(Enum):
     """What a packet is to its slot; MOVED_ON is what it is to the other version of the index."""
 
     NEW = "its worker's first contribution here, others are missing"
@@ -40,7 +40,7 @@ class SlotEvent(Enum):
     LAST_MOVED_ON = "as MOVED_ON, and it was the last one"
 
 
-class SlotAction(Enum):
+class PoolSlotAction(Enum):
     """What the program does with the packet; `SwitchMlProgram` has a handler for each that neither drops the packet nor
     is FORGET."""
 
@@ -55,9 +55,9 @@ class SlotAction(Enum):
     UNFORESEEN = "drop, reason unforeseen: a peer breaks the protocol"
 
 
-_S, _E, _A = SlotState, SlotEvent, SlotAction
-_STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
-    **{(state, _E.STALE): (state, _A.DROP_STALE) for state in SlotState},
+_S, _E, _A = PoolSlotState, PoolSlotEvent, PoolSlotAction
+_STEPS: dict[tuple[PoolSlotState, PoolSlotEvent], tuple[PoolSlotState, PoolSlotAction]] = {
+    **{(state, _E.STALE): (state, _A.DROP_STALE) for state in PoolSlotState},
     (_S.FREE, _E.OVERRUN): (_S.FREE, _A.DROP_OVERRUN),
     (_S.FREE, _E.NEW): (_S.FILLING, _A.STORE),  # the first writer overwrites: there is no clearing pass
     (_S.FREE, _E.COMPLETING): (_S.DONE, _A.STORE_AND_ANSWER),  # a job of one worker
@@ -70,12 +70,12 @@ _STEPS: dict[tuple[SlotState, SlotEvent], tuple[SlotState, SlotAction]] = {
     (_S.DONE, _E.MOVED_ON): (_S.DONE, _A.FORGET),
     (_S.DONE, _E.LAST_MOVED_ON): (_S.FREE, _A.FORGET),
 }
-DROP_REASONS: dict[SlotAction, str] = {
-    SlotAction.DROP_DUPLICATE: "duplicate",
-    SlotAction.DROP_MISMATCH: "mismatch",
-    SlotAction.DROP_OVERRUN: "overrun",
-    SlotAction.DROP_STALE: "stale",
-    SlotAction.UNFORESEEN: UNFORESEEN,
+DROP_REASONS: dict[PoolSlotAction, str] = {
+    PoolSlotAction.DROP_DUPLICATE: "duplicate",
+    PoolSlotAction.DROP_MISMATCH: "mismatch",
+    PoolSlotAction.DROP_OVERRUN: "overrun",
+    PoolSlotAction.DROP_STALE: "stale",
+    PoolSlotAction.UNFORESEEN: UNFORESEEN,
 }
 """`ContributionIgnored.reason`, and the counter of the same name, of every action that keeps a packet out of the
 sums"""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from statistics import median
 
 from testbed.bench.measure import Measurement, allreduce_scenario, measure
-from testbed.bench.rows import Row, summarise, trust_of
+from testbed.bench.rows import Row, repeated, trust_of
 from testbed.terminal.numbers import seconds
 
 __all__ = ["bench_allreduce"]
@@ -74,17 +74,17 @@ def _against_ring(say: Say, hosts: int, repeats: int, dilation: int | None) -> l
     ring_fidelity, ring_note = _worst_fidelity(tree + ring)
     peak = [run.worker_peak_bytes for run in tree + ring]
     return [
-        summarise(
-            f"NetReduce goodput, N={hosts}, 100 Mbps, 16 MB float32", "framing bound", goodputs, "bit/s",
+        Row(
+            f"NetReduce goodput, N={hosts}, 100 Mbps, 16 MB float32", "framing bound", *repeated(goodputs), "bit/s",
             median(goodputs) / tree[0].bound_bps, target=0.95, fidelity=fidelity, note=note, **trust_of(_WORLD, tree),
         ),
-        summarise(
-            f"ring time / NetReduce time, N={hosts}", f"2(N-1)/N = {2 * (hosts - 1) / hosts:.3f}", ratios, "",
-            median(ratios) / (2 * (hosts - 1) / hosts), target=0.95, fidelity=ring_fidelity, note=ring_note,
-            **trust_of(_WORLD, tree + ring),
+        Row(
+            f"ring time / NetReduce time, N={hosts}", f"2(N-1)/N = {2 * (hosts - 1) / hosts:.3f}",
+            *repeated(ratios), "", median(ratios) / (2 * (hosts - 1) / hosts), target=0.95,
+            fidelity=ring_fidelity, note=ring_note, **trust_of(_WORLD, tree + ring),
         ),
-        summarise(
-            f"memory limit / peak memory of a worker, N={hosts}", "3 x gradient + 120 MiB", peak, "byte",
+        Row(
+            f"memory limit / peak memory of a worker, N={hosts}", "3 x gradient + 120 MiB", *repeated(peak), "byte",
             _MEMORY_BOUND_BYTES / max(peak), target=1.0, **trust_of(_WORLD, tree + ring),
         ),
     ]  # fmt: skip
@@ -94,10 +94,10 @@ def _bulk(say: Say, repeats: int) -> Row:
     runs = [_run(say, "netreduce", 4, 300, 4096, seed, dilation=1) for seed in range(1, repeats + 1)]
     fidelity, note = _worst_fidelity(runs)
     goodputs = [run.goodput_bps for run in runs]
-    return summarise(
-        "NetReduce goodput, N=4, 300 Mbps, 4096-byte payloads, fidelity holding", "framing bound", goodputs, "bit/s",
-        median(goodputs) / runs[0].bound_bps, target=0.90, fidelity=fidelity, needs_fidelity=True, note=note,
-        **trust_of(_WORLD, runs),
+    return Row(
+        "NetReduce goodput, N=4, 300 Mbps, 4096-byte payloads, fidelity holding", "framing bound",
+        *repeated(goodputs), "bit/s", median(goodputs) / runs[0].bound_bps, target=0.90,
+        fidelity=fidelity, needs_fidelity=True, note=note, **trust_of(_WORLD, runs),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from testbed.bench.measure import Measurement, Told, measure
+from testbed.bench.measure import Measurement, ToldRun, measure
 from testbed.bench.rows import Row, spread, trust_of
 from testbed.checkers.context import CheckContext
 from testbed.checkers.uplinks import leaf_loads
@@ -114,7 +114,7 @@ def _load(say: Say, hosts: int, size: int, rate_bps: int, world: str) -> Row:
     scenario = fabric_scenario("netreduce", hosts, size, rate_bps=rate_bps, world=world, seed=1, capture=True)
     with scratch() as folder:
         result = run_scenario(scenario, folder / "run", pcap=True)
-        run = Told.of(result.document)
+        run = ToldRun.of(result.document)
         if result.document["verdict"] == "fail":
             raise InternalError(f"{scenario.name}: {result.document['checks']}")
         plan = make_plan(scenario)

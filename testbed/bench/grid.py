@@ -11,27 +11,26 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from testbed.bench.measure import Told, conditions
+from testbed.bench.measure import ToldRun, conditions
 from testbed.bench.rows import Row, spread, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
 from testbed.comparison.figures import Figure
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Loss
-from testbed.figures.routes import Measured, measured, spans_of
+from testbed.figures.routes import MeasuredRoute, measured, spans_of
 from testbed.history import Record
 from testbed.history.events import ShapingMeasured
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant, name_of
 from testbed.terminal.numbers import bits_per_second
 from topologies import LinkShape, grid_triangle
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
-__all__ = ["Run", "bench_grid", "grid_scenario", "loads", "run_of"]
+__all__ = ["GridRun", "bench_grid", "grid_scenario", "loads", "run_of"]
 
 _DESCRIPTION = "GRID's worked example, along the plans of three planners: tb bench grid (docs/routing.md)"
-_MEASURE = "testbed.bench.grid:loads"
 _PLAN, _CONTROL, _LOSSY = "as planned", "overloaded", "lossy"
 _LINK_BPS, _SERVER_BPS, _CAPACITY_BPS = 30_000_000, 90_000_000, 90_000_000
 _PATH_MTU = 8192
@@ -83,8 +82,8 @@ _SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    loads: tuple[Measured, ...]
+class GridRun:
+    loads: tuple[MeasuredRoute, ...]
     """planned values as the workers were paced"""
     min_rate_bps: float
     bypassed: float
@@ -156,12 +155,13 @@ def loads(scenario: Scenario, history: Sequence[Record], document: Mapping[str, 
     }
 
 
-def run_of(outcome: Outcome) -> Run:
-    found, told = {name: value or 0 for name, value in outcome.figures.items()}, Told.of_figures(outcome.figures)
+def run_of(outcome: Outcome) -> GridRun:
+    found, told = {name: value or 0 for name, value in outcome.figures.items()}, ToldRun.of_figures(outcome.figures)
     names = [name.removeprefix("planned.") for name in found if name.startswith("planned.")]
-    return Run(
+    return GridRun(
         tuple(
-            Measured(name.removesuffix("_bps"), found[f"planned.{name}"], found[f"measured.{name}"]) for name in names
+            MeasuredRoute(name.removesuffix("_bps"), found[f"planned.{name}"], found[f"measured.{name}"])
+            for name in names
         ),
         found["min_rate_bps"], found["bypassed"], int(found["drops"]), int(found["hits"]),
         "unknown" if outcome.untimed else "pass", told.dilation, told.deviation,
@@ -170,7 +170,7 @@ def run_of(outcome: Outcome) -> Run:
 
 def _point(scenario: Scenario, planner: str, kind: str) -> Point:
     labels = (("scenario", "grid"), ("variant", planner), ("run", kind), ("world", scenario.world))
-    return Point(labels, scenario.seed, scenario.world, dump_scenario(scenario), measure=_MEASURE)
+    return Point(labels, scenario.seed, scenario.world, dump_scenario(scenario), measure=name_of(loads))
 
 
 def _points(world: str, slower: int) -> list[Point]:
@@ -187,7 +187,7 @@ def _points(world: str, slower: int) -> list[Point]:
     return points
 
 
-def _runs(say: Say, world: str, slower: int) -> dict[tuple[str, str], list[Run]]:
+def _runs(say: Say, world: str, slower: int) -> dict[tuple[str, str], list[GridRun]]:
     """By planner and kind."""
     points, title = _points(world, slower), f"grid-{world}"
     sweep = ScenarioSweep(
@@ -198,7 +198,7 @@ def _runs(say: Say, world: str, slower: int) -> dict[tuple[str, str], list[Run]]
     finished = run_swept(say, title, sweep, folder, 0, points)
     require_sums(finished, lambda point: point.values["run"] == _CONTROL)
     keep_swept(say, title, finished, folder)
-    found: dict[tuple[str, str], list[Run]] = {}
+    found: dict[tuple[str, str], list[GridRun]] = {}
     for point, outcome in zip(finished.points, finished.outcomes, strict=True):
         found.setdefault((str(point.values["variant"]), str(point.values["run"])), []).append(run_of(outcome))
     return found
@@ -234,7 +234,7 @@ def bench_grid(say: Say, world: str = "simulated", slower: int = 1) -> list[Row]
     return rows
 
 
-def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: str) -> list[Row]:
+def _load_rows(planner: _Planner, runs: list[GridRun], settings: _Settings, world: str) -> list[Row]:
     fidelity = "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
     rows = []
     for place, load in enumerate(runs[0].loads):
@@ -254,7 +254,7 @@ def _load_rows(planner: _Planner, runs: list[Run], settings: _Settings, world: s
     return rows
 
 
-def _control(planner: str, world: str, run: Run, planned: list[Run]) -> Row:
+def _control(planner: str, world: str, run: GridRun, planned: list[GridRun]) -> Row:
     """More than the plan has no place: frames find full queues, or go around switches."""
     more = run.bypassed - max(each.bypassed for each in planned)
     seen = float(run.drops > 0 or more > 0.01)
@@ -265,7 +265,7 @@ def _control(planner: str, world: str, run: Run, planned: list[Run]) -> Row:
     )  # fmt: skip
 
 
-def _lossy(planner: str, world: str, run: Run) -> Row:
+def _lossy(planner: str, world: str, run: GridRun) -> Row:
     planned_bps = min(load.planned_bps for load in run.loads if load.name.startswith("w"))
     return Row(
         f"{planner}: smallest rate, {_LOSS:.1%} loss", f"plan {bits_per_second(planned_bps)}", 1, run.min_rate_bps,

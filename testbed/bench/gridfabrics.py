@@ -17,10 +17,9 @@ from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
 from testbed.comparison.figures import Figure
 from testbed.history import Record
 from testbed.plan import Plan, make_plan
-from testbed.protocols.grid.plan_routes import GROUP_IP
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Job, Routing, Scenario, SwitchOptions, Transport
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant, name_of
 from testbed.terminal.numbers import bits_per_second
 from topologies import Topology
 from workloads.datagrams.blocks import BlockSummed
@@ -33,7 +32,6 @@ __all__ = ["FabricRun", "bench_fabrics", "expected_bps", "fabric_point", "fabric
 
 _NAME = "grid-fabrics"
 _DESCRIPTION = "A job along its plan on the fabrics of GRID's paper: tb bench grid (docs/routing.md)"
-_MEASURE = "testbed.bench.gridfabrics:rates"
 _PATH_MTU, _MTU = 4096, 9000
 _WORKERS, _BLOCKS = 32, 300
 _PLANNERS = ("grid", "geryon")
@@ -81,8 +79,10 @@ def expected_bps(plan: Plan) -> float:
     topology, fullest = plan.scenario.topology, 1.0
     for switch in plan.switches:
         ports = {port: link for port, link, _ in topology.ports(switch.name)}
-        for route in switch.grid.orders[0].routes if switch.grid else ():
-            for link in (ports[port] for port in route.ports if route.dst_ip == GROUP_IP):
+        routes = () if switch.grid is None else switch.grid.orders[0].routes
+        to_all = None if switch.grid is None else switch.grid.group_ip
+        for route in routes:
+            for link in (ports[port] for port in route.ports if route.dst_ip == to_all):
                 far = link.b if link.a == switch.name else link.a
                 together = loads.get(f"{switch.name}->{far}", 0.0) + routed.min_rate_bps
                 fullest = max(fullest, together / link.shape.rate_bps)
@@ -111,7 +111,7 @@ def _rate_bps(history: Sequence[Record], server: str | None) -> float:
 
 def fabric_point(scenario: Scenario, fabric: str, planner: str) -> Point:
     labels = (("scenario", "grid"), ("variant", planner), ("fabric", fabric), ("world", "simulated"))
-    return Point(labels, scenario.seed, "simulated", dump_scenario(scenario), measure=_MEASURE)
+    return Point(labels, scenario.seed, "simulated", dump_scenario(scenario), measure=name_of(rates))
 
 
 def bench_fabrics(say: Say) -> list[Row]:

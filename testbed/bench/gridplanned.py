@@ -7,17 +7,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from testbed.bench.swept import FOLDER, Say
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_model import Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Point, ScenarioSweep, Variant, name_of
 from testbed.sweeps.scenario_report import write_scenario_files
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["Found", "Planned", "generator", "run_planned"]
+
+
+Figure: TypeAlias = Callable[[Mapping[str, Any], int], Mapping[str, float]]
+"""(labels, seed) -> figures"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,7 @@ class Planned:
 
     name: str
     description: str
-    figure: str
-    """`module:function`: (labels, seed) -> figures"""
+    figure: Figure
     variants: tuple[str, ...]
     axes: Mapping[str, Sequence[Any]]
     figures: tuple[str, ...]
@@ -53,7 +56,7 @@ class Planned:
             for seed in self.seeds:
                 for variant in self.variants:
                     labels = (("scenario", self.name), ("variant", variant), *place)
-                    yield Point(labels, seed, "", json.dumps([labels, seed]), measure=self.figure)
+                    yield Point(labels, seed, "", json.dumps([labels, seed]), measure=name_of(self.figure))
 
 
 def run_planned(say: Say, table: Planned) -> FinishedScenarios:
@@ -76,7 +79,7 @@ def run_planned(say: Say, table: Planned) -> FinishedScenarios:
 
 def _compute(points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
     for index, point in enumerate(points):
-        function: Callable[[Mapping[str, Any], int], Mapping[str, float]] = resolve_name(point.measure)
+        function: Figure = resolve_name(point.measure)
         began = time.perf_counter()
         figures = dict(function(point.values, point.seed))
         wall_s = round(time.perf_counter() - began, 3)

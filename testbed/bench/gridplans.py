@@ -48,7 +48,7 @@ def sensitivity(say: Say) -> Found:
     and the rate of the server's link."""
     table = Planned(
         "plan-sensitivity", "grid-triangle: the slowest worker by capacities; grid-lp may split, grid-exact may not",
-        "testbed.bench.gridplans:smallest_rate", ("grid-lp", "grid-exact"),
+        smallest_rate, ("grid-lp", "grid-exact"),
         {"switch Gbps": tuple(_CAPACITIES), "server Gbps": tuple(_INGRESS)}, ("min_rate_bps",),
     )  # fmt: skip
     finished, missed = run_planned(say, table), list[str]()
@@ -116,7 +116,7 @@ def rounding(say: Say, draws: int = _DRAWS, topologies: int = _TOPOLOGIES) -> li
 
 def _rounded(say: Say, name: str, variants: tuple[str, ...], draws: int) -> Found:
     table = Planned(
-        name, "Randomised rounding: each draw repaired; gaps to the linear program", "testbed.bench.gridplans:drawn",
+        name, "Randomised rounding: each draw repaired; gaps to the linear program", drawn,
         variants, {"draws": (draws,)},
         ("feasible", "repaired", "gap.scaled", "gap.median", "gap.mean", "gap.worst", "violation.worst"),
     )  # fmt: skip

@@ -72,9 +72,7 @@ def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequen
     take all have ATP and SwitchML alike."""
     title = f"Slowest worker, draws of switches, capacities and hosts; {_PROGRAMMABLE:.0%} of the switches aggregate"
     axes = {"fabric": tuple(FABRICS), "workers": tuple(counts)}
-    table = Planned(
-        "plan-scale", title, "testbed.bench.gridsizes:rate", (_BOUND, *_ORDER), axes, ("min_rate_bps",), tuple(seeds)
-    )
+    table = Planned("plan-scale", title, rate, (_BOUND, *_ORDER), axes, ("min_rate_bps",), tuple(seeds))
     finished = run_planned(say, table)
     notes, missed = list[str](), list[str]()
     before: dict[tuple[str, str], float] = {}
@@ -138,7 +136,7 @@ def growth(say: Say, hosts: Sequence[int] = tuple(_LEAVES), shares: Sequence[flo
     """Targets are for CPU time, which others on the machine leave alone."""
     table = Planned(
         "plan-growth", "Seconds to plan, by hosts and share of the switches that aggregate",
-        "testbed.bench.gridsizes:effort",
+        effort,
         _GROWTH, {"share": shares, "hosts": hosts}, ("cpu_s", "wall_s", "min_rate_bps", "gap"),
     )  # fmt: skip
     finished = run_planned(say, table)

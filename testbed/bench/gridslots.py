@@ -17,10 +17,6 @@ _PRINTED = {"together": 9, "sticky": 17, "fcfs": 14, "goat": 13}
 """Packets in total: of the paper, and of plain first come, first served. together: fragments arrive together; sticky:
 one worker after the other, and what went around once always does; fcfs: a free slot takes whatever comes."""
 _SWITCHES = ("s1", "s2", "s3")
-_TABLE = Planned(
-    "plan-slots", "GOAT's example: packets that leave switches with one slot each, by who gets a slot",
-    "testbed.bench.gridslots:packets", tuple(_PRINTED), {}, ("packets.s1", "packets.s2", "packets.s3", "packets"),
-)  # fmt: skip
 
 
 def example() -> Topology:
@@ -60,7 +56,11 @@ def _placed() -> list[int]:
 
 def slots(say: Say) -> Found:
     """Missed: a total that is not the known one."""
-    finished = run_planned(say, _TABLE)
+    table = Planned(
+        "plan-slots", "GOAT's example: packets that leave switches with one slot each, by who gets a slot",
+        packets, tuple(_PRINTED), {}, ("packets.s1", "packets.s2", "packets.s3", "packets"),
+    )  # fmt: skip
+    finished = run_planned(say, table)
     missed = []
     for point, outcome in zip(finished.points, finished.outcomes, strict=True):
         rule, total = str(point.values["variant"]), outcome.figures["packets"]

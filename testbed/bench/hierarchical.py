@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from testbed.bench.machines import COLLECTIVES, Place
-from testbed.bench.measure import Told
+from testbed.bench.machines import COLLECTIVES, MachinesPlace, closed_form
+from testbed.bench.measure import ToldRun
 from testbed.bench.rows import Row, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
 from testbed.scenario import dump_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant, name_of
 from testbed.terminal.numbers import byte_size
 from testbed.terminal.numbers import seconds as shown
 from workloads.costs import threshold_ratio
@@ -34,7 +34,7 @@ __all__ = ["Setting", "bench_hierarchical", "find_crossover"]
 class Setting:
     """What is measured, and what is asked of it."""
 
-    place: Place
+    place: MachinesPlace
     """its `intra_bps` follows from the ratios"""
     ratios: tuple[float, ...]
     """B_intra/B_inter at which times are taken"""
@@ -54,7 +54,7 @@ class Setting:
 
 
 _SIMULATED = Setting(
-    Place(2, 4, 100_000_000, 0, 5_000, 250_000),
+    MachinesPlace(2, 4, 100_000_000, 0, 5_000, 250_000),
     ratios=(1.0, 1.25, 1.5, 2.0, 4.0),
     crossovers=(1.0, 1.25, 1.5),
     above=2.25,
@@ -65,7 +65,7 @@ _SIMULATED = Setting(
     has_targets=True,
 )
 _EMULATED = Setting(
-    Place(2, 2, 20_000_000, 0, 100_000, 20_000_000, world="emulated"),
+    MachinesPlace(2, 2, 20_000_000, 0, 100_000, 20_000_000, world="emulated"),
     ratios=(1.0, 2.5),
     crossovers=(1.0, 1.2, 1.4),
     above=2.5,
@@ -82,7 +82,6 @@ _FINE = 0.005
 """share of a size: the crossover is known well enough"""
 _MOST_STEPS = 6
 _DESCRIPTION = "All-reduces over machines of several workers: tb bench hierarchical (docs/hierarchical.md)"
-_MEASURE = "testbed.bench.machines:closed_form"
 
 
 def bench_hierarchical(say: Say, world: str = "simulated", setting: Setting | None = None) -> list[Row]:
@@ -121,7 +120,7 @@ def find_crossover(advantage: Callable[[int], float], first: int) -> float:
     return low + (high - low) * gain / (gain - loss)
 
 
-def _at(setting: Setting, ratio: float) -> Place:
+def _at(setting: Setting, ratio: float) -> MachinesPlace:
     return replace(setting.place, intra_bps=round(setting.place.inter_bps * ratio))
 
 
@@ -168,7 +167,7 @@ class _Measured:
     @classmethod
     def of(cls, outcome: Outcome) -> _Measured:
         """What the run itself does not trust is shown here, with the verdict on its fidelity."""
-        found, told = outcome.figures, Told.of_figures(outcome.figures)
+        found, told = outcome.figures, ToldRun.of_figures(outcome.figures)
         jct_s = found["unreliable.jct_s" if outcome.untimed else "jct_s"]
         if jct_s is None:
             raise InternalError("a job did not come to its end")
@@ -176,13 +175,13 @@ class _Measured:
         return cls(jct_s, found["closed_form_s"], fidelity, told.dilation, told.deviation)
 
 
-def _point(place: Place, algorithm: str, size: int, *, pipelined: bool = False) -> Point:
+def _point(place: MachinesPlace, algorithm: str, size: int, *, pipelined: bool = False) -> Point:
     labels: tuple[tuple[str, Any], ...] = (
         ("scenario", "hierarchical"), ("variant", algorithm), ("ratio", place.intra_bps / place.inter_bps),
         ("rings", "pipelined" if pipelined else "step by step"), ("job.size", size), ("world", place.world),
     )  # fmt: skip
     scenario = place.scenario(algorithm, size, pipelined=pipelined)
-    return Point(labels, scenario.seed, place.world, dump_scenario(scenario), measure=_MEASURE)
+    return Point(labels, scenario.seed, place.world, dump_scenario(scenario), measure=name_of(closed_form))
 
 
 def _words(point: Point) -> str:
@@ -233,7 +232,7 @@ def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
 class _Race:
     """FR against PN."""
 
-    def __init__(self, runs: _Runs, place: Place, pipelined: bool = False) -> None:
+    def __init__(self, runs: _Runs, place: MachinesPlace, pipelined: bool = False) -> None:
         self._runs, self._place, self._pipelined = runs, place, pipelined
         self.measured = list[_Measured]()
         """so far"""

@@ -16,7 +16,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, machines
 from workloads.costs import Machines, machine_cost
 
-__all__ = ["COLLECTIVES", "Place", "closed_form"]
+__all__ = ["COLLECTIVES", "MachinesPlace", "closed_form"]
 
 COLLECTIVES = {"FR": "ring", "TA": "tencent", "PN": "parallel_netreduce"}
 """name in the cost models -> `job.collective`"""
@@ -28,7 +28,7 @@ _QUEUE_PACKETS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MachinesPlace:
     machines: int
     per_machine: int
     """n"""
@@ -68,7 +68,7 @@ class Place:
         )
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Place:
+    def of(cls, scenario: Scenario) -> MachinesPlace:
         """The place of such a scenario."""
         topology, inside = scenario.topology, scenario.link
         homes = {link.b for host in topology.hosts for _, link, _ in topology.ports(host.name)}
@@ -106,5 +106,5 @@ def closed_form(scenario: Scenario, history: Sequence[Record], document: Mapping
     """`Point.measure`: the time by the closed form, None for pipelined rings, which it does not cover; and the
     conditions of real time."""
     algorithm = next(name for name, collective in COLLECTIVES.items() if collective == scenario.job.collective)
-    seconds = machine_cost(algorithm).seconds(Place.of(scenario).costs(), scenario.job.size_bytes)
+    seconds = machine_cost(algorithm).seconds(MachinesPlace.of(scenario).costs(), scenario.job.size_bytes)
     return {"closed_form_s": None if scenario.job.pipelined else seconds, **conditions(scenario, history, document)}

@@ -17,7 +17,7 @@ from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
 
-__all__ = ["Measurement", "Told", "allreduce_scenario", "conditions", "measure"]
+__all__ = ["Measurement", "ToldRun", "allreduce_scenario", "conditions", "measure"]
 
 _RESULT_S = 0.04
 """time from the last byte of a message sent to its result received, with a scheduler in between that has little time to
@@ -25,7 +25,7 @@ give"""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldRun:
     """The conditions under which the figures of a run hold."""
 
     dilation: int = 1
@@ -33,13 +33,13 @@ class Told:
     """deviation of the JCT from that of the same plan in virtual time; None: they were not compared"""
 
     @classmethod
-    def of_figures(cls, found: Mapping[str, Figure]) -> Told:
+    def of_figures(cls, found: Mapping[str, Figure]) -> ToldRun:
         """`found`: of a sweep, with those of `conditions`."""
         deviation = found.get("twin.deviation")
         return cls(int(found.get("dilation") or 1), None if deviation is None else float(deviation))
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Told:
+    def of(cls, document: Mapping[str, Any]) -> ToldRun:
         """`document`: a result.json."""
         return cls(
             (document.get("dilation") or {"factor": 1})["factor"],
@@ -48,8 +48,8 @@ class Told:
 
 
 def conditions(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
-    """`Point.measure` of runs in real time: the figures of `Told`."""
-    told = Told.of(document)
+    """`Point.measure` of runs in real time: the figures of `ToldRun`."""
+    told = ToldRun.of(document)
     return {"dilation": told.dilation, "twin.deviation": told.deviation}
 
 
@@ -105,7 +105,7 @@ def measure(scenario: Scenario) -> Measurement:
     wrong = [c for c in document["checks"] if c["verdict"] == "fail"]
     if wrong:
         raise InternalError(f"{scenario.name}: {wrong[0]['name']} failed: {wrong[0]['detail']}")
-    fidelity, told = document["fidelity"], Told.of(document)
+    fidelity, told = document["fidelity"], ToldRun.of(document)
     # Figures that the run itself does not trust stand apart; here they are shown, with the verdict on their fidelity.
     metrics = document["metrics"] | (document["metrics"].get("unreliable") or {})
     planes = of_kind(result.history, PlaneStatistics)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypedDict
 
 from testbed.terminal.folding import fold_lines
 
-__all__ = ["VIRTUAL", "Report", "Row", "Trust", "as_documents", "spread", "summarise", "trust_of"]
+__all__ = ["VIRTUAL", "Report", "Row", "Trust", "as_documents", "repeated", "spread", "trust_of"]
 
 VIRTUAL = "any: virtual time"
 """the machine on which a figure of the simulated world holds"""
@@ -23,7 +23,7 @@ class Trust(TypedDict):
     deviation: float | None
 
 
-class Run(Protocol):
+class BenchRun(Protocol):
     """What a run of any bench reports."""
 
     @property
@@ -32,7 +32,7 @@ class Run(Protocol):
     def deviation(self) -> float | None: ...
 
 
-def trust_of(world: str, runs: Iterable[Run]) -> Trust:
+def trust_of(world: str, runs: Iterable[BenchRun]) -> Trust:
     """The largest dilation and deviation of the runs of a row."""
     kept = list(runs)
     deviations = [run.deviation for run in kept if run.deviation is not None]
@@ -97,25 +97,9 @@ def spread(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / median(values)
 
 
-def summarise(
-    what: str,
-    peer: str,
-    values: Sequence[float],
-    unit: str,
-    ratio: float,
-    *,
-    target: float | None = None,
-    fidelity: str = "pass",
-    needs_fidelity: bool = False,
-    note: str = "",
-    dilation: int = 1,
-    deviation: float | None = None,
-    world: str = "emulated",
-) -> Row:
-    return Row(
-        what, peer, len(values), median(values), spread(values), unit, ratio, target, fidelity, needs_fidelity, note,
-        dilation=dilation, deviation=deviation, world=world,
-    )  # fmt: skip
+def repeated(values: Sequence[float]) -> tuple[int, float, float]:
+    """Repeats, median and spread, as a Row has them."""
+    return len(values), median(values), spread(values)
 
 
 def as_documents(rows: Sequence[Row], machine: str = "") -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ shows.
 * Under IRN also the later packets of a message, and IRN's answers (`docs/irn.md`), which are no packets that Wireshark
   knows.
 * Aggregation datagrams (SwitchML, ATP, ESA, GRID) on their UDP port.
+* The headers of transports that installed packages bring (`TransportKind.headers`), on their UDP ports.
 * SwitchML over UC: its elements. Its header is spread over queue pair, key, address and immediate
   (`workloads/switchml/uc_mapping.py`).
 
@@ -14,9 +15,11 @@ API: Wireshark Developer's Guide, chapter 11 (Lua).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from workloads.collectives.ina_header import DTYPE_CODES, INA_LAYOUT, INA_MAGIC, INA_VERSION, OP_CODES
+from workloads.transports import TransportKind
 from workloads.wire import ICRC_BYTES, Aeth, Bth, Layout, Opcode, Sack
 from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
 from workloads.wire.held_map import HELD_MAP
@@ -47,14 +50,16 @@ _UNRELIABLE = tuple(code for code in Opcode if code.name.startswith("UC_WRITE"))
 _HEX = {"bits", "syndrome", "magic", "flags", "bitmap0", "bitmap1"}
 _ADDRESSES = {"server"}
 _SIGNED = {"exponent0", "exponent1"}
+_ELEMENTS = {"int32": "int32", "float32": "float"}
+"""fields of Lua"""
 
 
 _IRN_ANSWER = Layout("IRN answer", *Aeth.LAYOUT.fields, *Sack.LAYOUT.fields)
 """behind the BTH"""
 
 
-def dissector() -> str:
-    """The text of the Lua file."""
+def dissector(others: Iterable[TransportKind] = ()) -> str:
+    """The text of the Lua file. `others`: transports of other packages."""
     return "\n".join(
         [
             "-- Dissectors of ina-testbed: NetReduce's INA header, aggregation datagrams. Made by `tb dissector`.",
@@ -89,8 +94,41 @@ def dissector() -> str:
                     if flag.name
                 ),
             ),
+            *(line for other in others for line in _other(other)),
         ]
     )  # fmt: skip
+
+
+def _other(transport: TransportKind) -> Iterator[str]:
+    """The headers of a transport that is none of ours, one behind the other."""
+    if transport.udp_port is None or not transport.headers:
+        return
+    names = []
+    for number, header in enumerate(transport.headers):
+        name = "ina_" + re.sub(r"\W", "_", transport.name.lower()) + (f"_{number}" if number else "")
+        names.append(name)
+        yield from _fields(name, header.title, header.layout, header.words)
+        if header.elements:
+            yield f'{name}_f.element = ProtoField.{_ELEMENTS[header.elements]}("{name}.element", "element")'
+        yield f"{name}.fields = {name}_f"
+    yield f"function {names[0]}.dissector(tvb, pinfo, tree)"
+    yield f'    pinfo.cols.protocol = "{_quoted(transport.name)}"'
+    at = 0
+    for name, header in zip(names, transport.headers, strict=True):
+        yield f"    if tvb:len() < {at + header.layout.size} then return {at} end"
+        yield f"    local root = tree:add({name}, tvb({at}))"
+        yield f"    {name}_header(tvb({at}, {header.layout.size}):tvb(), root)"
+        at += header.layout.size
+        if header.elements:
+            yield f"    for at = {at}, tvb:len() - 4, 4 do root:add({name}_f.element, tvb(at, 4)) end"
+    yield "    return tvb:len()"
+    yield "end"
+    yield f'DissectorTable.get("udp.port"):add({transport.udp_port}, {names[0]})'
+    yield ""
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _lua_set(codes: Iterable[Opcode]) -> str:
@@ -98,11 +136,8 @@ def _lua_set(codes: Iterable[Opcode]) -> str:
 
 
 def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
-    """The protocol, its fields, and `NAME_header(tvb, tree)`, which shows them."""
-    yield f'local {name} = Proto("{name}", "{title}")'
-    yield f"local {name}_f = {{}}"
-    for field in layout.fields:
-        yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
+    """As `_fields`, with elements behind the headers that have some."""
+    yield from _fields(name, title, layout, words)
     if name in ("inairn", "inaheld"):
         pass
     elif name == "ina":
@@ -110,12 +145,20 @@ def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping
         yield 'ina_f.int32 = ProtoField.int32("ina.element.int32", "element")'
     else:
         yield 'inadgram_f.element = ProtoField.int32("inadgram.element", "element")'
+    yield ""
+
+
+def _fields(name: str, title: str, layout: Layout, words: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
+    """The protocol, its fields, and `NAME_header(tvb, tree)`, which shows them."""
+    yield f'local {name} = Proto("{name}", "{_quoted(title)}")'
+    yield f"local {name}_f = {{}}"
+    for field in layout.fields:
+        yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
     yield f"local function {name}_header(tvb, tree)"
     for field in layout.fields:
         first, last = _octets(layout, field.name)
         yield f'    tree:add({name}_f["{field.name}"], tvb({first}, {last - first + 1}))'
     yield "end"
-    yield ""
 
 
 def _octets(layout: Layout, field: str) -> tuple[int, int]:

@@ -7,13 +7,14 @@ float32 with one scale, need K.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext, is_training
 from testbed.checkers.contract import JudgedProtocol, Part, judged_protocol
+from testbed.checkers.reference import expected_contributions
 from testbed.scenario.own_code import require
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
@@ -50,11 +51,28 @@ class BlockConfig(HostConfig, Protocol):
 class BlockLayout:
     iterations: int
     per_iteration: int
+    due: Sequence[tuple[int, ...]] | None = None
+    """for each block of the job, how often each rank enters its sum, where the data says that; None: all in the same
+    way"""
+    is_free: bool = False
+    """the data says who enters a sum, and is not known here: each rank enters once at most, and blocks may be absent"""
 
     @property
     def total(self) -> int:
         """Blocks of the whole job."""
         return self.iterations * self.per_iteration
+
+    @property
+    def awaited(self) -> Iterator[int]:
+        """Blocks that must be summed."""
+        if not self.is_free:
+            yield from (block for block in range(self.total) if self.due is None or any(self.due[block]))
+
+    def counts(self, block: int, ordinary: Sequence[int]) -> Sequence[int] | None:
+        """How often each rank must enter the sum. `ordinary`: where the data says nothing. None: not known."""
+        if self.is_free:
+            return None
+        return ordinary if self.due is None or not 0 <= block < len(self.due) else self.due[block]
 
     def name(self, block: int) -> str:
         """For a person."""
@@ -83,9 +101,12 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     worker, protocol = context.plan.groups[job][0], judged_protocol(context.plan.scenario.job.collective)
     lengths = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
     if is_training(context):
-        return UnevenBlocks(len(lengths), 0, tuple(blocks_of(protocol, worker, elements) for elements in lengths))
+        depends = type(protocol).contributions is not JudgedProtocol.contributions
+        sizes = tuple(blocks_of(protocol, worker, elements) for elements in lengths)
+        return UnevenBlocks(len(lengths), 0, None, depends, sizes)
     blocks = blocks_of(protocol, worker, lengths[0] if lengths else worker.workload.elements)
-    return BlockLayout(worker.workload.iterations, blocks)
+    due = expected_contributions(context.plan, context.plan.groups[job])
+    return BlockLayout(worker.workload.iterations, blocks, due)
 
 
 def blocks_of(protocol: JudgedProtocol, worker: HostConfig, elements: int) -> int:

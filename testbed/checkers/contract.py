@@ -46,6 +46,14 @@ class JudgedProtocol(PlannedProtocol):
         """Blocks of an iteration for a gradient of so many elements. None: its nodes report no blocks."""
         return None
 
+    def contributions(
+        self, workers: Sequence[HostConfig], gradients: Sequence[Array]
+    ) -> Sequence[tuple[int, ...]] | None:
+        """Of one iteration, where the data says who sends what: for each block how often each rank's packet enters its
+        sum, 0 or 1. A block without packets has no
+        sum. `gradients`: as of `order`. None: as `part` says of every block."""
+        return None
+
     def part(self, worker: HostConfig) -> Part:
         """A worker's part in the sums. As it is: all contribute, and none completes any."""
         return Part()

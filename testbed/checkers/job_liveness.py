@@ -8,7 +8,7 @@ from testbed.checkers.blocks import block_layout, served_jobs
 from testbed.checkers.context import CheckContext
 from testbed.checkers.contract import judged_protocol
 from testbed.checkers.liveness import failures
-from testbed.checkers.refused import Refused, refused_results, refused_text
+from testbed.checkers.refused import RefusedResults, refused_results, refused_text
 from testbed.history.events import TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount
@@ -57,7 +57,7 @@ def _open_at_servers(context: CheckContext) -> list[str]:
     ]
 
 
-def _story(context: CheckContext, worker: str, refused: dict[str, Refused]) -> str:
+def _story(context: CheckContext, worker: str, refused: dict[str, RefusedResults]) -> str:
     """The block that a stalled worker asked for most often, and whether it was ever summed."""
     resent = [record for record in context.events(DatagramResent) if record.node == worker]
     if not resent:

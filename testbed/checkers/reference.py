@@ -13,14 +13,23 @@ from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
-from testbed.checkers.contract import judged_protocol
+from testbed.checkers.contract import JudgedProtocol, judged_protocol
 from testbed.checkers.folds import Array
 from testbed.plan import Plan
 from testbed.scenario.own_code import require
 from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
 from workloads.ownvalues import Allowed
 
-__all__ = ["Array", "GradientSource", "SourceFactory", "default_sources", "expected_results", "workers_in"]
+__all__ = [
+    "Array", "GradientSource", "SourceFactory", "default_sources", "expected_contributions",
+    "expected_results", "workers_in",
+]  # fmt: skip
+
+
+_CONTRIBUTIONS = Allowed(
+    "for each block a tuple of 0 or 1, one for each rank; or None",
+    lambda found: found is None or all(isinstance(each, tuple) and set(each) <= {0, 1} for each in found),
+)
 
 
 class GradientSource(Protocol):
@@ -48,6 +57,24 @@ def expected_results(plan: Plan, create: SourceFactory | None = None) -> Iterato
         yield [total for group in totals for total in group]
 
 
+def expected_contributions(
+    plan: Plan, workers: Sequence[HostConfig], create: SourceFactory | None = None
+) -> list[tuple[int, ...]] | None:
+    """By block of a ring or job, from its first iteration on: how often the packet of each rank enters its sum. None:
+    the protocol does not make it depend on the data."""
+    protocol = judged_protocol(plan.scenario.job.collective)
+    if type(protocol).contributions is JudgedProtocol.contributions:
+        return None
+    found: list[tuple[int, ...]] = []
+    for gradients, _ in _iterations(plan, workers, create or default_sources()):
+        of_iteration = protocol.contributions(workers, gradients)
+        due = require(protocol.contributions, of_iteration, _CONTRIBUTIONS)
+        if due is None:
+            return None
+        found += due
+    return found
+
+
 def _sums(gradients: Sequence[Array], lengths: Sequence[int]) -> Allowed:
     """What an order may return. `lengths`: of what each rank holds."""
     ranks, like = len(gradients), gradients[0]
@@ -66,6 +93,14 @@ def workers_in(plan: Plan, iteration: int) -> tuple[str, ...]:
 
 def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFactory) -> Iterator[list[Array]]:
     """The same for one ring or job, in rank order."""
+    for _, totals in _iterations(plan, workers, make):
+        yield totals
+
+
+def _iterations(
+    plan: Plan, workers: Sequence[HostConfig], make: SourceFactory
+) -> Iterator[tuple[list[Array], list[Array]]]:
+    """(gradients, results) of each iteration, in rank order."""
     size, first = len(workers), workers[0]
     order = judged_protocol(plan.scenario.job.collective).order
     sources = [
@@ -79,4 +114,4 @@ def _expected_of_group(plan: Plan, workers: Sequence[HostConfig], make: SourceFa
         totals = require(order, order(plan, workers, gradients), _sums(gradients, lengths))
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
-        yield totals
+        yield gradients, totals

@@ -13,7 +13,7 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.terminal.numbers import moment
 from topologies import Attachment, attachment
-from workloads.wire import opcode_name
+from workloads.rc.words import packet_text
 
 __all__ = ["skip_steering", "steering"]
 
@@ -106,7 +106,7 @@ class _Judge:
     def _name(self, frame: RoceFrame) -> str:
         source, dest, qpn = frame.connection
         ends = f"{self._names.get(source, source.hex())} -> {self._names.get(dest, dest.hex())}"
-        return f"{opcode_name(frame.opcode)} PSN {frame.psn}, {ends} QP {qpn:#x},"
+        return f"{packet_text(frame.opcode, frame.psn)}, {ends} QP {qpn:#x},"
 
     def _note(self, at_ns: int, what: str) -> None:
         self._violations += 1

@@ -44,6 +44,16 @@ def _collectives() -> Iterator[tuple[str, str]]:
     return iter(COLLECTIVES.items())
 
 
+def _transports() -> Iterator[tuple[str, str]]:
+    from testbed.scenario.transports import known_transports
+
+    for each in known_transports():
+        words = f"match.kind: {', '.join(each.kinds)}" if each.kinds else "match.opcode"
+        timers = ", ".join(f"{name} ({what})" for name, what in each.timers.items())
+        kept = f"; switches keep {each.transparent}" if each.transparent else ""
+        yield each.name, f"{each.summary}; {words}{kept}; timers: {timers}"
+
+
 def _planners() -> Iterator[tuple[str, str]]:
     from testbed.scenario.names import PLANNERS
 
@@ -67,6 +77,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "topologies": _topologies,
     "programs": _programs,
     "collectives": _collectives,
+    "transports": _transports,
     "planners": _planners,
     "sweeps": _sweeps,
     "faults": _faults,

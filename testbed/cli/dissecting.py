@@ -33,10 +33,13 @@ examples:
 
 def run_dissector(args: argparse.Namespace) -> int:
     from testbed.captures.dissector import dissector
+    from testbed.scenario.transports import known_transports
+    from workloads.datagrams.transport import DATAGRAMS
 
+    text = dissector(each for each in known_transports() if each is not DATAGRAMS)
     out = _plugins() / _NAME if args.install else args.out
     if out is None:
-        print_document(dissector())
+        print_document(text)
         return 0
     if args.install:
         require_trusted(out, key="--install")
@@ -46,7 +49,7 @@ def run_dissector(args: argparse.Namespace) -> int:
             raise ScenarioError(
                 "cannot be made", file=str(out.parent), key="--install", found=str(error.strerror)
             ) from error
-    write_named(out, dissector(), key="--install" if args.install else "--out")
+    write_named(out, text, key="--install" if args.install else "--out")
     if args.install:
         print(f"{out}: Wireshark reads it when it starts, or with Analyze, Reload Lua Plugins")
     return 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.console import Console
-from testbed.lab.drivers import CardDriver, Driver, HostDriver, Step, read_bitstream
+from testbed.lab.drivers import CardDriver, Driver, DriverStep, HostDriver, read_bitstream
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_lab", "step_printer"]
 
-_STEPS: dict[str, tuple[type[Driver], Step]] = {
+_STEPS: dict[str, tuple[type[Driver], DriverStep]] = {
     step.name: (kind, step) for kind in (HostDriver, CardDriver) for step in kind.steps.values() if step.command
 }
 _TRUST_PLAN = ("connect, and read the host key",)
@@ -210,7 +210,7 @@ def _depth(inventory: Inventory, host: Host) -> int:
     return 0 if host.jump is None else 1 + _depth(inventory, inventory.hosts[host.jump])
 
 
-def _act(lab: Lab, kind: type[Driver], step: Step, args: argparse.Namespace) -> None:
+def _act(lab: Lab, kind: type[Driver], step: DriverStep, args: argparse.Namespace) -> None:
     if kind is CardDriver:
         card = CardDriver(lab, args.names[0] if args.names else None)
         card.step(step.name)(**_options_of(step, args, card))
@@ -222,7 +222,7 @@ def _act(lab: Lab, kind: type[Driver], step: Step, args: argparse.Namespace) -> 
     hosts.step("break" if step.name == "release" and args.break_ else step.name)(**options)
 
 
-def _options_of(step: Step, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
+def _options_of(step: DriverStep, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
     """What the command line says of the step's parameters."""
     match step.name:
         case "lease":

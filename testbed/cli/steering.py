@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.events import RulesReplaced
-from switch_nodes.grid.routes import flow_rules
+from switch_nodes.routes.rules import flow_rules
 from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.plan.commodity import commodity_switches

@@ -17,7 +17,7 @@ from testbed.terminal.stream import columns, shown_path
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.strategies import Rows
+    from testbed.strategies import StrategyRows
     from workloads.strategies import Chain
     from workloads.strategies.costs import Devices
 
@@ -67,11 +67,11 @@ def _chain(args: argparse.Namespace) -> Chain:
     return load_chain(Path(args.chain), args.chain)
 
 
-def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> Rows:
+def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> StrategyRows:
     """The frontier and the strategies that were asked for, measured where there is a scenario."""
-    from testbed.strategies import Fabric, Rows, devices_of, measured
-    from testbed.strategies.shown import Row
-    from workloads.strategies import Point, frontier, price_of
+    from testbed.strategies import MeasuredFabric, StrategyRows, devices_of, measured
+    from testbed.strategies.shown import StrategyRow
+    from workloads.strategies import StrategyPoint, frontier, price_of
     from workloads.strategies.chain import parse_strategy
 
     fabric = None
@@ -83,7 +83,9 @@ def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> Rows:
                 "follows from the links of the scenario", file="tb strategies", key="--bandwidth",
                 allowed="--set topology.link.rate=RATE",
             )  # fmt: skip
-        fabric = Fabric(args.scenario, tuple(args.overrides), args.collective, args.divide or 1000, args.devices)
+        fabric = MeasuredFabric(
+            args.scenario, tuple(args.overrides), args.collective, args.divide or 1000, args.devices
+        )
         devices = devices_of(fabric, chain)
     asked = []
     for text in args.strategies:
@@ -95,15 +97,15 @@ def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> Rows:
             ) from None
     best = frontier(chain, devices)
     known = {point.strategy for point in best}
-    others = [Point(item, price_of(chain, item, devices)) for item in dict.fromkeys(asked) if item not in known]
+    others = [StrategyPoint(item, price_of(chain, item, devices)) for item in dict.fromkeys(asked) if item not in known]
     points = sorted([*best, *others], key=lambda point: (point.price.memory_bytes, point.price.time_s))
     rows = []
     for number, point in enumerate(points, 1):
         if fabric is not None and console.verbosity >= 1:
             print(f"measuring {number} of {len(points)}", file=sys.stderr)
         found = None if fabric is None else measured(fabric, chain, point.strategy)
-        rows.append(Row(point, point.strategy in known, found))
-    return Rows(chain, devices, tuple(rows), fabric)
+        rows.append(StrategyRow(point, point.strategy in known, found))
+    return StrategyRows(chain, devices, tuple(rows), fabric)
 
 
 def _modelled(args: argparse.Namespace) -> Devices:

@@ -13,7 +13,7 @@ from testbed.runs.run import read_result
 from testbed.terminal.stream import shown_path
 from workloads.errors import ScenarioError
 
-__all__ = ["Comparison", "Row", "Side", "compare_runs"]
+__all__ = ["ComparedRow", "Comparison", "Side", "compare_runs"]
 
 _CODE = (
     "version", "source", "own_code", "code", "event_loop", "backend", "host_version", "python", "numpy",
@@ -42,7 +42,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """One thing, as each of the sides has it."""
 
     name: str
@@ -63,15 +63,15 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     sides: tuple[Side, ...]
-    keys: tuple[Row, ...]
+    keys: tuple[ComparedRow, ...]
     """keys of the scenario that differ"""
-    figures: tuple[Row, ...]
+    figures: tuple[ComparedRow, ...]
     """all of them, equal ones too"""
-    checks: tuple[Row, ...]
+    checks: tuple[ComparedRow, ...]
     """verdicts; `skipped` where a check was not made"""
-    faults: tuple[Row, ...]
+    faults: tuple[ComparedRow, ...]
     """rows of the hits of each fault"""
-    code: tuple[Row, ...]
+    code: tuple[ComparedRow, ...]
     """what ran: versions of the code, compiled or not, Python and its libraries; only what differs"""
 
 
@@ -114,11 +114,11 @@ def _code(side: Side) -> dict[str, str]:
     return {name: str(found[name]) for name in _CODE if name in found}
 
 
-def _rows(sides: Sequence[Side], of: Callable[[Side], Mapping[str, Any]]) -> tuple[Row, ...]:
+def _rows(sides: Sequence[Side], of: Callable[[Side], Mapping[str, Any]]) -> tuple[ComparedRow, ...]:
     """In the order in which the sides have them."""
     found = [of(side) for side in sides]
     names = dict.fromkeys(name for values in found for name in values)
-    return tuple(Row(name, tuple(values.get(name) for values in found)) for name in names)
+    return tuple(ComparedRow(name, tuple(values.get(name) for values in found)) for name in names)
 
 
 def _flat(prefix: str, value: Any) -> Iterable[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from testbed.comparison.model import Comparison, Row
+from testbed.comparison.model import ComparedRow, Comparison
 from testbed.comparison.units import show_figure
 from testbed.terminal.stream import PROSE
 from testbed.terminal.tables import table_lines
@@ -25,7 +25,7 @@ small,.same{color:#5c6670}.pass{color:#176f2c}.fail{color:#b3151b}.unknown{color
 
 
 def comparison_document(found: Comparison) -> dict[str, Any]:
-    def rows(of: Sequence[Row]) -> list[dict[str, Any]]:
+    def rows(of: Sequence[ComparedRow]) -> list[dict[str, Any]]:
         return [{"name": row.name, "values": list(row.values), "differs": row.differs} for row in of]
 
     return {
@@ -95,7 +95,7 @@ def comparison_page(found: Comparison) -> str:
     )
 
 
-def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Row], Any]]:
+def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[ComparedRow], Any]]:
     yield "keys of the scenario that differ", found.keys, _plain
     yield f"figures, and how many times that of {found.sides[0].letter}", found.figures, _with_ratios
     yield "code that ran, where it differs", found.code, _plain
@@ -103,11 +103,11 @@ def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Row], Any]]:
     yield "faults: hits", found.faults, _plain
 
 
-def _plain(row: Row) -> list[str]:
+def _plain(row: ComparedRow) -> list[str]:
     return ["-" if value is None else f"{value:,}" if isinstance(value, int) else str(value) for value in row.values]
 
 
-def _with_ratios(row: Row) -> list[str]:
+def _with_ratios(row: ComparedRow) -> list[str]:
     """`443 ms`, `500 ms 1.13x`"""
     cells = []
     for index, (value, ratio) in enumerate(zip(row.values, row.ratios, strict=True)):

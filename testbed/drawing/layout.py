@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from testbed.drawing.picture import Picture, Point
+from testbed.drawing.picture import Picture, PicturePoint
 
 __all__ = ["NODE_HEIGHT", "NODE_WIDTH", "ROW_HEIGHT", "Spots", "place"]
 
@@ -19,7 +19,7 @@ Spots = Mapping[str, tuple[float, float]]
 
 def place(picture: Picture) -> Spots:
     """The leftmost middle is at x = 0, the top row at y = 0."""
-    rows: dict[int, list[Point]] = {}
+    rows: dict[int, list[PicturePoint]] = {}
     for point in picture.points:
         rows.setdefault(point.tier, []).append(point)
     top = max(rows)
@@ -34,7 +34,7 @@ def place(picture: Picture) -> Spots:
     return {point.name: (x[point.name] - left, float((top - point.tier) * ROW_HEIGHT)) for point in picture.points}
 
 
-def _place_hosts(picture: Picture, hosts: Sequence[Point]) -> dict[str, float]:
+def _place_hosts(picture: Picture, hosts: Sequence[PicturePoint]) -> dict[str, float]:
     """In their order, but those of one switch side by side."""
     home = {line.a: line.b for line in picture.lines}
     order = list(dict.fromkeys(home[host.name] for host in hosts))
@@ -49,7 +49,7 @@ def _place_hosts(picture: Picture, hosts: Sequence[Point]) -> dict[str, float]:
     return x
 
 
-def _middle(picture: Picture, name: str, x: Mapping[str, float], row: Sequence[Point]) -> float:
+def _middle(picture: Picture, name: str, x: Mapping[str, float], row: Sequence[PicturePoint]) -> float:
     """Of the neighbours that stand already; without any, of those in the same row that have some."""
     near = [line.b if line.a == name else line.a for line in picture.lines if name in (line.a, line.b)]
     below = [x[other] for other in near if other in x]

@@ -11,11 +11,11 @@ from testbed.scenario.model import Scenario
 from topologies import LinkShape, Role
 from topologies.routing import tiers
 
-__all__ = ["Line", "Picture", "Point", "picture_of"]
+__all__ = ["Picture", "PictureLine", "PicturePoint", "picture_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PicturePoint:
     """A node."""
 
     name: str
@@ -28,7 +28,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PictureLine:
     """A link; `a` does not stand above `b`."""
 
     a: str
@@ -42,8 +42,8 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Picture:
     title: str
-    points: tuple[Point, ...]
-    lines: tuple[Line, ...]
+    points: tuple[PicturePoint, ...]
+    lines: tuple[PictureLine, ...]
     """lines in the order of the topology's links"""
     bands: tuple[tuple[int, int, str], ...]
     """(lower tier, upper tier, label of most links between them), from the hosts upwards"""
@@ -57,7 +57,7 @@ def picture_of(scenario: Scenario) -> Picture:
     for node in topology.nodes:
         part = str(node.role) if node.role is Role.HOST else node.part or "switch"
         detail = f"rank {ranks[node.name]}" if node.name in ranks else part
-        points.append(Point(node.name, detail, part, height[node.name]))
+        points.append(PicturePoint(node.name, detail, part, height[node.name]))
     drawn = []
     for link in topology.links:
         a, b = sorted((link.a, link.b), key=lambda end: height[end])
@@ -70,7 +70,7 @@ def picture_of(scenario: Scenario) -> Picture:
     return Picture(
         f"{scenario.name}: {topology.kind}, {size}; {' + '.join(part.job.collective for part in scenario.parts)}",
         tuple(points),
-        tuple(Line(a, b, label, label == usual[band]) for a, b, band, label in drawn),
+        tuple(PictureLine(a, b, label, label == usual[band]) for a, b, band, label in drawn),
         tuple((low, high, label) for (low, high), label in usual.items()),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.drawing import Picture
 from testbed.drawing.load_table import format_bps
-from testbed.drawing.picture import Line, Point, picture_of
+from testbed.drawing.picture import PictureLine, PicturePoint, picture_of
 from testbed.scenario.model import Scenario
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def picture_of_plan(scenario: Scenario, plan: Plan) -> Picture:
     for stream in plan.streams:
         nodes.setdefault(stream.worker, []).append(stream.node)
 
-    def point(old: Point) -> Point:
+    def point(old: PicturePoint) -> PicturePoint:
         if old.name in plan.problem.servers:
             return replace(old, detail="server")
         if old.name in nodes:
@@ -35,7 +35,7 @@ def picture_of_plan(scenario: Scenario, plan: Plan) -> Picture:
         load = switches.get(old.name)
         return old if load is None or not load.load_bps else replace(old, detail=f"sums {format_bps(load.load_bps)}")
 
-    def line(old: Line) -> Line:
+    def line(old: PictureLine) -> PictureLine:
         loads = [load for load in plan.link_loads if {old.a, old.b} == set(load.name.split("->"))]
         if not loads:
             return replace(old, usual=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from testbed.drawing.layout import NODE_HEIGHT, NODE_WIDTH, ROW_HEIGHT, Spots, place
-from testbed.drawing.picture import Line, Picture, Point
+from testbed.drawing.picture import Picture, PictureLine, PicturePoint
 
 __all__ = ["COLOURS", "draw_svg"]
 
@@ -77,7 +77,7 @@ def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
     """The usual ones first, so that the others lie on top; then what those say."""
     tier = {point.name: point.tier for point in picture.points}
     labels: dict[tuple[float, float], str] = {}
-    upwards: dict[tuple[str, int], list[Line]] = {}
+    upwards: dict[tuple[str, int], list[PictureLine]] = {}
     for line in sorted(picture.lines, key=lambda line: not line.usual):
         level, bow = tier[line.a] == tier[line.b], 0.0
         (x1, y1), (x2, y2) = (_at(spots, line.a), _at(spots, line.b)) if level else _ends(spots, line.a, line.b)
@@ -98,7 +98,7 @@ def _lines(picture: Picture, spots: Spots) -> Iterator[str]:
         yield f'<text class="odd" x="{x:.1f}" y="{y + 4:.1f}">{escape(label)}</text>'
 
 
-def _labels_above(lower: str, lines: list[Line], spots: Spots) -> dict[tuple[float, float], str]:
+def _labels_above(lower: str, lines: list[PictureLine], spots: Spots) -> dict[tuple[float, float], str]:
     """What the unusual ones of the links from one node to one row above say. It stands once at the node when all of
     them say the same, else on each."""
     if len({line.label for line in lines}) == 1:
@@ -111,7 +111,7 @@ def _labels_above(lower: str, lines: list[Line], spots: Spots) -> dict[tuple[flo
     return found
 
 
-def _between(spots: Spots, line: Line) -> bool:
+def _between(spots: Spots, line: PictureLine) -> bool:
     """Whether a node stands between the ends of a link within a row."""
     (x1, y1), (x2, _) = spots[line.a], spots[line.b]
     return any(y == y1 and min(x1, x2) < x < max(x1, x2) for x, y in spots.values())
@@ -123,7 +123,7 @@ def _points(picture: Picture, spots: Spots) -> Iterator[str]:
         yield from _box(point, x, y)
 
 
-def _box(point: Point, x: float, y: float) -> Iterator[str]:
+def _box(point: PicturePoint, x: float, y: float) -> Iterator[str]:
     fill, border = COLOURS[point.part]
     corner = 4 if point.part == "host" else 12
     place = f'x="{x - NODE_WIDTH / 2:.1f}" y="{y - NODE_HEIGHT / 2:.1f}" width="{NODE_WIDTH}" height="{NODE_HEIGHT}"'

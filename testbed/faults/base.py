@@ -21,7 +21,8 @@ from testbed.reading.fields import (
 from testbed.reading.keytypes import At
 from testbed.reading.sections import Key, Section, SectionType, read_mapping, write_section
 from topologies import DIRECTIONS, MAX_RANKS
-from workloads.wire import PSN_MASK, Opcode
+from workloads.rc.numbers import LAST_PSN
+from workloads.rc.words import ACK_OPCODES, words_of
 
 __all__ = ["Fault", "LinkFault", "Match", "MatchType", "NodeFault", "PacketFault", "Window"]
 
@@ -38,14 +39,15 @@ class Window(Section):
 
 @dataclass(frozen=True, slots=True)
 class Match(Section):
-    """Which RoCE packets. Every condition that is set must hold; an empty Match takes all."""
+    """Which packets. Every condition that is set must hold; an empty Match takes all. `kind` and `sequence` are of
+    datagrams, the others but `attempt` of RoCE packets."""
 
     opcodes: Annotated[frozenset[int] | None, OpcodesType(), Key("opcode")] = None
     """`data` (every SEND and WRITE, also of unreliable connections), `ack`, `nak` (sequence error), `cnp`, an opcode's
     name as `WRITE_MIDDLE` or `UC_WRITE_FIRST`, or a list of names"""
     syndrome: Annotated[int | None, whole(0, 255)] = None
     """of an ACKNOWLEDGE, 0 to 255, for what the words do not cover: an RNR NAK is `0x20` + timer code"""
-    psn_offset: Annotated[int | None, whole(0, PSN_MASK)] = None
+    psn_offset: Annotated[int | None, whole(0, LAST_PSN)] = None
     """packet number counted from the connection's first, on requests and answers alike"""
     message: Annotated[int | None, whole(0, (1 << 31) - 1)] = None
     """number of the message on the connection, from 0"""
@@ -55,6 +57,10 @@ class Match(Section):
     """1: when this packet first comes by, 2: its first retransmission, ...; without it: every time"""
     source_rank: Annotated[int | None, whole(0, MAX_RANKS - 1), Key("rank")] = None
     """of the host that sends this connection's requests"""
+    kind: TextKey | None = None
+    """kind of datagram, as its protocol calls it: `data`, `result`, `ack`, ..."""
+    sequence: Annotated[int | None, whole(0, (1 << 32) - 1)] = None
+    """number of the datagram, as its header has it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class MatchType(SectionType):
                     "the opcode's word fixes the syndrome already", found=_hexadecimal(data["syndrome"]),
                     allowed="`opcode: ACKNOWLEDGE` with a syndrome, or `opcode: ack` or `nak`",
                 )  # fmt: skip
-            data |= {"opcode": Opcode.ACKNOWLEDGE.name, "syndrome": OPCODE_GROUPS[word][1]}
+            data |= {"opcode": words_of(ACK_OPCODES)[0], "syndrome": OPCODE_GROUPS[word][1]}
         return SectionType.read(self, value if data is None else data, at)
 
     def write(self, value: Match) -> dict[str, Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Connection", "Flow"]
+from workloads.wire.recognised import Flow
 
-Flow = tuple[bytes, bytes, int]
-"""(source IP, destination IP, destination QPN)"""
+__all__ = ["Connection", "Flow"]
 
 
 @dataclass(frozen=True, slots=True)

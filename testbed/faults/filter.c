@@ -265,7 +265,7 @@ const struct ina_field ina_rule_layout[] = {
     INA_FIELD(ina_rule, kind), INA_FIELD(ina_rule, conditions), INA_FIELD(ina_rule, flaps),
     INA_FIELD(ina_rule, attempt), INA_FIELD(ina_rule, psn_offset), INA_FIELD(ina_rule, syndrome),
     INA_FIELD(ina_rule, source_rank), INA_FIELD(ina_rule, bit), INA_FIELD(ina_rule, copy_bit),
-    INA_FIELD(ina_rule, reserved), INA_END(sizeof(struct ina_rule))
+    INA_FIELD(ina_rule, udp_port), INA_END(sizeof(struct ina_rule))
 };
 
 const struct ina_field ina_link_layout[] = {

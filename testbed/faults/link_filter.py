@@ -25,10 +25,11 @@ from testbed.faults.identity import IdentityReader, datagram_text, flow_text
 from testbed.faults.kind import Act, FaultKind
 from testbed.faults.kinds import kind_of, record_of
 from testbed.faults.late import LateFrames
-from testbed.faults.matching import ConnectionTable, matches
-from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, load_filter
-from topologies import Direction
+from testbed.faults.matching import matches
+from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, counts_in_python, load_filter
+from testbed.faults.way import LinkWay
 from workloads.machine import Buffer, Event, FrameBatch
+from workloads.transports import SentAs, TransportKind
 
 __all__ = ["LinkFilter"]
 
@@ -56,25 +57,22 @@ class LinkFilter:
 
     def __init__(
         self,
-        *,
-        seed: int,
-        link: str,
-        direction: Direction,
+        way: LinkWay,
         faults: Iterable[PacketFault],
-        table: ConnectionTable,
+        *,
         delay_ns: int = 0,
         jitter_ns: int = 0,
         backend: str = "user",
         native: bool = True,
     ) -> None:
-        self.link, self.direction, self.backend = link, direction, backend
-        self._delay_ns, self._jitter_ns, self._table = delay_ns, jitter_ns, table
-        self._link_stream = stream_key(seed, _LINK_ITSELF, link, direction)
+        self.link, self.direction, self.backend = way.link, way.direction, backend
+        self._delay_ns, self._jitter_ns, self._table = delay_ns, jitter_ns, way.table
+        self._link_stream = stream_key(way.seed, _LINK_ITSELF, way.link, way.direction)
         faults = tuple(faults)
         self._rules = tuple(
             _Rule(
                 fault,
-                stream_key(seed, fault.name, link, direction),
+                stream_key(way.seed, fault.name, way.link, way.direction),
                 act_of(fault),
                 record_of(fault),
                 fault.match == _ANY,
@@ -87,15 +85,20 @@ class LinkFilter:
             ((at, number) for number, rule in enumerate(self._rules) if (at := heals_at(rule.fault)) is not None),
             reverse=True,
         )
-        self._reader = IdentityReader()
+        self._reader = IdentityReader(way.transports)
+        self._asks_headers = any(
+            rule.fault.match.kind is not None or rule.fault.match.sequence is not None for rule in self._rules
+        )
+        self._attempts: dict[tuple[str, str, int], int] = {}
+        """of packets whose bytes change when they are sent again: how often each came"""
         self._events: deque[Event] = deque()
         self._horizon = -(1 << 63)
         """no frame in order leaves before it"""
-        lib = load_filter() if native else None
-        self._native = lib and NativeScreen(lib, c_rules(faults, seed, link, direction), table)
+        lib = load_filter() if native and not counts_in_python(faults, way.transports) else None
+        self._native = lib and NativeScreen(lib, c_rules(faults, way), way.table)
         self._occurrences: dict[int, int] = {}
         self._shared: CLink | None = None
-        self._late = LateFrames(link, str(direction))
+        self._late = LateFrames(way.link, str(way.direction))
 
     def share(self) -> int | None:
         """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch
@@ -146,14 +149,17 @@ class LinkFilter:
             self._tell_healed(now)
         identity = self._reader.read(frame)
         occurrence = self._count(identity.key) if now >= 0 else 0  # before the traffic nothing counts
-        seen = Seen(identity, occurrence)
+        seen, attempt, sent = Seen(identity, occurrence), occurrence, None
+        if identity.transport is not None and (self._asks_headers or not identity.transport.resends_alike):
+            sent = identity.transport.identify(frame)
+            attempt = self._attempt(identity.transport, sent, occurrence) if now >= 0 else 0
         copies: tuple[Copy, ...] | list[Copy] = (Copy(bytes(frame)),)
         holding: list[PacketFault] = []
         for rule in self._rules:
             fault = rule.fault
             if not is_active(fault, now):
                 continue
-            if not rule.takes_all and not matches(fault.match, identity, occurrence, self._table):
+            if not rule.takes_all and not matches(fault.match, identity, attempt, self._table, sent):
                 continue
             passed: list[Copy] = []
             for copy in copies:
@@ -161,7 +167,7 @@ class LinkFilter:
                 if goes_on is None:
                     passed.append(copy)
                     continue
-                self._tell_struck(fault, seen, frame)
+                self._tell_struck(fault, seen, attempt, frame)
                 if rule.kind.makes_copies or rule.kind.is_overtaken:
                     holding.append(fault)
                 passed += goes_on
@@ -215,6 +221,16 @@ class LinkFilter:
         self._occurrences[key] = occurrence
         return occurrence
 
+    def _attempt(self, transport: TransportKind, sent: SentAs | None, occurrence: int) -> int:
+        """How often the packet was sent, of another transport than RoCE."""
+        if sent is None or transport.resends_alike:
+            return occurrence
+        if sent.attempt:
+            return sent.attempt
+        key = sent.flow, sent.kind, sent.sequence
+        self._attempts[key] = self._attempts.get(key, 0) + 1
+        return self._attempts[key]
+
     def _deliver(self, copy: Copy, seen: Seen, now: int) -> Delivery:
         late = self._delay_ns
         if self._jitter_ns:
@@ -226,7 +242,7 @@ class LinkFilter:
         self._horizon = at
         return Delivery(at, copy.frame)
 
-    def _tell_struck(self, fault: PacketFault, seen: Seen, frame: Buffer) -> None:
+    def _tell_struck(self, fault: PacketFault, seen: Seen, attempt: int, frame: Buffer) -> None:
         who = seen.identity
         self._events.append(
             FaultStruck(
@@ -238,7 +254,7 @@ class LinkFilter:
                 flow_text(who.addresses),
                 who.opcode,
                 who.psn,
-                seen.occurrence,
+                attempt,
                 datagram_text(frame, who),
             )
         )

@@ -9,7 +9,9 @@ from itertools import accumulate
 from testbed.faults.connections import Connection, Flow
 from testbed.faults.identity import NOT_ROCE, Identity
 from testbed.faults.model import Match
-from workloads.wire import OPCODES, PSN_MASK, Opcode
+from workloads.rc.numbers import offset_of, psn_of
+from workloads.rc.words import ACK_OPCODES, ends_message, starts_message
+from workloads.transports import SentAs
 
 __all__ = ["ConnectionTable", "matches"]
 
@@ -42,12 +44,16 @@ class ConnectionTable:
         return message, offset - starts[message], starts[message + 1] - starts[message]
 
 
-def matches(match: Match, identity: Identity, occurrence: int, table: ConnectionTable) -> bool:
-    """Every condition that is set must hold. A frame that is not RoCE matches only the Match without conditions. A
-    datagram of an aggregation protocol also matches one that asks for the attempt alone. A frame of a connection that
-    is not planned matches none that asks for offset, message, packet or rank."""
+def matches(
+    match: Match, identity: Identity, occurrence: int, table: ConnectionTable, sent: SentAs | None = None
+) -> bool:
+    """Every condition that is set must hold. A frame that is not RoCE matches the Match without conditions; one of
+    another transport also matches by kind, sequence and attempt. A frame of a connection that is not planned matches
+    none that asks for offset, message, packet or rank. `sent`: what the frame says of itself, of another transport."""
     if identity.opcode == NOT_ROCE:
-        return match == (Match(attempt=occurrence) if identity.datagram and match.attempt is not None else _ANY)
+        return match == _ANY or (identity.transport is not None and _means_datagram(match, sent, occurrence))
+    if match.kind is not None or match.sequence is not None:
+        return False
     if match.opcodes is not None and identity.opcode not in match.opcodes:
         return False
     if match.syndrome is not None and not (identity.opcode == _ACKNOWLEDGE and identity.syndrome == match.syndrome):
@@ -61,12 +67,23 @@ def matches(match: Match, identity: Identity, occurrence: int, table: Connection
         return False
     if match.source_rank is not None and connection.rank != match.source_rank:
         return False
-    offset = (identity.psn - connection.first_psn) & PSN_MASK
-    if match.psn_offset is not None and offset != match.psn_offset & PSN_MASK:
+    offset = offset_of(identity.psn, connection.first_psn)
+    if match.psn_offset is not None and offset != psn_of(match.psn_offset):
         return False
     if match.message is None and match.packet is None:
         return True
     return _is_placed(match, identity, table.place(identity.addresses, offset))
+
+
+def _means_datagram(match: Match, sent: SentAs | None, occurrence: int) -> bool:
+    """Whether it asks for nothing that only RoCE packets have, and for this packet."""
+    if match.attempt not in (None, occurrence):
+        return False
+    if match != Match(attempt=match.attempt, kind=match.kind, sequence=match.sequence):
+        return False
+    if match.kind is None and match.sequence is None:
+        return True
+    return sent is not None and match.kind in (None, sent.kind) and match.sequence in (None, sent.sequence)
 
 
 def _is_placed(match: Match, identity: Identity, place: tuple[int, int, int] | None) -> bool:
@@ -80,11 +97,10 @@ def _is_placed(match: Match, identity: Identity, place: tuple[int, int, int] | N
 
 def _ends_show(match: Match, identity: Identity) -> bool:
     """Beyond the plan the opcode of a request still shows the first and the last packet of a message."""
-    info = OPCODES.get(identity.opcode)
-    if info is None or not info.is_request:
-        return False
-    return info.starts if match.packet == 0 else info.ends and match.packet == -1
+    if match.packet == 0:
+        return starts_message(identity.opcode)
+    return match.packet == -1 and ends_message(identity.opcode)
 
 
 _ANY = Match()
-_ACKNOWLEDGE = int(Opcode.ACKNOWLEDGE)
+(_ACKNOWLEDGE,) = ACK_OPCODES

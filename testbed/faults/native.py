@@ -16,14 +16,17 @@ from testbed.faults.base import PacketFault
 from testbed.faults.decide import MASK64, flow_key, stream_key, threshold
 from testbed.faults.kinds import record_of
 from testbed.faults.matching import ConnectionTable
-from topologies import Direction
+from testbed.faults.way import LinkWay
 from workloads.machine import FrameBatch
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure
+from workloads.transports import TransportKind
 
-__all__ = ["FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "load_filter"]
+__all__ = [
+    "FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "counts_in_python", "load_filter", "port_in_c",
+]  # fmt: skip
 
-_IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE = 1, 2, 4, 8, 16, 32
+_IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE, _IF_HEADER = 1, 2, 4, 8, 16, 32, 64
 FOREVER = (1 << 63) - 1
 _BIT_BY_HASH = 0xFFFFFFFF
 
@@ -50,7 +53,7 @@ class CRule(ctypes.Structure):
         ("source_rank", ctypes.c_uint32),
         ("bit", ctypes.c_uint32),
         ("copy_bit", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("udp_port", ctypes.c_uint32),
     )
 
 
@@ -75,15 +78,27 @@ class _CConnection(ctypes.Structure):
     _fields_ = (("rank", ctypes.c_uint32), ("first_psn", ctypes.c_uint32))
 
 
-def c_rules(faults: Sequence[PacketFault], seed: int, link: str, direction: Direction) -> list[CRule]:
+def port_in_c(transports: Sequence[TransportKind]) -> int:
+    """The UDP port whose datagrams C can tell by their bytes; 0: there is none, or there are several."""
+    ports = {each.udp_port for each in transports if each.kinds and each.udp_port and each.resends_alike}
+    return ports.pop() if len(ports) == 1 else 0
+
+
+def counts_in_python(faults: Sequence[PacketFault], transports: Sequence[TransportKind]) -> bool:
+    """Whether some fault asks datagrams for what C and eBPF do not know: the attempt, where that is not how often the
+    same bytes came."""
+    others = [each for each in transports if each.kinds]
+    known = not others or (port_in_c(transports) and all(each.resends_alike for each in others))
+    asked = ((fault.match.attempt, fault.match.kind, fault.match.sequence) for fault in faults)
+    return not known and any(each != (None, None, None) for each in asked)
+
+
+def c_rules(faults: Sequence[PacketFault], way: LinkWay) -> list[CRule]:
     """The faults of one link direction, in order, as C sees them."""
-    return [
-        _c_rule(fault, seed, link, direction, copy_bit)
-        for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)
-    ]
+    return [_c_rule(fault, way, copy_bit) for fault, copy_bit in zip(faults, copy_bits(faults), strict=True)]
 
 
-def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy_bit: int) -> CRule:
+def _c_rule(fault: PacketFault, way: LinkWay, copy_bit: int) -> CRule:
     match, conditions, opcodes = fault.match, 0, 0
     for present, flag in (
         (match.opcodes is not None, _IF_OPCODE),
@@ -92,12 +107,13 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         (match.psn_offset is not None, _IF_OFFSET),
         (match.source_rank is not None, _IF_RANK),
         (match.message is not None or match.packet is not None, _IF_MESSAGE),
+        (match.kind is not None or match.sequence is not None, _IF_HEADER),
     ):
         conditions |= flag if present else 0
     for opcode in match.opcodes or ():
         opcodes |= 1 << opcode
     rule = CRule(
-        stream=stream_key(seed, fault.name, link, direction),
+        stream=stream_key(way.seed, fault.name, way.link, way.direction),
         chance=threshold(fault.rate),
         start_ns=fault.window.start_ns,
         stop_ns=FOREVER if fault.window.stop_ns is None else fault.window.stop_ns,
@@ -109,6 +125,7 @@ def _c_rule(fault: PacketFault, seed: int, link: str, direction: Direction, copy
         source_rank=match.source_rank or 0,
         bit=_BIT_BY_HASH,
         copy_bit=copy_bit,
+        udp_port=port_in_c(way.transports),
     )
     rule.opcodes[:] = [opcodes >> shift & MASK64 for shift in (0, 64, 128, 192)]
     for name, number in record_of(fault).rule(fault).items():

@@ -7,25 +7,20 @@ from typing import Any
 
 from testbed.reading.keytypes import At, KeyType, Refer, refuse
 from testbed.reading.problems import closest
-from workloads.wire import ACK_UNLIMITED, OPCODES, Nak, Opcode, opcode_name
+from workloads.rc.words import (
+    ACK_OPCODES,
+    DATA_OPCODES,
+    IRN_OPCODES,
+    OPCODE_GROUPS,
+    OPCODE_NAMES,
+    UC_OPCODES,
+    number_of,
+    words_of,
+)
 
 __all__ = ["ACK_OPCODES", "DATA_OPCODES", "IRN_OPCODES", "OPCODE_GROUPS", "UC_OPCODES", "OpcodesType"]
 
-UC_OPCODES = frozenset(int(op) for op in Opcode if Opcode.UC_SEND_FIRST <= op <= Opcode.UC_WRITE_ONLY_IMM)
-DATA_OPCODES = frozenset(int(op) for op in Opcode if OPCODES[op].is_request and op < Opcode.UC_SEND_FIRST) | UC_OPCODES
-ACK_OPCODES = frozenset({int(Opcode.ACKNOWLEDGE)})
-IRN_OPCODES = frozenset(map(int, (Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)))
-"""opcodes of requests"""
-OPCODE_GROUPS: dict[str, tuple[frozenset[int], int | None]] = {
-    "data": (DATA_OPCODES, None),
-    "ack": (ACK_OPCODES, ACK_UNLIMITED),
-    "nak": (ACK_OPCODES, int(Nak.PSN_SEQUENCE)),
-    "cnp": (frozenset({int(Opcode.CNP)}), None),
-}
-"""Words of `match.opcode` that say more than one opcode does: (opcodes, syndrome)."""
-
-_NAMES = [op.name for op in Opcode if op <= Opcode.FETCH_ADD or op in UC_OPCODES or op is Opcode.IRN_ANSWER]
-_WORDS = [*OPCODE_GROUPS, *_NAMES]
+_WORDS = [*OPCODE_GROUPS, *OPCODE_NAMES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +33,14 @@ class OpcodesType(KeyType):
         words = value if isinstance(value, list) and value else [value]
         numbers = set()
         for word in words:
-            if not isinstance(word, str) or word not in _NAMES:
+            if not isinstance(word, str) or word not in OPCODE_NAMES:
                 near = closest(word, _WORDS)
                 raise refuse("unknown opcode", f"{', '.join(OPCODE_GROUPS)}, or names as WRITE_MIDDLE, or a list", near)
-            numbers.add(int(Opcode[word]))
+            numbers.add(number_of(word))
         return frozenset(numbers)
 
     def write(self, value: frozenset[int]) -> list[str]:
-        return [opcode_name(code) for code in sorted(value)]
+        return words_of(value)
 
     def schema(self, refer: Refer) -> dict[str, Any]:
-        return {"anyOf": [{"enum": _WORDS}, {"type": "array", "items": {"enum": _NAMES}, "minItems": 1}]}
+        return {"anyOf": [{"enum": _WORDS}, {"type": "array", "items": {"enum": list(OPCODE_NAMES)}, "minItems": 1}]}

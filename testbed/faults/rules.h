@@ -27,6 +27,7 @@ enum ina_condition {
     INA_IF_OFFSET = 8,
     INA_IF_RANK = 16,
     INA_IF_MESSAGE = 32, /* message or packet of a message: only Python can tell */
+    INA_IF_HEADER = 64,  /* kind or number of a datagram: only Python can tell */
 };
 
 #define INA_BIT_BY_HASH 0xffffffffu
@@ -50,7 +51,7 @@ struct ina_rule {
     __u32 source_rank;
     __u32 bit;
     __u32 copy_bit;
-    __u32 reserved;
+    __u32 udp_port; /* of datagrams that a match may name; 0: none */
 };
 
 struct ina_connection {
@@ -62,7 +63,7 @@ struct ina_packet {
     __u64 flow;
     __u64 key;
     __u32 roce;
-    __u32 datagram; /* not RoCE, but UDP over IPv4 to the port of aggregation protocols */
+    __u32 udp_port; /* of a datagram over IPv4 that is no fragment; else 0 */
     __u32 opcode;
     __u32 psn;
     __u32 syndrome;
@@ -75,6 +76,7 @@ struct ina_packet {
 
 #define INA_ETHERNET 14
 #define INA_HEAD_V6 78
+#define INA_UDP_PAYLOAD 42
 #define INA_ACKNOWLEDGE 0x11
 
 INA_INLINE __u32 ina_be16(const __u8 *at)
@@ -115,17 +117,19 @@ INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet
 {
     __u32 ethertype, i;
 
-    packet->roce = packet->datagram = 0;
+    packet->roce = packet->udp_port = 0;
     packet->opcode = packet->psn = packet->syndrome = packet->qpn = 0;
     packet->transport_at = 0;
     packet->end = size;
+    ethertype = ina_be16(head + 12);
+    if (size >= INA_UDP_PAYLOAD && ethertype == 0x0800 && head[14] == 0x45 && head[23] == 17 &&
+        !(ina_be16(head + 20) & 0x3fff))
+        packet->udp_port = ina_be16(head + 36);
     if (size < INA_ETHERNET + 40)
         return 0;
-    ethertype = ina_be16(head + 12);
     if (ethertype == 0x0800 && head[14] == 0x45) {
         if (head[23] != 17 || (ina_be16(head + 20) & 0x3fff))
             return 0;
-        packet->datagram = ina_be16(head + 36) == 0xace0;
         if (!ina_parse_transport(head, 34, ina_be16(head + 16) - 20, size, packet))
             return 0;
         packet->src[0] = ina_be32(head + 26);
@@ -176,17 +180,23 @@ INA_INLINE int ina_rule_acts(const struct ina_rule *rule, __s64 now)
     return since < length;
 }
 
-/* Whether the rule means the packet, as far as C can tell (INA_IF_MESSAGE counts as held). `connection` may be null. */
+/* Whether the rule means the packet, as far as C can tell (INA_IF_MESSAGE and INA_IF_HEADER count as held). `connection`
+ * may be null. */
 INA_INLINE int ina_rule_means(const struct ina_rule *rule, const struct ina_packet *packet, __u32 occurrence,
                               const struct ina_connection *connection)
 {
     __u32 conditions = rule->conditions;
 
     if (!packet->roce) {
-        if (packet->datagram && conditions == INA_IF_ATTEMPT)
-            conditions = occurrence == rule->attempt ? 0 : conditions;
+        if (packet->udp_port && packet->udp_port == rule->udp_port) {
+            conditions &= ~INA_IF_HEADER;
+            if (conditions == INA_IF_ATTEMPT && occurrence == rule->attempt)
+                conditions = 0;
+        }
         return !conditions && rule->kind != INA_CORRUPT && rule->kind != INA_ECN_MARK;
     }
+    if (conditions & INA_IF_HEADER)
+        return 0;
     if ((conditions & INA_IF_OPCODE) && !(rule->opcodes[packet->opcode >> 6 & 3] >> (packet->opcode & 63) & 1))
         return 0;
     if ((conditions & INA_IF_SYNDROME) &&

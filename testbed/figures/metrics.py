@@ -36,6 +36,7 @@ from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import data_flows
 from testbed.scenario.own_code import require
+from testbed.scenario.transports import transports_of
 from topologies import format_ip
 from workloads.collectives.operations import OPERATIONS
 from workloads.datagrams.blocks import BlockReplayed, ContributionIgnored, MemoryAtEnd
@@ -52,7 +53,7 @@ from workloads.events import (
     TrainingProgress,
 )
 from workloads.ownvalues import Allowed
-from workloads.wire import OPCODES, Opcode
+from workloads.rc.words import carried_by
 
 __all__ = ["PERFORMANCE", "bound_bps", "fault_table", "figures_of", "metrics", "withhold"]
 
@@ -292,18 +293,12 @@ def _lost(context: CheckContext) -> dict[str, int]:
     replaced. A packet that no host of the job sent is a result as well."""
     counts = {"data": 0, "results": 0, "answers": 0, "other": 0}
     hosts = {format_ip(host.ip) for host in context.plan.scenario.topology.hosts if host.ip}
+    carried = {word: what for each in transports_of(context.plan.scenario) for word, what in each.kinds.items()}
     for record in _losses(context):
-        kind = _DATAGRAMS.get(record.event.packet.partition(" ")[0]) or _class_of(record.event.opcode)
+        kind = carried.get(record.event.packet.partition(" ")[0]) or carried_by(record.event.opcode)
         from_switch = kind == "data" and bool(record.event.flow) and record.event.flow.partition(">")[0] not in hosts
         counts["results" if from_switch else kind] += 1
     return counts
-
-
-_DATAGRAMS = {
-    "data": "data", "exponents": "data", "result": "results", "reminder": "answers", "reminder_empty": "answers",
-    "nack": "answers", "rate": "answers", "ack": "answers",
-}  # fmt: skip
-"""kinds of datagrams, by class of what is lost"""
 
 
 def _losses(context: CheckContext) -> list[Record[FaultStruck]]:
@@ -318,13 +313,6 @@ def _losses(context: CheckContext) -> list[Record[FaultStruck]]:
     ]
 
 
-def _class_of(opcode: int) -> str:
-    info = OPCODES.get(opcode)
-    if info is not None and info.is_request:
-        return "data"
-    return "answers" if opcode in (Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER) else "other"
-
-
 def _lost_data(context: CheckContext) -> dict[str, int]:
     """Distinct data packets that were lost at least once, and those of them whose receiver finished: it has what they
     carried."""
@@ -336,7 +324,9 @@ def _lost_data(context: CheckContext) -> dict[str, int]:
         for part in worker.parts
     }
     lost = {
-        (record.event.flow, record.event.psn) for record in _losses(context) if _class_of(record.event.opcode) == "data"
+        (record.event.flow, record.event.psn)
+        for record in _losses(context)
+        if carried_by(record.event.opcode) == "data"
     }
     recovered = sum(receivers.get(flow) in done for flow, _ in lost)
     return {"lost_data_packets": len(lost), "recovered_packets": recovered}

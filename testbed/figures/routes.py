@@ -15,11 +15,11 @@ from testbed.history import Record
 if TYPE_CHECKING:
     from topologies.routing.gradients import Plan
 
-__all__ = ["Measured", "Span", "measured", "spans_of"]
+__all__ = ["MeasuredRoute", "Span", "measured", "spans_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRoute:
     """One row of the plan's load table, with what was found."""
 
     name: str
@@ -47,7 +47,7 @@ class Span:
         return 8e9 * size / self.taken_ns
 
 
-def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int) -> tuple[Measured, ...]:
+def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int) -> tuple[MeasuredRoute, ...]:
     """Workers, then links in the directions that the plan uses, then switches that aggregate. Raises ValueError where a
     switch has no two samples in that time."""
     spans = spans_of(history, from_ns, until_ns)
@@ -56,15 +56,15 @@ def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int)
     for worker in plan.problem.workers:
         ((_, link, _),) = topology.ports(worker)
         rate = _rate(spans, plan, worker, link.b if link.a == worker else link.a)
-        found.append(Measured(worker, plan.worker_rates[worker], rate))
+        found.append(MeasuredRoute(worker, plan.worker_rates[worker], rate))
     for load in plan.link_loads:
         tail, _, head = load.name.partition("->")
         if tail not in plan.problem.workers:
-            found.append(Measured(load.name, load.load_bps, _rate(spans, plan, tail, head)))
+            found.append(MeasuredRoute(load.name, load.load_bps, _rate(spans, plan, tail, head)))
     for load in plan.switch_loads:
         if load.load_bps:
             span = spans[load.name]
-            found.append(Measured(load.name, load.load_bps, span.bps(span.added_bytes)))
+            found.append(MeasuredRoute(load.name, load.load_bps, span.bps(span.added_bytes)))
     return tuple(found)
 
 

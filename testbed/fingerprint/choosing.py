@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from testbed.fingerprint.models import Model, predicted
+from testbed.fingerprint.models import ReducerModel, predicted
 from testbed.fingerprint.reducer import Array
 from testbed.fingerprint.vectors import CLASSES
 
 __all__ = ["Calibration", "choose"]
 
 _FEW, _MANY = 256, 6000
-_M = TypeVar("_M", bound=Model)
+_M = TypeVar("_M", bound=ReducerModel)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Calibration:
         there: Array = np.flatnonzero(np.isin(self.kinds, [CLASSES.index(name) for name in names]))
         return there
 
-    def equal(self, model: Model, at: Array) -> Array:
+    def equal(self, model: ReducerModel, at: Array) -> Array:
         """Which of these elements are as the model has them."""
         return predicted(model, self.vectors[:, at], at, self.found[at])
 

@@ -14,7 +14,7 @@ from testbed.fingerprint.formats import FLOAT32, FLOAT64, Format, Rounding, form
 from testbed.fingerprint.masking import EXACT, measure_orders
 from testbed.fingerprint.models import CompensatedModel, Conversions, ExactModel, FloatModel, Flush, FusedModel
 from testbed.fingerprint.nans import NanRule, measure_nans
-from testbed.fingerprint.reducer import Counted, Refused, Unusable
+from testbed.fingerprint.reducer import Counted, ReducerRefused, Unusable
 from testbed.fingerprint.trees import Orders, Tree, in_line, line_of
 from testbed.fingerprint.values import Passed
 
@@ -202,5 +202,5 @@ def _nans(reducer: Counted, orders: Orders, *, takes_special: bool) -> NanRule:
     ordinary = np.random.default_rng(11).uniform(1, 2, (reducer.ranks, reducer.elements)).astype(np.float32)
     try:
         return measure_nans(reducer, orders, ordinary)
-    except Refused:
+    except ReducerRefused:
         return NanRule("some NaNs are refused", is_known=False)

@@ -14,9 +14,9 @@ from testbed.fingerprint.finding import Difference, Finding
 from testbed.fingerprint.fixed import Overflow
 from testbed.fingerprint.floats import float_model
 from testbed.fingerprint.integers import IntegerModel, integer_candidates
-from testbed.fingerprint.models import Model, predicted
+from testbed.fingerprint.models import ReducerModel, predicted
 from testbed.fingerprint.quantised import block_model, fixed_model, with_halves
-from testbed.fingerprint.reducer import Array, Counted, Reducer, Refused, Unusable, same_bits
+from testbed.fingerprint.reducer import Array, Counted, Reducer, ReducerRefused, Unusable, same_bits
 from testbed.fingerprint.trees import Orders
 from testbed.fingerprint.values import Passed, largest_taken, measure_block, measure_values
 from testbed.fingerprint.vectors import CLASSES, Limits, draw_floats, draw_integers, layout
@@ -53,7 +53,7 @@ def fingerprint(
     try:
         inferred = _of_integers(counted) if counted.dtype == "int32" else _of_floats(counted)
         found = _held_against(counted, inferred, empty, seed)
-    except (Refused, Unusable) as error:
+    except (ReducerRefused, Unusable) as error:
         found = replace(empty, reason=str(error))
     return replace(found, runs=counted.runs)
 
@@ -115,7 +115,7 @@ def _of_integers(counted: Counted) -> _Inferred:
     return _inferred(best, best.orders, Limits())
 
 
-def _inferred(model: Model, orders: Orders | None, limits: Limits, notes: tuple[str, ...] = ()) -> _Inferred:
+def _inferred(model: ReducerModel, orders: Orders | None, limits: Limits, notes: tuple[str, ...] = ()) -> _Inferred:
     def equal(vectors: Array, sums: Array) -> Array:
         return predicted(model, vectors, np.arange(len(sums)), sums)
 
@@ -175,10 +175,10 @@ def _calibrated(counted: Counted, limits: Limits) -> tuple[Limits, Calibration]:
             vectors = draw_floats(counted.ranks, counted.elements, allowed, 0)
             try:
                 found = counted.one(vectors)
-            except Refused:
+            except ReducerRefused:
                 continue
             return allowed, Calibration(vectors, found, layout(counted.elements, allowed, 0))
-    raise Refused("the target refuses vectors with values that it takes one by one")
+    raise ReducerRefused("the target refuses vectors with values that it takes one by one")
 
 
 def _by_arrival(sums: Calibration, passed: Passed, limits: Limits) -> _Inferred:

@@ -21,14 +21,14 @@ __all__ = [
     "FloatModel",
     "Flush",
     "FusedModel",
-    "Model",
+    "ReducerModel",
     "predicted",
 ]  # fmt: skip
 
 _PLAIN_NAN = np.uint32(0x7FC00000)
 
 
-class Model(Protocol):
+class ReducerModel(Protocol):
     """A whole arithmetic."""
 
     @property
@@ -43,7 +43,7 @@ class Model(Protocol):
         ...
 
 
-def predicted(model: Model, vectors: Array, at: Array, found: Array) -> Array:
+def predicted(model: ReducerModel, vectors: Array, at: Array, found: Array) -> Array:
     """Which sums are as predicted; `found`: float32. Where no rule for NaNs is known, any NaN is as good as another."""
     expected = model.predict(vectors, at)
     equal: Array = expected == found.view(np.uint32)

@@ -20,7 +20,7 @@ from testbed.fingerprint.fixed import (
 )
 from testbed.fingerprint.masking import measure_saturating, orders_of_sizes
 from testbed.fingerprint.nans import NanRule
-from testbed.fingerprint.reducer import Array, Counted, Refused, Unusable
+from testbed.fingerprint.reducer import Array, Counted, ReducerRefused, Unusable
 from testbed.fingerprint.trees import Orders
 from testbed.fingerprint.values import Passed
 
@@ -114,7 +114,7 @@ def _saturating_orders(reducer: Counted, scale: float) -> Orders | None:
 
     try:
         sizes = measure_saturating(reducer, make, lambda total: total.astype(np.float64) * scale)
-    except (Refused, Unusable):
+    except (ReducerRefused, Unusable):
         return None
     orders = orders_of_sizes(reducer.ranks, sizes)
     return orders if isinstance(orders, Orders) else None

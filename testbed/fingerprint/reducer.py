@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Counted", "Reducer", "Refused", "Unusable", "same_bits"]
+__all__ = ["Array", "Counted", "Reducer", "ReducerRefused", "Unusable", "same_bits"]
 
 Array = NDArray[Any]
 _MOST_BYTES = 1 << 27
 """of gradients in one call"""
 
 
-class Refused(Exception):
+class ReducerRefused(Exception):
     """The target gives no sum of these values. The text says what it said."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from testbed.fingerprint.formats import FLOAT32, Format, known_format
-from testbed.fingerprint.reducer import Array, Counted, Refused, Unusable, same_bits
+from testbed.fingerprint.reducer import Array, Counted, ReducerRefused, Unusable, same_bits
 
 __all__ = ["Passed", "largest_taken", "measure_block", "measure_values"]
 
@@ -115,7 +115,7 @@ def _takes(reducer: Counted, value: float) -> bool:
     gradient[0] = value
     try:
         reducer.one(gradient)
-    except Refused:
+    except ReducerRefused:
         return False
     return True
 

@@ -22,8 +22,8 @@ from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology, rack
+from workloads.rc.numbers import psn_of, rnr_wait_ns
 from workloads.rc.recovery import rto_ns
-from workloads.wire import PSN_MODULUS, RNR_TIMER_NS
 
 __all__ = ["TRACE_EVERY", "draw_schedule", "draw_transport", "link_shape", "with_timeout"]
 
@@ -168,7 +168,7 @@ def _with_recovery(transport: Transport, recovery: str) -> Transport:
 
 def draw_transport(draw: Random, mtu: int, recovery: str) -> Transport:
     """`recovery`: of all connections; empty: it is drawn."""
-    near_wrap = PSN_MODULUS - draw.randrange(1, 40)
+    near_wrap = psn_of(-draw.randrange(1, 40))
     late = draw.random() < _LATE
     drawn = Transport(
         path_mtu=mtu,
@@ -198,10 +198,10 @@ def with_timeout(draw: Random, scenario: Scenario) -> Scenario:
     share = max(1, transport.retry_count - RESERVE) * rto // 4
     if transport.receive_late_ns:
         late = draw.randint(1, share)
-        timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= share] or [1]
+        timers = [code for code in range(1, 17) if rnr_wait_ns(code) <= share] or [1]
         transport = replace(transport, receive_late_ns=late, rnr_timer_code=draw.choice(timers))
         if len(scenario.topology.switches) > 1:  # each time it is over, a packet crosses the fabric for nothing
-            most = _MOST_WAITS * RNR_TIMER_NS[transport.rnr_timer_code]
+            most = _MOST_WAITS * rnr_wait_ns(transport.rnr_timer_code)
             transport = replace(transport, receive_late_ns=min(late, most))
     if job.straggler is not None:
         job = replace(job, straggler=replace(job.straggler, delay_ns=draw.randint(1, share)))

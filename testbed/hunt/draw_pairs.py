@@ -21,8 +21,8 @@ from testbed.scenario.own_code import require
 from topologies import rack
 from workloads.collectives.operations import BARRIER, OPERATIONS
 from workloads.ownvalues import instances
+from workloads.rc.numbers import rnr_wait_ns
 from workloads.rc.recovery import rto_ns
-from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["draw_pairs_schedule", "smaller_pairs"]
 
@@ -91,7 +91,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         time_limit_ns=_TIME_LIMIT_NS,
     )
     timed = with_timeout(draw, scenario)
-    most = _MOST_WAITS * RNR_TIMER_NS[timed.transport.rnr_timer_code]
+    most = _MOST_WAITS * rnr_wait_ns(timed.transport.rnr_timer_code)
     late = min(timed.transport.receive_late_ns, most)
     return replace(timed, transport=replace(timed.transport, receive_late_ns=late))
 

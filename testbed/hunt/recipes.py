@@ -15,8 +15,8 @@ from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt.survival import travel_ns
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction
+from workloads.rc.numbers import rnr_wait_ns
 from workloads.rc.recovery import rto_ns
-from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["FABRIC_RECIPES", "RECIPES"]
 
@@ -66,11 +66,11 @@ def _with(scenario: Scenario, *faults: Fault) -> Scenario:
 
 def _late(draw: Random, scenario: Scenario) -> Scenario:
     """Receives come late, for about as long as the RNR timer says. Under IRN, which has none, they stay in time."""
-    timers = [code for code in range(1, 17) if RNR_TIMER_NS[code] <= max(10_000, _rto(scenario) // 4)]
+    timers = [code for code in range(1, 17) if rnr_wait_ns(code) <= max(10_000, _rto(scenario) // 4)]
     late = draw.randint(1, max(1, _rto(scenario) // 4))
     timer = draw.choice(timers)
     if len(scenario.topology.switches) > 1:
-        late = min(late, _MOST_WAITS * RNR_TIMER_NS[timer])
+        late = min(late, _MOST_WAITS * rnr_wait_ns(timer))
     if scenario.transport.speaks_irn:
         return scenario
     transport = replace(scenario.transport, receive_late_ns=late, rnr_timer_code=timer)

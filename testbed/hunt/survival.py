@@ -59,8 +59,8 @@ from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from workloads.rc.go_back_n import INFINITE_RNR_RETRY
+from workloads.rc.numbers import rnr_wait_ns
 from workloads.rc.recovery import rto_ns
-from workloads.wire import RNR_TIMER_NS
 
 __all__ = ["LOSES", "RESERVE", "SURVIVAL", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
 
@@ -183,7 +183,7 @@ def disturbance_ns(scenario: Scenario) -> int | None:
             ends.append(end)
     transport, job = scenario.transport, scenario.job
     if transport.receive_late_ns:
-        extra += transport.receive_late_ns + RNR_TIMER_NS[transport.rnr_timer_code]
+        extra += transport.receive_late_ns + rnr_wait_ns(transport.rnr_timer_code)
     if job.straggle_rank is not None:
         extra += job.straggle_ns
     return max(ends, default=0) - min(begins, default=0) + extra

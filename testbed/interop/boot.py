@@ -13,7 +13,7 @@ from testbed.interop.guestvm import GuestMachine
 from testbed.interop.image.prepare import Image
 from testbed.interop.image.stage import stage_code
 from testbed.interop.protocol import GuestFacts, Mailbox
-from testbed.interop.qemu import Share, Wire, qemu_command
+from testbed.interop.qemu import QemuWire, Share, qemu_command
 from testbed.interop.wires import Wires
 from testbed.kernel.cleanup import remove_run
 from testbed.kernel.ledger import Ledger
@@ -56,7 +56,7 @@ def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[
     with contextlib.ExitStack() as undo:
         undo.callback(leave_nothing, ledger)
         wires = [
-            Wire(format_mac(host_mac(n + 1)), ledger.folder / f"{n}.vm", ledger.folder / f"{n}.sw")
+            QemuWire(format_mac(host_mac(n + 1)), ledger.folder / f"{n}.vm", ledger.folder / f"{n}.sw")
             for n in range(devices)
         ]
         command = qemu_command(

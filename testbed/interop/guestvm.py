@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from testbed.interop.qemu import Wire
+from testbed.interop.qemu import QemuWire
 from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.kernel.processes import ProcessId, child_setup, identify, is_alive, send_signal
 from workloads.errors import HostCapabilityError, InternalError
@@ -24,7 +24,9 @@ class GuestMachine:
     """A QEMU process that we own: it is in the ledger before it runs QEMU, dies with us, and is ended by its
     identity."""
 
-    def __init__(self, command: Sequence[str], wires: Sequence[Wire], ledger: Ledger, folder: Path, out: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], wires: Sequence[QemuWire], ledger: Ledger, folder: Path, out: Path
+    ) -> None:
         """`folder`: for console and QEMU's own output; `out`: the folder that the guest writes to. Raises
         HostCapabilityError when there is no QEMU."""
         self._out, self._console, self._errors = out, folder / "console.log", folder / "qemu.log"

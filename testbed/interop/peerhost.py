@@ -14,6 +14,7 @@ from testbed.captures.capture import PcapngTap
 from testbed.faults.connections import Connection
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
+from testbed.faults.way import LinkWay
 from testbed.history import Record, make_record
 from testbed.history.codec import read_record
 from testbed.interop.boot import BootedGuest
@@ -241,6 +242,6 @@ def case_filters(
     table, filters = ConnectionTable(connections), []
     for direction in (Direction.UP, Direction.DOWN):
         faults = [fault for fault in case.faults if direction in fault.directions]
-        made = LinkFilter(seed=seed, link=LINK, direction=direction, faults=faults, table=table)
+        made = LinkFilter(LinkWay(seed, LINK, direction, table), faults)
         filters.append({0: made} if faults else {})
     return filters[0], filters[1]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["QEMU", "Share", "Wire", "qemu_command"]
+__all__ = ["QEMU", "QemuWire", "Share", "qemu_command"]
 
 QEMU = "qemu-system-x86_64"
 _NIC = "csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ufo=off,host_mtu=4200,rx_queue_size=1024"
@@ -26,7 +26,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class QemuWire:
     """One interface: a frame is a datagram between two unix sockets."""
 
     mac: str
@@ -42,7 +42,7 @@ def qemu_command(
     initrd: Path,
     console: Path,
     shares: Sequence[Share],
-    wires: Sequence[Wire],
+    wires: Sequence[QemuWire],
     script: str,
     memory_mb: int = 768,
     cpus: int = 1,

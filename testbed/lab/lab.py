@@ -12,7 +12,7 @@ from testbed.history.lab_events import LabStep
 from testbed.lab.client import AgentClient
 from testbed.lab.model import Host, Inventory
 from testbed.lab.owner import Owner
-from testbed.lab.parallel import Outcome, everywhere
+from testbed.lab.parallel import TaskOutcome, everywhere
 from testbed.lab.ssh import Shell, open_shell
 
 __all__ = ["Done", "Lab", "Tell"]
@@ -74,7 +74,7 @@ class Lab:
         if shell is not None:
             shell.close()
 
-    def attempt(self, step: str, act: Callable[[Host], Done], hosts: Iterable[Host]) -> list[Outcome[Host, Done]]:
+    def attempt(self, step: str, act: Callable[[Host], Done], hosts: Iterable[Host]) -> list[TaskOutcome[Host, Done]]:
         """On all hosts at once; results are reported as they come; no failure raises."""
         outcomes = []
         for outcome in everywhere(act, hosts, name=lambda host: host.name):

@@ -11,14 +11,14 @@ from typing import Generic, TypeVar
 
 from workloads.errors import LabError
 
-__all__ = ["Outcome", "everywhere", "require_all"]
+__all__ = ["TaskOutcome", "everywhere", "require_all"]
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[_K, _T]):
+class TaskOutcome(Generic[_K, _T]):
     target: _K
     value: _T | None
     error: Exception | None
@@ -27,9 +27,9 @@ class Outcome(Generic[_K, _T]):
 
 def everywhere(
     act: Callable[[_K], _T], targets: Iterable[_K], *, name: Callable[[_K], str] = str
-) -> Iterator[Outcome[_K, _T]]:
+) -> Iterator[TaskOutcome[_K, _T]]:
     """One thread per target; outcomes in the order in which they come. `act` bounds its own time."""
-    done: queue.SimpleQueue[Outcome[_K, _T]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[TaskOutcome[_K, _T]] = queue.SimpleQueue()
 
     def work(target: _K) -> None:
         began = time.monotonic()
@@ -38,7 +38,7 @@ def everywhere(
             value = act(target)
         except Exception as caught:
             error = caught
-        done.put(Outcome(target, value, error, time.monotonic() - began))
+        done.put(TaskOutcome(target, value, error, time.monotonic() - began))
 
     count = 0
     for target in targets:
@@ -49,7 +49,7 @@ def everywhere(
         yield done.get()
 
 
-def require_all(outcomes: Iterable[Outcome[_K, _T]]) -> dict[_K, _T]:
+def require_all(outcomes: Iterable[TaskOutcome[_K, _T]]) -> dict[_K, _T]:
     """Values by target. Raises the failure that came first, as it is; of several it reports how many more there
     were."""
     values: dict[_K, _T] = {}

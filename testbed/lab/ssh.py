@@ -21,7 +21,7 @@ from testbed.lab.model import Host, Inventory
 from testbed.lab.trust import TRUST_PORT, fingerprint, known_keys
 from workloads.errors import LabError
 
-__all__ = ["Command", "Shell", "host_key_of", "open_shell", "quote", "tail"]
+__all__ = ["Shell", "SshCommand", "host_key_of", "open_shell", "quote", "tail"]
 
 MAX_OUTPUT = 4 << 20
 """bytes of stdout and of stderr that a command may say"""
@@ -34,7 +34,7 @@ _logger.propagate = False
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SshCommand:
     """What a command left."""
 
     argv: tuple[str, ...]
@@ -73,7 +73,7 @@ class Shell:
         timeout_s: float | None = None,
         check: bool = True,
         max_output: int = MAX_OUTPUT,
-    ) -> Command:
+    ) -> SshCommand:
         """Runs a command, at most `timeout_s` (default: the host's). Raises LabError when the host does not answer,
         says too much or, with `check`, when the exit status is not 0. The command is ended on the host when its time is
         over."""
@@ -96,7 +96,7 @@ class Shell:
             raise LabError(self.host.name, f"the connection ended during `{shown}`", tail(out, err))
         if check and status != 0:
             raise LabError(self.host.name, f"`{shown}` ended with exit status {status}", tail(out, err))
-        return Command(tuple(argv), status, out, err)
+        return SshCommand(tuple(argv), status, out, err)
 
     def channel(self, argv: Sequence[str]) -> Any:
         """A command with its streams, for who talks to it. Raises LabError."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from testbed import __version__
 from testbed.perf.request import Request
-from testbed.perf.rows import Measured, Row, Times
+from testbed.perf.rows import BandwidthRow, MeasuredBandwidth, Times
 from testbed.perf.table import average_busbw, program_of, redop_and_root, wrong_halves
 from testbed.scenario import Scenario
 
@@ -18,7 +18,7 @@ _VERSION = 3
 
 
 def perf_json(
-    request: Request, scenario: Scenario, tables: Mapping[str, Sequence[Row]], *, args: Sequence[str],
+    request: Request, scenario: Scenario, tables: Mapping[str, Sequence[BandwidthRow]], *, args: Sequence[str],
     began: str, ended: str,
 ) -> str:  # fmt: skip
     """Of the tables by protocol. `began`, `ended`: times as text."""
@@ -56,7 +56,7 @@ def perf_json(
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _footers(rows: Sequence[Row]) -> dict[str, Any]:
+def _footers(rows: Sequence[BandwidthRow]) -> dict[str, Any]:
     wrong, average = wrong_halves(rows), average_busbw(rows)
     return {
         "out_of_bounds": {"count": wrong, "okay": not wrong},
@@ -64,7 +64,7 @@ def _footers(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _result(request: Request, row: Row) -> dict[str, Any]:
+def _result(request: Request, row: BandwidthRow) -> dict[str, Any]:
     redop, root = redop_and_root(request)
     result: dict[str, Any] = {
         "size": row.size, "count": row.count, "type": request.dtype, "redop": redop, "root": str(root),
@@ -87,7 +87,7 @@ def _result(request: Request, row: Row) -> dict[str, Any]:
     }
 
 
-def _half(row: Row, half: Measured) -> dict[str, float | None] | None:
+def _half(row: BandwidthRow, half: MeasuredBandwidth) -> dict[str, float | None] | None:
     algbw, busbw = row.algbw(half), row.busbw(half)
     if half.times is None or algbw is None or busbw is None:
         return None

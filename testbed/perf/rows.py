@@ -17,7 +17,7 @@ from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import ScenarioError
 
-__all__ = ["Measured", "Row", "Times", "rows_of"]
+__all__ = ["BandwidthRow", "MeasuredBandwidth", "Times", "rows_of"]
 
 _NO_IN_PLACE = "{} has no in-place form: it still reads its gradient when parts of the result are there"
 
@@ -39,7 +39,7 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredBandwidth:
     """One half of a row."""
 
     verdict: str
@@ -63,12 +63,12 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BandwidthRow:
     protocol: str
     size: int
     ranks: int
-    out_of_place: Measured
-    in_place: Measured
+    out_of_place: MeasuredBandwidth
+    in_place: MeasuredBandwidth
     collective: str = ALL_REDUCE
     """as nccl-tests calls it"""
 
@@ -79,35 +79,35 @@ class Row:
         return self.size // ELEMENT_BYTES // chunks
 
     @property
-    def halves(self) -> tuple[Measured, Measured]:
+    def halves(self) -> tuple[MeasuredBandwidth, MeasuredBandwidth]:
         return self.out_of_place, self.in_place
 
-    def algbw(self, half: Measured) -> float | None:
+    def algbw(self, half: MeasuredBandwidth) -> float | None:
         """In bytes per second."""
         return None if half.times is None else self.size / half.times.mean_s
 
-    def busbw(self, half: Measured) -> float | None:
+    def busbw(self, half: MeasuredBandwidth) -> float | None:
         algbw = self.algbw(half)
         return None if algbw is None else algbw * OPERATIONS[COLLECTIVES[self.collective]].bus_factor(self.ranks)
 
 
-def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[Row]:
+def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[BandwidthRow]:
     """In the order of the tables."""
     by_label = {str(point.values["variant"]): index for index, point in enumerate(finished.points)}
     for protocol in request.protocols:
         for size in request.sizes:
-            found, ranks = list[Measured](), 0
+            found, ranks = list[MeasuredBandwidth](), 0
             for in_place in (False, True):
                 if in_place and not takes_in_place(request, protocol):
                     why = _NO_IN_PLACE if request.collective == ALL_REDUCE else _ONE_HALF
-                    found.append(Measured("", why.format(protocol), None, None, 0, "", {}))
+                    found.append(MeasuredBandwidth("", why.format(protocol), None, None, 0, "", {}))
                     continue
                 index = by_label[Half(protocol, size, in_place).label]
                 document = _document(finished, index)
                 ranks = ranks or document.get("hosts", 0)
                 point, outcome = finished.points[index], finished.outcomes[index]
                 found.append(_measured(outcome, document, *request.counts(size, point.world)))
-            yield Row(protocol, size, ranks, found[0], found[1], request.collective)
+            yield BandwidthRow(protocol, size, ranks, found[0], found[1], request.collective)
 
 
 def _document(finished: FinishedScenarios, index: int) -> dict[str, Any]:
@@ -125,14 +125,14 @@ def _document(finished: FinishedScenarios, index: int) -> dict[str, Any]:
         ) from error  # fmt: skip
 
 
-def _measured(outcome: Outcome, document: dict[str, Any], measured: int, warmup: int) -> Measured:
+def _measured(outcome: Outcome, document: dict[str, Any], measured: int, warmup: int) -> MeasuredBandwidth:
     if not document:
-        return Measured("", outcome.reason, None, None, 0, "", {})
+        return MeasuredBandwidth("", outcome.reason, None, None, 0, "", {})
     metrics = document["metrics"]
     each = (metrics["iterations_s"] or [])[warmup:]
     known = len(each) == measured and None not in each and sum(each) > 0
     exact = next((check["verdict"] for check in document["checks"] if check["name"] == "bit_exact"), None)
-    return Measured(
+    return MeasuredBandwidth(
         outcome.verdict,
         outcome.reason or ("" if known else outcome.untimed or "the job did not end"),
         {"pass": True, "fail": False}.get(exact or ""),

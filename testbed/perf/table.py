@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from testbed import __version__
 from testbed.perf.request import Request
-from testbed.perf.rows import Measured, Row
+from testbed.perf.rows import BandwidthRow, MeasuredBandwidth
 from testbed.reading.units import format_rate
 from testbed.scenario import Scenario
 
@@ -23,7 +23,7 @@ _LATENCY = "  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}"
 
 
 def table_lines(
-    request: Request, scenario: Scenario, protocol: str, rows: Sequence[Row], *, latency: bool
+    request: Request, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow], *, latency: bool
 ) -> Iterator[str]:
     """Of one protocol. `latency`: with the percentiles of its iterations."""
     yield from _head(request, scenario, protocol, rows)
@@ -52,12 +52,12 @@ def program_of(request: Request) -> str:
     return f"{request.collective}_perf"
 
 
-def wrong_halves(rows: Sequence[Row]) -> int:
+def wrong_halves(rows: Sequence[BandwidthRow]) -> int:
     """Runs with a result that differs from the reference."""
     return sum(half.is_exact is False for row in rows for half in row.halves)
 
 
-def average_busbw(rows: Sequence[Row]) -> float | None:
+def average_busbw(rows: Sequence[BandwidthRow]) -> float | None:
     """Over all halves that have one, in bytes per second."""
     found = [value for row in rows for half in row.halves if (value := row.busbw(half)) is not None]
     return sum(found) / len(found) if found else None
@@ -69,7 +69,7 @@ def _number(value: float, width: int) -> str:
     return next((text for text in texts if len(text) <= width), f"{value:.0f}")
 
 
-def _head(request: Request, scenario: Scenario, protocol: str, rows: Sequence[Row]) -> Iterator[str]:
+def _head(request: Request, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow]) -> Iterator[str]:
     sizes, step = request.sizes, f"{request.factor}(factor)" if request.factor else f"{request.step}(bytes)"
     counts = {size: request.counts(size, scenario.world) for size in sizes}
     measured, warmup = max(counts.values())
@@ -96,7 +96,7 @@ def _head(request: Request, scenario: Scenario, protocol: str, rows: Sequence[Ro
         yield "#" + _FRONT.format(*first)[1:] + 2 * _HALF.format(*second)
 
 
-def _half(row: Row, half: Measured) -> str:
+def _half(row: BandwidthRow, half: MeasuredBandwidth) -> str:
     algbw, busbw = row.algbw(half), row.busbw(half)
     wrong = "0" if half.is_exact else _UNKNOWN
     if half.times is None or algbw is None or busbw is None:
@@ -104,7 +104,7 @@ def _half(row: Row, half: Measured) -> str:
     return _HALF.format(_number(1e6 * half.times.mean_s, 7), _number(algbw / 1e9, 6), _number(busbw / 1e9, 6), wrong)
 
 
-def _wire(rows: Sequence[Row]) -> Iterator[str]:
+def _wire(rows: Sequence[BandwidthRow]) -> Iterator[str]:
     yield "# Bytes of whole frames per iteration: sent and received by a rank, and on the busiest link"
     yield "#" + " " * 11 + f"{_HALVES[0]:>38}{'':26}{_HALVES[1]:>38}"
     names = _WIRE.format("sent", "received", "busiest", "util%", "link")
@@ -113,7 +113,7 @@ def _wire(rows: Sequence[Row]) -> Iterator[str]:
         yield (f"# {row.size:>10}" + "".join(map(_wire_half, row.halves))).rstrip()
 
 
-def _wire_half(half: Measured) -> str:
+def _wire_half(half: MeasuredBandwidth) -> str:
     names = ("wire.sent_per_rank_bytes", "wire.received_per_rank_bytes", "busiest_link.bytes")
     counted = (half.per_iteration(name) for name in names)
     share = half.figures.get("busiest_link.utilisation")
@@ -124,7 +124,7 @@ def _wire_half(half: Measured) -> str:
     )
 
 
-def _latency(rows: Sequence[Row]) -> Iterator[str]:
+def _latency(rows: Sequence[BandwidthRow]) -> Iterator[str]:
     yield "#"
     yield "# Time of an iteration (us)"
     yield "#" + " " * 11 + f"{_HALVES[0]:>30}{'':18}{_HALVES[1]:>32}"
@@ -134,7 +134,7 @@ def _latency(rows: Sequence[Row]) -> Iterator[str]:
         yield f"# {row.size:>10}" + "".join(map(_latency_half, row.halves))
 
 
-def _latency_half(half: Measured) -> str:
+def _latency_half(half: MeasuredBandwidth) -> str:
     if half.times is None:
         return _LATENCY.format(*[_UNKNOWN] * 5)
     times = half.times
@@ -142,7 +142,7 @@ def _latency_half(half: Measured) -> str:
     return _LATENCY.format(*(_number(1e6 * value, 8) for value in found))
 
 
-def _remarks(rows: Sequence[Row]) -> Iterator[str]:
+def _remarks(rows: Sequence[BandwidthRow]) -> Iterator[str]:
     """Reasons of what was not measured, and of runs that did not pass, each once."""
     reasons = dict[str, list[str]]()
     for row in rows:

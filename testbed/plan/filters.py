@@ -5,8 +5,10 @@ from __future__ import annotations
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import PacketFault
+from testbed.faults.way import LinkWay
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
+from testbed.scenario.transports import transports_of
 from topologies import Direction, Link
 from workloads.errors import InternalError
 
@@ -48,11 +50,8 @@ def _make_filter(
     for fault in faults:
         _need_messages(fault, plan)
     return LinkFilter(
-        seed=plan.scenario.seed,
-        link=link.name,
-        direction=direction,
-        faults=faults,
-        table=table,
+        LinkWay(plan.scenario.seed, link.name, direction, table, transports_of(plan.scenario)),
+        faults,
         delay_ns=delay_ns,
         jitter_ns=link.shape.jitter_ns,
         backend=backend,

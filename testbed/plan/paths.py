@@ -16,7 +16,8 @@ from testbed.plan.model import Plan
 from topologies import Direction, Link, Topology
 from workloads.collectives.kinds import ring_kind, sent_share
 from workloads.config import HostConfig, WorkerConfig
-from workloads.wire import ROCE_PORT, Bth, Envelope, Opcode, Packet, encode_packet
+from workloads.rc.transport import RELIABLE, frame_of_flow
+from workloads.wire import Envelope
 
 __all__ = [
     "ELEMENT_BYTES",
@@ -34,6 +35,7 @@ __all__ = [
 
 ELEMENT_BYTES = 4
 """of every dtype that there is"""
+_ROCE = RELIABLE.udp_port
 _DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
@@ -42,7 +44,7 @@ _newest: deque[tuple[Topology, dict[tuple[str, int], Link]]] = deque(maxlen=2)
 
 
 def flow_paths(
-    plan: Plan, source: str, envelope: Envelope, dport: int = ROCE_PORT, root: int = 0
+    plan: Plan, source: str, envelope: Envelope, dport: int = _ROCE, root: int = 0
 ) -> Iterator[tuple[LinkUse, ...]]:
     """The paths from host `source` to the host that `envelope` names, as links in order.
 
@@ -57,7 +59,7 @@ def flow_paths(
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
-    frame = encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
+    frame = frame_of_flow(envelope)
     frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
 
     def onwards(

@@ -22,7 +22,7 @@ from workloads.config import (
     WorkerConfig,
     WorkloadConfig,
 )
-from workloads.wire import PSN_MODULUS
+from workloads.rc.numbers import any_psn, psn_of
 
 __all__ = ["PhaseRing", "phased_workers"]
 
@@ -112,9 +112,7 @@ def _phases(
     size = len(hosts)
     sending, receiving, keys = (list(islice(numbers, size)) for numbers in (qpns, qpns, rkeys))
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
-    psns = [
-        draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
-    ]
+    psns = [any_psn(draw.randrange) if transport.start_psn is None else psn_of(transport.start_psn) for _ in hosts]
     phases = []
     for rank, host in enumerate(hosts):
         side = None if ring.sides is None else ring.sides[rank]

@@ -19,7 +19,7 @@ from workloads.events import CollectiveCompleted
 
 __all__ = [
     "FINER",
-    "Line",
+    "ChartLine",
     "charts_data",
     "charts_html",
     "doubled",
@@ -39,7 +39,7 @@ Values = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     name: str
     role: str
     """line, low and high (ends of the band), median, or extreme"""
@@ -61,18 +61,18 @@ def slowest_worker(history: Sequence[Record]) -> str:
     return max(done, key=lambda node: done[node], default="")
 
 
-def lines_of(series: Series, slowest: str) -> list[Line]:
+def lines_of(series: Series, slowest: str) -> list[ChartLine]:
     """What a chart draws of a series. Nodes in which nothing of it happened do not count."""
     if len(series.lines) <= _MOST_LINES:
-        return [Line(name, "line", values) for name, values in series.lines]
+        return [ChartLine(name, "line", values) for name, values in series.lines]
     low, median, high = np.percentile([values for _, values in series.lines], (10, 50, 90), axis=0)
     of = dict(series.lines)
     name, word = (slowest, "slowest") if slowest in of else (max(of, key=lambda each: sum(of[each])), "most")
     return [
-        Line("10th percentile", "low", low),
-        Line("90th percentile", "high", high),
-        Line(f"median of {len(of):,}", "median", median),
-        Line(f"{word}: {name}", "extreme", of[name]),
+        ChartLine("10th percentile", "low", low),
+        ChartLine("90th percentile", "high", high),
+        ChartLine(f"median of {len(of):,}", "median", median),
+        ChartLine(f"{word}: {name}", "extreme", of[name]),
     ]
 
 
@@ -100,7 +100,7 @@ def rounded(values: Values) -> list[float]:
 
 
 def charts_data(
-    found: OverTime, slowest: str, reference: Mapping[str, Sequence[Line]], *, rates: bool
+    found: OverTime, slowest: str, reference: Mapping[str, Sequence[ChartLine]], *, rates: bool
 ) -> Iterator[dict[str, Any]]:
     """For the script of the page. `reference`: by title, what the reference run in virtual time has at the coarser
     level. `rates`: whether what happened per second is trusted and shown."""
@@ -141,7 +141,7 @@ def _shown(found: OverTime, rates: bool) -> list[Series]:
     return [series for series in found.series if rates or series.kind != "rate"]
 
 
-def _table(series: Series, lines: Sequence[Line], found: OverTime) -> str:
+def _table(series: Series, lines: Sequence[ChartLine], found: OverTime) -> str:
     by = -(-found.intervals // _STEPS)
     head = "".join(f'<th scope="col">{escape(line.name)}</th>' for line in lines)
     columns = [wider(line.values, series.kind, by) for line in lines]

@@ -13,7 +13,7 @@ from testbed.figures.over_time import OverTime
 from testbed.history import Record
 from testbed.report.assets import script_of, style
 from testbed.report.charts import FINER, charts_data, charts_html, fine_figures, slowest_worker
-from testbed.report.charts import Line as ChartLine
+from testbed.report.charts import ChartLine as ChartLine
 from testbed.report.lanes import timeline_page
 from testbed.report.links import links_data, links_html
 from testbed.report.network import network_html

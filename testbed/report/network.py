@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from testbed.drawing.picture import Line, Picture, picture_of
+from testbed.drawing.picture import Picture, PictureLine, picture_of
 from testbed.drawing.svg import draw_svg
 from testbed.faults.events import FaultStruck
 from testbed.history import Record, of_kind
@@ -19,7 +19,7 @@ __all__ = ["network_html"]
 def network_html(scenario: Scenario, history: Sequence[Record], racks: Mapping[str, str]) -> str:
     hits = Counter(record.event.target for record in of_kind(history, FaultStruck))
     picture = picture_of(scenario)
-    drawn, lost = dict[str, Line](), Counter[str]()
+    drawn, lost = dict[str, PictureLine](), Counter[str]()
     for line, link in zip(picture.lines, scenario.topology.links, strict=True):  # two nodes may have several links
         name = _hosts_of(racks[line.a]) if line.a in racks else link.name
         drawn[name] = replace(line, a=name) if line.a in racks else line

@@ -10,7 +10,7 @@ from pathlib import Path
 from testbed.figures.extent import end_of_job
 from testbed.figures.over_time import interval_of, over_time_of
 from testbed.history import Record
-from testbed.report.charts import Line, lines_of, rounded, slowest_worker
+from testbed.report.charts import ChartLine, lines_of, rounded, slowest_worker
 from testbed.scenario.model import Scenario
 from workloads.errors import ScenarioError
 
@@ -34,7 +34,7 @@ def reference_text(reference: Sequence[Record], own: Sequence[Record], scenario:
     return json.dumps(charts, separators=(",", ":")) + "\n"
 
 
-def read_reference(folder: Path) -> Mapping[str, Sequence[Line]]:
+def read_reference(folder: Path) -> Mapping[str, Sequence[ChartLine]]:
     """By title of a chart; empty: the run has none. Raises ScenarioError where the file is damaged."""
     path = folder / REFERENCE
     if not path.is_file():
@@ -46,8 +46,8 @@ def read_reference(folder: Path) -> Mapping[str, Sequence[Line]]:
         raise ScenarioError("cannot be read", file=str(path), found=str(error), allowed=_FORM) from error
 
 
-def _line(name: str, role: str, values: Sequence[float]) -> Line:
+def _line(name: str, role: str, values: Sequence[float]) -> ChartLine:
     numbers = [float(value) for value in values]
     if role not in _ROLES or not isinstance(name, str) or not numbers or not all(map(math.isfinite, numbers)):
         raise ValueError(f"a line {name!r} of role {role!r} with {len(numbers)} values")
-    return Line(name, role, numbers)
+    return ChartLine(name, role, numbers)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan
 from testbed.scenario.own_code import is_from_own_file, is_own_code
+from workloads.hosts import maker_of
 from workloads.native.account import NATIVE
 
 __all__ = ["exact_words", "reference_of", "slower_code"]
@@ -31,7 +32,7 @@ def reference_of(plan: Plan) -> dict[str, str]:
         protocol = judged_protocol(name)
         if protocol.traits.approximate or not _is_ours(protocol.order):
             sums.append(name)
-        if any(is_from_own_file(getattr(host, "runs", "").partition(":")[0]) for host in part.hosts):
+        if any(is_from_own_file(maker_of(host)) for host in part.hosts):
             digests.append(name)
     return {"sums": ", ".join(sums) or _TESTBED, "digests": ", ".join(digests) or _TESTBED}
 

@@ -25,7 +25,7 @@ from testbed.worlds.base import World
 from topologies import Direction, Topology, format_ip
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
-from workloads.wire import OPCODES
+from workloads.rc.words import is_request
 
 __all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
 
@@ -175,8 +175,9 @@ def _data_strikes(history: Iterable[Record], topology: Topology) -> set[str]:
 
 def _first_of_data(struck: FaultStruck, topology: Topology) -> str:
     """Name of the packet; empty where it is no data, or one that its sender sends again, or somebody else's by then."""
-    if struck.opcode in OPCODES:
-        return f"{struck.flow} PSN {struck.psn:#08x}" if OPCODES[struck.opcode].is_request else ""
+    is_data = is_request(struck.opcode)
+    if is_data is not None:
+        return f"{struck.flow} PSN {struck.psn:#08x}" if is_data else ""
     what, _, rest = struck.packet.partition(" ")
     if what != "data" or rest.startswith("again "):
         return ""

@@ -7,9 +7,9 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 
-__all__ = ["Flow", "Phase", "max_min_rates", "phase_seconds", "run_phases"]
+__all__ = ["Flow", "FluidPhase", "max_min_rates", "phase_seconds", "run_phases"]
 
 Link = Hashable
 
@@ -26,7 +26,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class FluidPhase:
     flows: tuple[Flow, ...]
     repeat: int = 1
     """number of times in a row; solved once, since the same flows on the same links take the same time"""
@@ -58,7 +58,7 @@ def max_min_rates(flows: Sequence[Flow], rates_bps: Mapping[Link, float]) -> lis
     return result
 
 
-def phase_seconds(phase: Phase, rates_bps: Mapping[Link, float]) -> tuple[float, int]:
+def phase_seconds(phase: FluidPhase, rates_bps: Mapping[Link, float]) -> tuple[float, int]:
     """(how long it takes once, how often rates were worked out): whenever a flow is done, the others share again."""
     left = {index: 8 * flow.size_bytes for index, flow in enumerate(phase.flows) if flow.size_bytes > 0}
     end = max((flow.latency_s for flow in phase.flows if not flow.size_bytes), default=0.0)
@@ -77,7 +77,7 @@ def phase_seconds(phase: Phase, rates_bps: Mapping[Link, float]) -> tuple[float,
     return end, solved
 
 
-def run_phases(phases: Sequence[Phase], rates_bps: Mapping[Link, float]) -> Outcome:
+def run_phases(phases: Sequence[FluidPhase], rates_bps: Mapping[Link, float]) -> ScaleOutcome:
     """One after the other. `sent_bytes` is what the flows of the busiest first link carry in all."""
     seconds, solved = 0.0, 0
     carried: dict[Link, float] = {}
@@ -88,4 +88,4 @@ def run_phases(phases: Sequence[Phase], rates_bps: Mapping[Link, float]) -> Outc
         for flow in phase.flows:
             if flow.links:
                 carried[flow.links[0]] = carried.get(flow.links[0], 0.0) + flow.size_bytes * phase.repeat
-    return Outcome(seconds, 0, solved, max(carried.values(), default=0.0))
+    return ScaleOutcome(seconds, 0, solved, max(carried.values(), default=0.0))

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import PLAIN, Pipe
 from workloads.costs import Machines
 
@@ -42,7 +42,7 @@ class Window:
 
 def machine_message_level(
     algorithm: str, machines: Machines, size_bytes: int, window: Window | None = None, representatives: int | None = 1
-) -> Outcome:
+) -> ScaleOutcome:
     """`algorithm` is FR, TA or PN; the window is that of PN."""
     shown = machines.machines if representatives is None else min(representatives, machines.machines)
     return MACHINE_MESSAGES[algorithm](machines, float(size_bytes), shown, window or Window())
@@ -79,16 +79,16 @@ def _few_steps(ready: Seconds, steps: int, work: Seconds, latency: Seconds) -> S
     return np.array(came)
 
 
-def _flat_ring(place: Machines, size: float, shown: int, window: Window) -> Outcome:
+def _flat_ring(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     per_byte = np.full(ranks, 8 / place.intra_bps)
     per_byte[n - 1 :: n] = 8 / place.inter_bps
     steps, chunk = 2 * (place.gpus - 1), size / place.gpus
     done = ring_steps(np.zeros(ranks), chunk, steps, per_byte, np.full(ranks, place.alpha_s), ranks)
-    return Outcome(float(done.max()), steps * place.gpus * _packets(chunk), steps * ranks, steps * chunk)
+    return ScaleOutcome(float(done.max()), steps * place.gpus * _packets(chunk), steps * ranks, steps * chunk)
 
 
-def _tencent(place: Machines, size: float, shown: int, window: Window) -> Outcome:
+def _tencent(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
     n, count = place.per_machine, place.machines
     train = PLAIN.train(int(size))
 
@@ -102,17 +102,17 @@ def _tencent(place: Machines, size: float, shown: int, window: Window) -> Outcom
     begin = np.full(shown, chain())
     done = ring_steps(begin, share, steps, np.full(shown, 8 / place.inter_bps), np.full(shown, place.alpha_s), shown)
     hops = steps * count * _packets(share) + 2 * (n - 1) * count * train.packets
-    return Outcome(float(done.max()) + chain(), hops, steps * shown + 2 * n, steps * share + size)
+    return ScaleOutcome(float(done.max()) + chain(), hops, steps * shown + 2 * n, steps * share + size)
 
 
-def _parallel_netreduce(place: Machines, size: float, shown: int, window: Window) -> Outcome:
+def _parallel_netreduce(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     piece, inner = size / n, (np.full(ranks, 8 / place.intra_bps), np.full(ranks, place.inner_alpha_s))
     scattered = ring_steps(np.zeros(ranks), piece, n - 1, *inner, n)
     summed, events = _rings_on_nics(place, int(piece), scattered.reshape(shown, n), window)
     done = ring_steps(summed.reshape(-1), piece, n - 1, *inner, n)
     hops = place.machines * n * _packets(piece) * 2 * n
-    return Outcome(float(done.max()), hops, events + 2 * (n - 1) * ranks, 2 * (n - 1) * piece + piece)
+    return ScaleOutcome(float(done.max()), hops, events + 2 * (n - 1) * ranks, 2 * (n - 1) * piece + piece)
 
 
 def _rings_on_nics(place: Machines, piece: int, ready: Seconds, window: Window) -> tuple[Seconds, int]:
@@ -160,6 +160,6 @@ def _packets(size: float) -> int:
     return max(1, -(-int(size) // _MTU))
 
 
-MACHINE_MESSAGES: Mapping[str, Callable[[Machines, float, int, Window], Outcome]] = {
+MACHINE_MESSAGES: Mapping[str, Callable[[Machines, float, int, Window], ScaleOutcome]] = {
     "FR": _flat_ring, "TA": _tencent, "PN": _parallel_netreduce,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from testbed.scale.netreduce import RackLink
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Framing, Pipe
 
 __all__ = ["Message", "Path", "rack_path", "run_messages"]
@@ -42,7 +42,7 @@ def run_messages(
     *,
     window_messages: int | None = None,
     starts_ns: Sequence[float] = (),
-) -> Outcome:
+) -> ScaleOutcome:
     """Send all of them. Each sender sends its own in the order of the list, at most `window_messages` unacknowledged
     (None: any number). Raises ValueError when some can never be sent."""
     ranks = 1 + max((max(item.sender, item.receiver) for item in messages), default=0)
@@ -119,7 +119,7 @@ def run_messages(
     sent = [0] * ranks
     for item in messages:
         sent[item.sender] += item.size_bytes
-    return Outcome(done / 1e9, packet_hops, events, float(max(sent, default=0)))
+    return ScaleOutcome(done / 1e9, packet_hops, events, float(max(sent, default=0)))
 
 
 def _both(item: Message) -> tuple[tuple[int, int], tuple[int, int]]:

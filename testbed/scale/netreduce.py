@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Framing, Pipe, Train
 
 __all__ = ["RackLink", "netreduce_on_rack"]
@@ -37,7 +37,7 @@ def netreduce_on_rack(
     credit: str = "both",
     hello: bool = True,
     starts_ns: Sequence[float] | None = None,
-) -> Outcome:
+) -> ScaleOutcome:
     """All-reduce of `size_bytes` among `len(links)` hosts; rank k begins at `starts_ns[k]` (default: all at 0)."""
     run = _Run(links, size_bytes, framing or Framing(), message_packets, window_messages, credit, hello)
     return run.outcome(starts_ns or [0.0] * len(links))
@@ -72,7 +72,7 @@ class _Run:
         self._heap: list[tuple[float, int, int, int]] = []
         self._events = 0
 
-    def outcome(self, starts: Sequence[float]) -> Outcome:
+    def outcome(self, starts: Sequence[float]) -> ScaleOutcome:
         heap, done = self._heap, 0.0
         for rank, start in enumerate(starts):
             heappush(heap, (start, _START, rank, 0))
@@ -90,7 +90,7 @@ class _Run:
             self._post(rank, now)
         packets = sum(train.packets + train.acks for train in self._trains)
         sent = sum(train.wire_bytes for train in self._trains)
-        return Outcome(done / 1e9, 2 * self._ranks * packets, self._events, float(sent))
+        return ScaleOutcome(done / 1e9, 2 * self._ranks * packets, self._events, float(sent))
 
     def _post(self, rank: int, now: float) -> None:
         """What hello, credit and send queue allow (the rules of workloads.collectives.netreduce)."""

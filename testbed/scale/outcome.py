@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Outcome"]
+__all__ = ["ScaleOutcome"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScaleOutcome:
     seconds: float
     """time from the start until the last rank has its whole result"""
     packet_hops: int = 0

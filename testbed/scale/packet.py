@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.events import PlaneStatistics
 from testbed.history import of_kind
 from testbed.plan import make_plan
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import RackPoint
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
@@ -21,7 +21,7 @@ _TIMEOUT_CODE = 24
 _TIME_LIMIT_NS = 1 << 62
 
 
-def packet_level(collective: str, point: RackPoint) -> Outcome:
+def packet_level(collective: str, point: RackPoint) -> ScaleOutcome:
     """`collective` is netreduce or ring. The outcome counts every frame on every link; it has no events."""
     shape = LinkShape(rate_bps=int(point.rate_bps), delay_ns=round(point.delay_ns), mtu=9000, queue_packets=1 << 20)
     scenario = Scenario(
@@ -39,4 +39,4 @@ def packet_level(collective: str, point: RackPoint) -> Outcome:
     if len(ends) != point.hosts:
         raise InternalError(f"{point.hosts - len(ends)} hosts of {point.hosts} did not finish: {point}")
     frames = sum(record.event.frames_out for record in of_kind(records, PlaneStatistics))
-    return Outcome(max(ends) / 1e9, frames)
+    return ScaleOutcome(max(ends) / 1e9, frames)

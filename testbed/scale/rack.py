@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from testbed.scale import rack_flows, schedules
 from testbed.scale.messages import rack_path, run_messages
 from testbed.scale.netreduce import RackLink, netreduce_on_rack
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Framing
 from workloads.errors import InternalError
 
@@ -30,8 +30,8 @@ class RackPoint:
 @dataclass(frozen=True, slots=True)
 class _Model:
     name: str
-    messages: Callable[[RackPoint], Outcome]
-    flows: Callable[[RackPoint], Outcome]
+    messages: Callable[[RackPoint], ScaleOutcome]
+    flows: Callable[[RackPoint], ScaleOutcome]
 
 
 def _links(point: RackPoint) -> list[RackLink]:
@@ -46,7 +46,7 @@ def _framing(point: RackPoint) -> Framing:
     return Framing(point.path_mtu)
 
 
-def _netreduce_messages(point: RackPoint) -> Outcome:
+def _netreduce_messages(point: RackPoint) -> ScaleOutcome:
     return netreduce_on_rack(
         _links(point),
         point.size_bytes,
@@ -56,30 +56,30 @@ def _netreduce_messages(point: RackPoint) -> Outcome:
     )
 
 
-def _ring_messages(point: RackPoint) -> Outcome:
+def _ring_messages(point: RackPoint) -> ScaleOutcome:
     cut = point.hosts, point.size_bytes, point.message_packets, point.path_mtu
     window = schedules.ring_window(*cut, point.window_messages)
     return run_messages(schedules.ring(*cut), rack_path(_links(point)), _framing(point), window_messages=window)
 
 
-def _windowed_flows(flows: Callable[..., Outcome]) -> Callable[[RackPoint], Outcome]:
+def _windowed_flows(flows: Callable[..., ScaleOutcome]) -> Callable[[RackPoint], ScaleOutcome]:
     """Of a model that knows messages and their window."""
     return lambda point: flows(
         point.hosts, point.size_bytes, _link(point), _framing(point), point.message_packets, point.window_messages
     )
 
 
-def _halving_doubling_messages(point: RackPoint) -> Outcome:
+def _halving_doubling_messages(point: RackPoint) -> ScaleOutcome:
     messages = schedules.halving_doubling(point.hosts, point.size_bytes)
     return run_messages(messages, rack_path(_links(point)), _framing(point))
 
 
-def _tree_messages(point: RackPoint) -> Outcome:
+def _tree_messages(point: RackPoint) -> ScaleOutcome:
     messages = schedules.binomial_tree(point.hosts, point.size_bytes)
     return run_messages(messages, rack_path(_links(point)), _framing(point))
 
 
-def _plain_flows(flows: Callable[..., Outcome]) -> Callable[[RackPoint], Outcome]:
+def _plain_flows(flows: Callable[..., ScaleOutcome]) -> Callable[[RackPoint], ScaleOutcome]:
     return lambda point: flows(point.hosts, point.size_bytes, _link(point), _framing(point))
 
 
@@ -95,12 +95,12 @@ _MODELS = {
 RACK_COLLECTIVES = tuple(_MODELS)
 
 
-def message_level(collective: str, point: RackPoint) -> Outcome:
+def message_level(collective: str, point: RackPoint) -> ScaleOutcome:
     """Raises ScenarioError when the collective cannot do that number of hosts."""
     return _model(collective).messages(point)
 
 
-def flow_level(collective: str, point: RackPoint) -> Outcome:
+def flow_level(collective: str, point: RackPoint) -> ScaleOutcome:
     """Raises ScenarioError when the collective cannot do that number of hosts."""
     return _model(collective).flows(point)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from testbed.scale.fluid import Flow, Link, Phase, run_phases
+from testbed.scale.fluid import Flow, FluidPhase, Link, run_phases
 from testbed.scale.netreduce import RackLink
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.schedules import ring_window
 from testbed.scale.trains import Framing
 from workloads.collectives.schedules import ring_schedule
@@ -25,7 +25,7 @@ _INA_HEADER_BYTES = 16
 
 def netreduce_flows(
     ranks: int, size_bytes: int, link: RackLink, framing: Framing, message_packets: int, window_messages: int
-) -> Outcome:
+) -> ScaleOutcome:
     """The hello, then one phase in which every host sends all and gets all. Where the window is shut before the first
     credit comes back (N T_msg < T_msg + R, protocol text, section 8), there is a phase for each window."""
     check_ranks(ranks)
@@ -42,16 +42,16 @@ def netreduce_flows(
     credit_s = result_s + answer_s + (frame_s if window_messages > 1 else 0.0)
     first = 2 * _on(link, hello.wire_bytes) + _round(link)
 
-    def phase(wire: float, latency_s: float, repeat: int = 1) -> Phase:
+    def phase(wire: float, latency_s: float, repeat: int = 1) -> FluidPhase:
         flows = (Flow((("up", rank), ("down", rank)), wire, latency_s) for rank in range(ranks))
-        return Phase(tuple(flows), repeat)
+        return FluidPhase(tuple(flows), repeat)
 
     count = full + bool(rest)
     rounds, behind = divmod(count - 1, window_messages)
     shut_s = t_msg + credit_s - _on(link, window_messages * each)
     # The hello takes a place in the window until it is acknowledged: every N-th message waits for that.
     first += answer_s if count % window_messages == 0 and shut_s > 0 else 0.0
-    phases = [Phase((Flow((), 0, first),))]
+    phases = [FluidPhase((Flow((), 0, first),))]
     if shut_s > 0 and rounds:
         last = behind * each + (end or each)
         phases += [phase(window_messages * each, shut_s, rounds), phase(last - message.acks * ack, result_s)]
@@ -62,7 +62,7 @@ def netreduce_flows(
 
 def ring_flows(
     ranks: int, size_bytes: int, link: RackLink, framing: Framing, message_packets: int, window_messages: int
-) -> Outcome:
+) -> ScaleOutcome:
     """2(P-1) phases, each passes a chunk to the next rank, no faster than the ring's window allows."""
     check_ranks(ranks)
     config = CollectiveConfig("ring", 1, 0, ranks, message_packets=message_packets)
@@ -80,14 +80,14 @@ def ring_flows(
     step_s = max(step_s, paced_s)
     transit_s += max(0.0, paced_s) if len(trains) > window else 0.0
 
-    def phase(latency_s: float, repeat: int) -> Phase:
+    def phase(latency_s: float, repeat: int) -> FluidPhase:
         flows = (Flow((("up", rank), ("down", (rank + 1) % ranks)), wire, latency_s) for rank in range(ranks))
-        return Phase(tuple(flows), repeat)
+        return FluidPhase(tuple(flows), repeat)
 
     return run_phases([phase(step_s, 2 * ranks - 3), phase(transit_s, 1)], _rates(ranks, link))
 
 
-def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> Outcome:
+def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> ScaleOutcome:
     """Partners exchange a half, a quarter, ..., then back. Raises ScenarioError when `ranks` is no power of two."""
     steps = log2_exact(ranks, "halving_doubling")
     phases = []
@@ -97,11 +97,11 @@ def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing:
             Flow((("up", rank), ("down", rank ^ (ranks >> (step + 1)))), train.wire_bytes, _transit(link, framing))
             for rank in range(ranks)
         )
-        phases.append(Phase(flows))
+        phases.append(FluidPhase(flows))
     return run_phases(phases, _rates(ranks, link))
 
 
-def binomial_tree_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> Outcome:
+def binomial_tree_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> ScaleOutcome:
     """Reduce to rank 0, round by round, then broadcast."""
     check_ranks(ranks)
     wire, phases = framing.train(size_bytes).wire_bytes, []
@@ -111,7 +111,7 @@ def binomial_tree_flows(ranks: int, size_bytes: int, link: RackLink, framing: Fr
             Flow((("up", rank), ("down", rank - distance)), wire, _transit(link, framing))
             for rank in range(distance, ranks, 2 * distance)
         )
-        phases.append(Phase(flows, 2))
+        phases.append(FluidPhase(flows, 2))
     return run_phases(phases, _rates(ranks, link))
 
 

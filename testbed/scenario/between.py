@@ -45,7 +45,7 @@ from testbed.scenario.pfc import Pfc
 from testbed.scenario.routing import Routing, check_routing
 from testbed.scenario.sections import KnownSections
 from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.topology_kinds import Network
+from testbed.scenario.topology_kinds import KnownNetwork
 from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.ownvalues import NOTHING
@@ -60,7 +60,7 @@ class Sections:
     world: str | None
     time_limit_ns: int | None
     trace: bool
-    network: Network | None
+    network: KnownNetwork | None
     switch: SwitchOptions | None
     transport: Transport | None
     clocks: Clocks | None
@@ -100,7 +100,7 @@ class Sections:
         return None if self.network is None else self.network.topology
 
     @property
-    def shapes(self) -> Network | None:
+    def shapes(self) -> KnownNetwork | None:
         """The network where the shapes of all links are known."""
         return self.network if self.network is not None and self.network.shapes_known else None
 

@@ -21,7 +21,7 @@ from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.errors import ScenarioError
-from workloads.wire import PSN_MODULUS
+from workloads.rc.numbers import MOST_APART
 
 __all__ = [
     "check_clocks",
@@ -236,12 +236,12 @@ def check_switch_memory(
     """The window must stay below half the PSN space, and its slots in the memory of a switch."""
     window = job.window_messages * job.message_packets
     product = f"{job.window_messages} messages x {job.message_packets} packets = {window} packets"
-    if 2 * window > PSN_MODULUS // 2:
+    if window > MOST_APART:
         problems.add(
             ("job", "window_messages"),
             "the window is too large for 24-bit PSNs",
             found=product,
-            allowed=f"at most {PSN_MODULUS // 4} packets (old and new messages must stay apart)",
+            allowed=f"at most {MOST_APART} packets (old and new messages must stay apart)",
         )
     elif uses(switch.program, "rings") and hosts is not None:
         size = 2 * window * (hosts + 1) * transport.path_mtu

@@ -9,8 +9,8 @@ from testbed.reading.problems import KeyPath, Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.fault_loader import Placed
 from testbed.scenario.job import Job
-from testbed.scenario.known import traits_of
 from testbed.scenario.transport import Transport
+from testbed.scenario.transports import transport_of
 from workloads.datagrams.problems import LEAST_RTO_NS, MAX_WORKERS
 from workloads.datagrams.worker_sets import MAX_RACKS, WIDTH
 
@@ -61,8 +61,8 @@ def check_rto(problems: Problems, transport: Transport) -> None:
 
 
 def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hint: str | None = None) -> None:
-    """Faults distinguish datagrams by their bytes alone, so that only how often one came can be asked for. What is made
-    of RoCE packets cannot be made of them. `hint`: where it could."""
+    """What is made of RoCE packets cannot be made of datagrams, and a match names kinds that the transport has.
+    `hint`: where it could."""
     path, kind, fault = placed
     if not isinstance(fault, PacketFault):
         return
@@ -84,14 +84,20 @@ def check_datagram_fault(problems: Problems, placed: Placed, collective: str, hi
             problems.add(
                 (*path, "match", key),
                 f"{_NEVER}{collective} sends no RoCE packets",
-                allowed="attempt, on the links and directions of the fault",
+                allowed="kind, sequence, attempt, on the links and directions of the fault",
             )
+    kinds = transport_of(collective).kinds
+    if match.kind is not None and match.kind not in kinds:
+        problems.add(
+            (*path, "match", "kind"), f"{_NEVER}{collective} sends no such datagram", found=repr(match.kind),
+            allowed=", ".join(kinds),
+        )  # fmt: skip
 
 
 def check_no_devices(problems: Problems, job: Job, nics: Sequence[tuple[str, str]]) -> None:
     """A device does the RC protocol; datagrams are of our own."""
     collective = job.collective
-    for host, device in nics if not traits_of(collective).reliable else ():
+    for host, device in nics if transport_of(collective).kinds else ():
         problems.add(
             ("nics", host), f"{collective} does not run on RDMA devices", found=f"verbs:{device}", allowed="soft"
         )

@@ -58,7 +58,7 @@ class ScenarioProtocol(KnownProtocol):
         is: the rules for every RoCE connection, or for every datagram."""
         from testbed.scenario.fault_rules import check_stock_fault  # when a scenario has faults
 
-        check_stock_fault(problems, placed, job, transport, ranks, reliable=self.traits.reliable)
+        check_stock_fault(problems, placed, job, transport, ranks, reliable=not self.transport(transport.framing).kinds)
 
     def worker_problems(self, worker: HostConfig) -> Iterable[ConfigProblem]:
         """What cannot be in the configuration of a worker, an object of class `worker`."""

@@ -29,9 +29,9 @@ from testbed.scenario.job import Job
 from testbed.scenario.transport import Transport
 from topologies import Topology
 from workloads.config import IRN_RECOVERIES
-from workloads.wire import OPCODES, Opcode, opcode_name
+from workloads.rc.words import IRN_ANSWERS, is_at, is_request, is_write, words_of
 
-__all__ = ["check_conflicts", "check_match", "check_window"]
+__all__ = ["check_conflicts", "check_match", "check_no_datagram_keys", "check_window"]
 
 _END = 1 << 63
 
@@ -90,6 +90,7 @@ def check_match(
 ) -> None:
     """Could any packet of this job match? `sizes`: None where the scenario does not tell."""
     never = "the fault can never hit: "
+    check_no_datagram_keys(problems, path, match)
     if hosts is not None and match.source_rank is not None and match.source_rank >= hosts:
         problems.add((*path, "rank"), f"{never}no such rank", found=str(match.source_rank), allowed=f"0 to {hosts - 1}")
     if match.syndrome is not None and match.opcodes != ACK_OPCODES:
@@ -116,6 +117,16 @@ def check_match(
             _too_far(problems, path, match.packet, length, "the longest" if match.message is None else "that message")
 
 
+def check_no_datagram_keys(problems: Problems, path: KeyPath, match: Match) -> None:
+    """Of a match for RoCE packets."""
+    for key, value in (("kind", match.kind), ("sequence", match.sequence)):
+        if value is not None:
+            problems.add(
+                (*path, key), "the fault can never hit: it is a word for datagrams, and the job sends RoCE packets",
+                found=repr(value), allowed="opcode, psn_offset, message, packet, rank, attempt",
+            )  # fmt: skip
+
+
 def _too_far(problems: Problems, path: KeyPath, packet: int, length: int, what: str) -> None:
     problems.add((*path, "packet"), "the fault can never hit: no message has so many packets", found=str(packet),
                  allowed=f"last, or 0 to {length - 1} ({what}: {length} packets)")  # fmt: skip
@@ -126,45 +137,38 @@ def _check_opcodes(problems: Problems, path: KeyPath, match: Match, transport: T
         return
     if match.opcodes <= UC_OPCODES:
         problems.add((*path, "opcode"), "the fault can never hit: the hosts' connections are reliable ones",
-                     found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                     found=", ".join(words_of(match.opcodes)),
                      allowed="data, WRITE_FIRST and the like, or transport.framing: uc")  # fmt: skip
         return
     if _check_answers(problems, path, match.opcodes, transport.recovery):
         return
-    requests = [code for code in match.opcodes - UC_OPCODES if OPCODES[code].is_request]
+    requests = [code for code in match.opcodes - UC_OPCODES if is_request(code)]
     if transport.recovery in IRN_RECOVERIES:
         if requests and not IRN_OPCODES & set(requests):
             problems.add((*path, "opcode"), "the fault can never hit: recovery irn sends no such packet",
-                         found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                         found=", ".join(words_of(match.opcodes)),
                          allowed="data, WRITE_FIRST, WRITE_ONLY, WRITE_ONLY_IMM")  # fmt: skip
         return
-    if requests and not any(OPCODES[code].is_write == (transport.verb == "write") for code in requests):
+    if requests and not any(is_write(code) == (transport.verb == "write") for code in requests):
         prefix = transport.verb.upper()
         problems.add((*path, "opcode"), f"the fault can never hit: verb {transport.verb} sends no such packet",
-                     found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
+                     found=", ".join(words_of(match.opcodes)),
                      allowed=f"data, {prefix}_FIRST, {prefix}_MIDDLE, {prefix}_LAST_IMM, {prefix}_ONLY_IMM")  # fmt: skip  # noqa: E501
-    elif match.packet is not None and requests and not any(_position_fits(code, match.packet) for code in requests):
+    elif match.packet is not None and requests and not any(is_at(code, match.packet) for code in requests):
         where = "last" if match.packet < 0 else str(match.packet)
         problems.add((*path, "packet"), "the fault can never hit: the opcode stands elsewhere in a message",
-                     found=f"{where} with {', '.join(opcode_name(code) for code in sorted(match.opcodes))}",
+                     found=f"{where} with {', '.join(words_of(match.opcodes))}",
                      allowed="FIRST and ONLY are packet 0, LAST and ONLY are the last")  # fmt: skip
 
 
 def _check_answers(problems: Problems, path: KeyPath, opcodes: frozenset[int], recovery: str) -> bool:
     """Whether only answers match that connections of this recovery never send; then that is a problem."""
-    sent = Opcode.IRN_ANSWER if recovery in IRN_RECOVERIES else Opcode.ACKNOWLEDGE
-    if not opcodes <= {Opcode.IRN_ANSWER, Opcode.ACKNOWLEDGE} or sent in opcodes:
+    sent = IRN_ANSWERS if recovery in IRN_RECOVERIES else ACK_OPCODES
+    if not opcodes <= IRN_ANSWERS | ACK_OPCODES or sent <= opcodes:
         return False
     problems.add((*path, "opcode"), f"the fault can never hit: recovery {recovery} has other answers",
-                 found=", ".join(opcode_name(code) for code in sorted(opcodes)), allowed=sent.name)  # fmt: skip
+                 found=", ".join(words_of(opcodes)), allowed=words_of(sent)[0])  # fmt: skip
     return True
-
-
-def _position_fits(opcode: int, packet: int) -> bool:
-    info = OPCODES[opcode]
-    if packet == 0:
-        return info.starts
-    return info.ends if packet < 0 else not info.starts
 
 
 def check_conflicts(problems: Problems, placed: Sequence[Placed], topology: Topology) -> None:

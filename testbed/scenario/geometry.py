@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from testbed.scenario.job import Job
 from testbed.scenario.known import traits_of
 from testbed.scenario.transport import Transport
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from testbed.scenario.transports import transport_of
 
 __all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "largest_packet", "packet_bytes"]
 
@@ -29,9 +29,10 @@ def packet_bytes(transport: Transport) -> tuple[int, str]:
 
 def largest_packet(job: Job, transport: Transport) -> tuple[int, str]:
     """As `packet_bytes`, of what the job sends: RoCE packets, or aggregation datagrams."""
-    if traits_of(job.collective).reliable or transport.framing != "udp":
+    kind = transport_of(job.collective, transport.framing)
+    if not kind.kinds:
         return packet_bytes(transport)
-    header = AGGREGATION_OVERHEAD_BYTES - _ETHERNET - _IP - _UDP
+    header = kind.header_bytes
     total = _IP + _UDP + header + transport.path_mtu
     return total, f"{_IP} IPv4 + {_UDP} UDP + {header} header + {transport.path_mtu} payload = {total}"
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from testbed.reading.known import Section
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig
+
+if TYPE_CHECKING:
+    from workloads.transports import TransportKind
 
 __all__ = ["KnownProtocol", "Shortfall", "Traits"]
 
@@ -100,6 +103,20 @@ class KnownProtocol(ABC):
     def operations(self) -> tuple[str, ...]:
         """Values of `job.operation` that it runs."""
         return (ALL_REDUCE,)
+
+    def transport(self, framing: str) -> TransportKind:
+        """How its packets travel, and are recognised. `framing`: value of `transport.framing`."""
+        if self.traits.reliable:
+            from workloads.rc.transport import RELIABLE
+
+            return RELIABLE
+        if framing == "uc":
+            from workloads.uc.transport import UNRELIABLE
+
+            return UNRELIABLE
+        from workloads.datagrams.transport import DATAGRAMS
+
+        return DATAGRAMS
 
     def shortfall(self) -> Shortfall | None:
         """Asked of protocols of the user's own. None: their runs can be judged."""

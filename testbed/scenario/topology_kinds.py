@@ -34,14 +34,14 @@ from topologies import (
     spine_leaf,
 )
 
-__all__ = ["TOPOLOGY", "TOPOLOGY_KINDS", "Network", "TopologyKind", "network_of", "topology_section"]
+__all__ = ["TOPOLOGY", "TOPOLOGY_KINDS", "KnownNetwork", "TopologyKind", "network_of", "topology_section"]
 
 Shapes = dict[str, LinkShape]
 """by tier (`link`, `uplink`, ...), or of single links by name"""
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class KnownNetwork:
     """What `topology` says."""
 
     topology: Topology
@@ -153,19 +153,19 @@ TOPOLOGY = Tagged(
 """how the section stands in a file"""
 
 
-def network_of(at: At, section: Section) -> Network | None:
+def network_of(at: At, section: Section) -> KnownNetwork | None:
     """The network of a section; all problems are reported. None where its nodes and links cannot be known."""
     kind = TOPOLOGY_KINDS[TOPOLOGY.word(section)]
     tiers, known = _tiers(at, section, kind)
     with as_far_as_known():
         if isinstance(section, Custom):
             custom = load_custom(at, section, tiers["link"])
-            return None if custom is None else Network(custom[0], tiers["link"], known and custom[1])
+            return None if custom is None else KnownNetwork(custom[0], tiers["link"], known and custom[1])
         if not _fits(section):
             return None
         plain = kind.build(section, tiers, {})
         links, good = _single_links(at / "links", section, plain)
-        return Network(kind.build(section, tiers, links), tiers["link"], known and good)
+        return KnownNetwork(kind.build(section, tiers, links), tiers["link"], known and good)
     return None
 
 

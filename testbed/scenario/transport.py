@@ -24,8 +24,8 @@ from testbed.scenario import names
 from testbed.scenario.owned_keys import only
 from workloads.config import IRN_RECOVERIES
 from workloads.errors import InternalError
+from workloads.rc.numbers import LAST_PSN
 from workloads.uc.config import MOST_UC_PACKETS
-from workloads.wire import PSN_MASK
 
 __all__ = ["DcqcnOptions", "Transport"]
 
@@ -105,7 +105,7 @@ class Transport(Section):
     """code of the wait that an RNR NAK asks for: 12 = 0.64 ms, 16 = 2.56 ms, 20 = 10.24 ms"""
     ack_every: Annotated[int, _OVER_ROCE, whole(1, 1024)] = 16
     """an ACK after that many packets, asked for or not"""
-    start_psn: Annotated[int | None, _WITH_PSNS, whole_or("random", None, 0, PSN_MASK)] = None
+    start_psn: Annotated[int | None, _WITH_PSNS, whole_or("random", None, 0, LAST_PSN)] = None
     """first packet number of every connection, 0 to 0xffffff; `random`: from the seed, one per connection"""
     receive_late_ns: Annotated[DurationKey, _OVER_ROCE] = 0
     """receive buffers are posted that late: provokes RNR NAKs"""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from testbed.faults.identity import NOT_ROCE, IdentityReader
 from testbed.states.search import COPY, DELIVER, EXPIRES, HOLD, LATE, LOSE, Search, Violation
+from workloads.datagrams.transport import DATAGRAMS
 from workloads.wire import Opcode
 from workloads.wire.aggregation import DatagramKind, decode_datagram
 
@@ -62,7 +63,7 @@ def frame_words(frame: bytes) -> str:
             return f"{Opcode(identity.opcode).name} {identity.psn}"
         except ValueError:
             return f"opcode {identity.opcode:#x} {identity.psn}"
-    datagram = decode_datagram(frame) if identity.datagram else None
+    datagram = decode_datagram(frame) if identity.transport is DATAGRAMS else None
     if datagram is None:
         return f"a frame of {len(frame)} bytes"
     header = datagram.header

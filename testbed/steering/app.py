@@ -10,7 +10,7 @@ from testbed.steering.compat import library_parts
 from testbed.steering.controller import Barrier
 from testbed.steering.events import RulesRefused, SwitchLost
 from testbed.steering.messages import make_message, read_counters, read_port
-from testbed.steering.session import Session
+from testbed.steering.session import OpenFlowSession
 
 __all__ = ["SteeringApp"]
 
@@ -32,7 +32,7 @@ class _Inventory:
 
 class SteeringApp(_Base):  # type: ignore[misc]
     OFP_VERSIONS: ClassVar[list[int]] = [_parts.ofproto.OFP_VERSION]
-    session: ClassVar[Session]
+    session: ClassVar[OpenFlowSession]
     """set before the library makes the one object of this class"""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from workloads.errors import HostCapabilityError
 
-__all__ = ["Parts", "library_name", "library_parts"]
+__all__ = ["OpenFlowParts", "library_name", "library_parts"]
 
 _DISTRIBUTIONS = {"os_ken": "os-ken", "ryu": "ryu"}
 """package -> distribution; the first that is there is taken"""
@@ -32,7 +32,7 @@ def _find() -> str | None:
     return next((package for package in _DISTRIBUTIONS if find_spec(package) is not None), None)
 
 
-class Parts:
+class OpenFlowParts:
     """What we use of the library, by the names that both have."""
 
     def __init__(self, package: str) -> None:
@@ -61,10 +61,10 @@ def _restore_already_handled() -> None:
         wsgi.ALREADY_HANDLED = object()
 
 
-_parts: list[Parts] = []
+_parts: list[OpenFlowParts] = []
 
 
-def library_parts() -> Parts:
+def library_parts() -> OpenFlowParts:
     """Raises HostCapabilityError when no library is there."""
     if not _parts:
         package = _find()
@@ -72,5 +72,5 @@ def library_parts() -> Parts:
             raise HostCapabilityError(
                 "an OpenFlow library (os-ken)", "run ./tb once, or `pip install os-ken` in its environment"
             )
-        _parts.append(Parts(package))
+        _parts.append(OpenFlowParts(package))
     return _parts[0]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from testbed.steering.compat import library_parts
-from testbed.steering.session import Session
+from testbed.steering.session import OpenFlowSession
 
 __all__ = ["run_controller"]
 
 
-def run_controller(session: Session, host: str = "127.0.0.1", port: int = 6653) -> None:
+def run_controller(session: OpenFlowSession, host: str = "127.0.0.1", port: int = 6653) -> None:
     """Never returns but when the library's threads end. The library itself listens on this address of the namespace
     that the calling thread is in; `session.listeners` come on top. Raises HostCapabilityError without a library."""
     parts = library_parts()

@@ -11,7 +11,7 @@ from testbed.steering.controller import AddFlow, AddGroup, Barrier, Command, Rem
 from testbed.steering.entries import FlowEntry, GroupEntry
 
 if TYPE_CHECKING:
-    from testbed.steering.compat import Parts
+    from testbed.steering.compat import OpenFlowParts
 
 __all__ = ["make_message", "read_counters", "read_port"]
 
@@ -26,7 +26,7 @@ _NOTHING_KNOWN = 0
 _ALL = (1 << 64) - 1
 
 
-def make_message(parts: Parts, datapath: Any, command: Command) -> Any:
+def make_message(parts: OpenFlowParts, datapath: Any, command: Command) -> Any:
     ofproto, parser = parts.ofproto, parts.parser
     match command:
         case AddGroup(group):
@@ -68,13 +68,13 @@ def make_message(parts: Parts, datapath: Any, command: Command) -> Any:
             return parser.OFPBarrierRequest(datapath)
 
 
-def _actions(parts: Parts, flow: FlowEntry) -> list[Any]:
+def _actions(parts: OpenFlowParts, flow: FlowEntry) -> list[Any]:
     if flow.group:
         return [parts.parser.OFPActionGroup(flow.group)]
     return [parts.parser.OFPActionOutput(port) for port in flow.ports]
 
 
-def _selection_method(parts: Parts, group: GroupEntry) -> Any:
+def _selection_method(parts: OpenFlowParts, group: GroupEntry) -> Any:
     fields = b"".join(struct.pack("!HBB", _OXM_BASIC, field << 1, size) + b"\xff" * size for field, size in _HASHED)
     body = struct.pack("!I16sQ", 0, _METHOD, group.salt) + fields
     if len(body) % 4:
@@ -87,7 +87,7 @@ def _selection_method(parts: Parts, group: GroupEntry) -> Any:
     )
 
 
-def read_port(parts: Parts, description: Any) -> tuple[int, bool] | None:
+def read_port(parts: OpenFlowParts, description: Any) -> tuple[int, bool] | None:
     """(port from 0, whether it has a carrier) of an OFPPort; None for a reserved one, such as the switch's own."""
     ofproto = parts.ofproto
     if not 1 <= description.port_no <= ofproto.OFPP_MAX:

@@ -9,10 +9,10 @@ from testbed.steering.controller import Controller
 from testbed.steering.readings import TableReading, read_table
 from workloads.machine import Event
 
-__all__ = ["Session"]
+__all__ = ["OpenFlowSession"]
 
 
-class Session:
+class OpenFlowSession:
     """`tell` and `on_reading` are called from the library's threads; they must not block."""
 
     def __init__(

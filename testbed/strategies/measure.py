@@ -21,11 +21,11 @@ from workloads.strategies import Chain
 from workloads.strategies.chain import Strategy
 from workloads.strategies.costs import Devices
 
-__all__ = ["Fabric", "Measured", "devices_of", "measured", "scenario_of"]
+__all__ = ["Measured", "MeasuredFabric", "devices_of", "measured", "scenario_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fabric:
+class MeasuredFabric:
     """Where and how strategies run."""
 
     target: str
@@ -54,7 +54,7 @@ class Measured:
         return {"pass": 0, "fail": 1}.get(self.verdict, 2)
 
 
-def scenario_of(fabric: Fabric, chain: Chain, strategy: Strategy) -> Scenario:
+def scenario_of(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Scenario:
     """Raises ScenarioError when the scenario cannot run strategies, or has fewer hosts than devices are asked for."""
     stages: dict[str, Any] = {
         "operators": [write_section(operator) for operator in chain.operators],
@@ -89,7 +89,7 @@ def scenario_of(fabric: Fabric, chain: Chain, strategy: Strategy) -> Scenario:
     return load()
 
 
-def devices_of(fabric: Fabric, chain: Chain) -> Devices:
+def devices_of(fabric: MeasuredFabric, chain: Chain) -> Devices:
     """The input of the cost model for this fabric. It has the payload that framing leaves of the slowest link of a
     device, `divide` times as fast, since vectors are so much smaller. It also has what the all-reduce sends."""
     scenario = scenario_of(fabric, chain, ("DP",) * len(chain.operators))
@@ -102,7 +102,7 @@ def devices_of(fabric: Fabric, chain: Chain) -> Devices:
     return Devices(count, bytes_per_s, sent_share(fabric.collective, count))
 
 
-def measured(fabric: Fabric, chain: Chain, strategy: Strategy) -> Measured:
+def measured(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Measured:
     """One strategy. Raises as `load_scenario` does."""
     scenario = scenario_of(fabric, chain, strategy)
     document = judge_scenario(scenario, "")

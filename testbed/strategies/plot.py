@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from testbed.strategies.shown import Rows
+from testbed.strategies.shown import StrategyRows
 from workloads.strategies.chain import show_strategy
 
 __all__ = ["plot_svg"]
@@ -14,7 +14,7 @@ _PREDICTED, _MEASURED, _OTHER = "#0072b2", "#d55e00", "#999999"
 """colours that colour-blind readers can distinguish as well (after Okabe and Ito)"""
 
 
-def plot_svg(rows: Rows) -> str:
+def plot_svg(rows: StrategyRows) -> str:
     """With its words as text."""
     import matplotlib as mpl
 

@@ -9,22 +9,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.strategies.measure import Fabric, Measured
+from testbed.strategies.measure import Measured, MeasuredFabric
 from testbed.terminal.numbers import bits_per_second, byte_size, seconds
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
-from workloads.strategies import Chain, Point
+from workloads.strategies import Chain, StrategyPoint
 from workloads.strategies.chain import show_strategy
 from workloads.strategies.costs import Devices
 
-__all__ = ["SCHEMA", "Row", "Rows", "to_csv", "to_json"]
+__all__ = ["SCHEMA", "StrategyRow", "StrategyRows", "to_csv", "to_json"]
 
 SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    point: Point
+class StrategyRow:
+    point: StrategyPoint
     is_best: bool
     """whether it is on the frontier"""
     measured: Measured | None = None
@@ -50,12 +50,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class StrategyRows:
     chain: Chain
     devices: Devices
-    rows: tuple[Row, ...]
+    rows: tuple[StrategyRow, ...]
     """rows by memory"""
-    fabric: Fabric | None = None
+    fabric: MeasuredFabric | None = None
     """None: nothing was measured"""
 
     @property
@@ -94,7 +94,7 @@ class Rows:
                 yield ""
                 yield f"{show_strategy(row.point.strategy)}: {row.measured.detail}"
 
-    def _cells(self, row: Row) -> list[str]:
+    def _cells(self, row: StrategyRow) -> list[str]:
         price, found = row.point.price, row.measured
         words = show_strategy(row.point.strategy).replace(",", ", ")
         cells = [
@@ -112,7 +112,7 @@ class Rows:
         return cells
 
 
-def to_json(rows: Rows) -> str:
+def to_json(rows: StrategyRows) -> str:
     fabric = rows.fabric
     document = {
         "schema": SCHEMA,
@@ -142,7 +142,7 @@ def to_json(rows: Rows) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def to_csv(rows: Rows) -> str:
+def to_csv(rows: StrategyRows) -> str:
     """A line for each strategy; what was not measured is empty."""
     out = io.StringIO()
     writer = csv.DictWriter(out, list(rows.rows[0].values()), lineterminator="\n")

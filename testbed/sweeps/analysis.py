@@ -12,13 +12,13 @@ from testbed.sweeps.evaluate import machines_of
 from testbed.sweeps.model import Task
 from workloads.costs.conditions import crossover_alpha_s, crossover_ratio
 
-__all__ = ["Crossover", "Point", "best_counts", "by_point", "crossovers"]
+__all__ = ["AnalysisPoint", "Crossover", "best_counts", "by_point", "crossovers"]
 
 Row = tuple[Task, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class AnalysisPoint:
     values: dict[str, int]
     seconds: dict[str, float]
     """seconds by algorithm, in the order of the sweep"""
@@ -44,25 +44,25 @@ class Crossover:
     """algorithm that wins at every point when nothing was found, or `both`"""
 
 
-def by_point(rows: Sequence[Row]) -> list[Point]:
+def by_point(rows: Sequence[Row]) -> list[AnalysisPoint]:
     points: dict[tuple[tuple[str, int], ...], dict[str, float]] = {}
     for task, result in rows:
         points.setdefault(task.parameters, {})[task.algorithm] = result["seconds"]
-    return [Point(dict(parameters), seconds) for parameters, seconds in points.items()]
+    return [AnalysisPoint(dict(parameters), seconds) for parameters, seconds in points.items()]
 
 
-def best_counts(points: Sequence[Point]) -> Counter[str]:
+def best_counts(points: Sequence[AnalysisPoint]) -> Counter[str]:
     return Counter(point.best for point in points)
 
 
-def crossovers(points: Sequence[Point]) -> list[Crossover]:
+def crossovers(points: Sequence[AnalysisPoint]) -> list[Crossover]:
     """Along alpha and along the ratio, wherever at least two values of it were computed for FR and PN."""
     both = [point for point in points if {"FR", "PN"} <= set(point.seconds)]
     return [*_along(both, "alpha"), *_along(both, "intra_rate")]
 
 
-def _along(points: Sequence[Point], name: str) -> list[Crossover]:
-    groups: dict[tuple[tuple[str, int], ...], list[Point]] = {}
+def _along(points: Sequence[AnalysisPoint], name: str) -> list[Crossover]:
+    groups: dict[tuple[tuple[str, int], ...], list[AnalysisPoint]] = {}
     for point in points:
         rest = tuple(item for item in point.values.items() if item[0] != name)
         groups.setdefault(rest, []).append(point)
@@ -73,7 +73,7 @@ def _along(points: Sequence[Point], name: str) -> list[Crossover]:
     return found
 
 
-def _one(name: str, rest: dict[str, int], group: list[Point]) -> Crossover:
+def _one(name: str, rest: dict[str, int], group: list[AnalysisPoint]) -> Crossover:
     # T is linear in alpha and in 1/B_intra as far as the models are, so that a straight line between neighbours is
     # exact.
     inter = rest["inter_rate"]

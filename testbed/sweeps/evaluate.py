@@ -9,7 +9,7 @@ from typing import Any
 from testbed.runs.codeversion import model_version
 from testbed.scale.machine_messages import Window, machine_message_level
 from testbed.scale.machine_streams import machine_flow_level
-from testbed.scale.outcome import Outcome
+from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
 from testbed.sweeps.model import Task
 from testbed.sweeps.parameters import FORMULAS_OF_RACK
@@ -55,10 +55,10 @@ def machines_of(values: dict[str, int]) -> Machines:
     )  # fmt: skip
 
 
-def _machines(task: Task) -> Outcome:
+def _machines(task: Task) -> ScaleOutcome:
     values, place = task.values, machines_of(task.values)
     if task.model == "formula":
-        return Outcome(machine_cost(task.algorithm).seconds(place, values["size"]))
+        return ScaleOutcome(machine_cost(task.algorithm).seconds(place, values["size"]))
     if task.model == "flow":
         return machine_flow_level(task.algorithm, place, values["size"])
     if task.model == "message":
@@ -67,12 +67,12 @@ def _machines(task: Task) -> Outcome:
     raise InternalError(f"no {task.model} model of machines")
 
 
-def _rack(task: Task) -> Outcome:
+def _rack(task: Task) -> ScaleOutcome:
     values = task.values
     if task.model == "formula":
         name = FORMULAS_OF_RACK.get(task.algorithm, task.algorithm)
         cost = flat_cost(name).seconds(values["hosts"], values["size"], values["rate"], values["alpha"] / 1e9)
-        return Outcome(cost)
+        return ScaleOutcome(cost)
     point = RackPoint(
         values["hosts"], values["size"], values["rate"], values["alpha"] / 2, values["message_packets"],
         values["window_messages"], values["path_mtu"],

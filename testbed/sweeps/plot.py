@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from testbed.sweeps.analysis import Point, by_point
+from testbed.sweeps.analysis import AnalysisPoint, by_point
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
 from testbed.terminal.numbers import scale_of, tick
@@ -33,7 +33,7 @@ def svg(finished: Finished) -> tuple[str, int]:
     varied = [(name, values) for name, values in finished.sweep.axes if len(values) > 1]
     along = max(varied, key=lambda item: len(item[1]), default=finished.sweep.axes[0])[0]
     others = [name for name, _ in varied if name != along]
-    groups: dict[tuple[int, ...], list[Point]] = {}
+    groups: dict[tuple[int, ...], list[AnalysisPoint]] = {}
     for point in by_point(finished.rows):
         groups.setdefault(tuple(point.values[name] for name in others), []).append(point)
     shown = list(groups.items())[:_MOST_CHARTS]
@@ -56,7 +56,7 @@ def svg(finished: Finished) -> tuple[str, int]:
     return "\n".join([*parts, "</svg>"]) + "\n", len(shown)
 
 
-def _chart(finished: Finished, points: Sequence[Point], along: str, title: str) -> str:
+def _chart(finished: Finished, points: Sequence[AnalysisPoint], along: str, title: str) -> str:
     show = FAMILIES[finished.sweep.family][along].show
     xs = [max(point.values[along], 1) for point in points]
     ys = [seconds for point in points for seconds in point.seconds.values() if seconds > 0]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.sweeps.analysis import Crossover, Point, best_counts, by_point, crossovers
+from testbed.sweeps.analysis import AnalysisPoint, Crossover, best_counts, by_point, crossovers
 from testbed.sweeps.engine import Finished
 from testbed.sweeps.parameters import FAMILIES
 from testbed.terminal.numbers import seconds, significant
@@ -105,7 +105,7 @@ def table_axes(finished: Finished) -> tuple[list[str], str | None]:
     return [name for name in varied if name != across], across
 
 
-def _gains(finished: Finished, points: Sequence[Point], width: int) -> Iterator[str]:
+def _gains(finished: Finished, points: Sequence[AnalysisPoint], width: int) -> Iterator[str]:
     """How much faster than the first algorithm the best one is, and which that is."""
     down, across = table_axes(finished)
     if across is None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.comparison.figures import Figure
 from testbed.sweeps.plots.options import PlotOptions
 
-__all__ = ["MAX_POINTS", "Outcome", "Point", "ScenarioSweep", "Variant"]
+__all__ = ["MAX_POINTS", "Outcome", "Point", "ScenarioSweep", "Variant", "name_of"]
 
 _NAME_DIGITS = 16
 MAX_POINTS = 20_000
@@ -69,6 +69,11 @@ class ScenarioSweep:
             "world": self.worlds,
         }
         return {name: values for name, values in found.items() if len(values) > 1}
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """By which another process finds a function of a module: `module:function`, as `Point.measure`."""
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.aggregators.tables import SlotEvent, SlotState
+from switch_nodes.aggregators.tables import AggregatorEvent, AggregatorState
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_mutants import Mutant
@@ -20,19 +20,19 @@ __all__ = ["MORE_MUTANTS"]
 class AlonePreempts(SlotJudge):
     """A packet that is a whole sum by itself evicts, too."""
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
         preferred = slot is not None and self.is_preferred(slot, a)
-        return SlotEvent.OTHER_LOWER if event is SlotEvent.OTHER and preferred else event
+        return AggregatorEvent.OTHER_LOWER if event is AggregatorEvent.OTHER and preferred else event
 
 
 class ReclaimsFromOthers(SlotJudge):
     """A later number is enough, whoever owns the slot."""
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
-        if event is SlotEvent.OTHER and slot is not None and self.is_successor(slot, a):
-            return SlotEvent.SUCCESSOR
+        if event is AggregatorEvent.OTHER and slot is not None and self.is_successor(slot, a):
+            return AggregatorEvent.SUCCESSOR
         return event
 
 
@@ -50,14 +50,14 @@ class FreesWhatIsComplete(SlotJudge):
 
     def is_owner(self, a: Arrival) -> bool:
         index = a.found.header.slot
-        return super().is_owner(a) and self.memory.state(index) is SlotState.DONE
+        return super().is_owner(a) and self.memory.state(index) is AggregatorState.DONE
 
 
 class KeptSumsStay(AggregatorProgram):
     """A complete sum is not evicted."""
 
     def evict(self, a: Arrival) -> None:
-        if self.memory.state(a.found.header.slot) is SlotState.DONE:
+        if self.memory.state(a.found.header.slot) is AggregatorState.DONE:
             self.collide(a)
         else:
             super().evict(a)
@@ -104,9 +104,9 @@ class _AnyPort(_OpenEntrance):
 class OtherSizesPass(SlotJudge):
     """A packet of another size than what is inside goes on to the server."""
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         event = super().of_contribution(a)
-        return SlotEvent.BYPASS if event is SlotEvent.MISMATCH else event
+        return AggregatorEvent.BYPASS if event is AggregatorEvent.MISMATCH else event
 
 
 class OwnHeader(AggregatorProgram):

@@ -7,7 +7,7 @@ from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator, Memory
-from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.aggregators.tables import AggregatorEvent
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_bench import Programs
@@ -26,9 +26,9 @@ def programs_of(mutant: Mutant) -> Programs:
 
 
 class ResendAllocates(SlotJudge):
-    def of_resend(self, a: Arrival, slot: Aggregator | None) -> SlotEvent:
+    def of_resend(self, a: Arrival, slot: Aggregator | None) -> AggregatorEvent:
         if slot is None:
-            return SlotEvent.NEW
+            return AggregatorEvent.NEW
         return super().of_resend(a, slot)
 
 
@@ -121,17 +121,17 @@ class CountsPackets(SlotJudge):
         super().__init__(memory, knobs)
         self._packets: dict[int, int] = {}
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         slot = self.memory.slots[a.found.header.slot]
         key = id(slot)
         if slot is not None:
             self._packets[key] = self._packets.get(key, 1) + 1
         event = super().of_contribution(a)
-        if slot is None or event not in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT):
+        if slot is None or event not in (AggregatorEvent.NEW, AggregatorEvent.COMPLETING, AggregatorEvent.REPEAT):
             return event
         if slot.bitmap == slot.served.target:
-            return SlotEvent.REPEAT
-        return SlotEvent.COMPLETING if self._packets[key] >= slot.served.size else SlotEvent.NEW
+            return AggregatorEvent.REPEAT
+        return AggregatorEvent.COMPLETING if self._packets[key] >= slot.served.size else AggregatorEvent.NEW
 
 
 class FreesBeforeTheResult(AggregatorProgram):
@@ -194,7 +194,7 @@ class CollisionDropped(AggregatorProgram):
 
 
 class AggregatesWhatIsMarked(SlotJudge):
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         flags = a.flags
         a.flags = flags if flags & 1 else flags & ~(2 | 4 | 16)
         event = super().of_contribution(a)
@@ -306,9 +306,9 @@ class RepairsToAll(AggregatorProgram):
 
 
 class OverflowFrees(SlotJudge):
-    def of_result(self, a: Arrival) -> SlotEvent:
+    def of_result(self, a: Arrival) -> AggregatorEvent:
         event = super().of_result(a)
-        return SlotEvent.RESULT_OWN if event is SlotEvent.RESULT_OVERFLOW else event
+        return AggregatorEvent.RESULT_OWN if event is AggregatorEvent.RESULT_OVERFLOW else event
 
 
 class GhostsAreLeftovers(AggregatorProgram):

@@ -10,7 +10,7 @@ from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
-from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.aggregators.tables import AggregatorEvent
 from tests.support.aggregator_mutants import Mutant
 from workloads.atp import AtpConfig, AtpWorker
 from workloads.atp.window import SendWindow
@@ -143,11 +143,11 @@ class CompletesOneShort(SlotJudge):
 class RepeatsAreSummed(SlotJudge):
     """A worker that is inside counts again unless the slot is complete."""
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         event = super().of_contribution(a)
         slot = self.memory.slots[a.found.header.slot]
         full = slot is not None and slot.bitmap == slot.served.target
-        return SlotEvent.NEW if event is SlotEvent.REPEAT and not full else event
+        return AggregatorEvent.NEW if event is AggregatorEvent.REPEAT and not full else event
 
 
 class SaturatesSymmetrically(AggregatorProgram):

@@ -12,7 +12,7 @@ from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.hosts import create_host
 from workloads.gradients import source_of
-from workloads.hosts import HostMachine
+from workloads.machine import HostMachine
 from workloads.wire import Envelope
 from workloads.wire.aggregation import Datagram, decode_datagram
 

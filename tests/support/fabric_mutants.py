@@ -11,7 +11,7 @@ from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing, root
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions, Switch
-from switch_nodes.netreduce.tables import DROP_REASONS, LEAF_SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from switch_nodes.netreduce.tables import DROP_REASONS, LEAF_SLOT_TABLE, RingSlotAction, RingSlotEvent, RingSlotState
 from tests.support.slot_mutants import program_with
 from workloads.automaton import Automaton
 
@@ -54,7 +54,7 @@ class AnyDuplicateSentUp(SlotActions):
 
     def refresh(self, c: Contribution, slot: int) -> None:
         super().refresh(c, slot)
-        if isinstance(c.ring, LeafRing) and c.ring.slot_state(slot) is SlotState.PARTIAL:
+        if isinstance(c.ring, LeafRing) and c.ring.slot_state(slot) is RingSlotState.PARTIAL:
             self._send_up(c.ring, c.message, slot)
 
 
@@ -130,12 +130,12 @@ class _TakesAnyValue(LeafRing):
         "leaf_slot",
         {
             **LEAF_SLOT_TABLE,
-            (SlotState.EMPTY, SlotEvent.RESULT): (SlotState.DONE, SlotAction.ADOPT),
-            (SlotState.OPEN, SlotEvent.RESULT): (SlotState.DONE, SlotAction.ADOPT),
-            (SlotState.DONE, SlotEvent.NEW): (SlotState.DONE, SlotAction.STORE),
-            (SlotState.DONE, SlotEvent.COMPLETING): (SlotState.DONE, SlotAction.STORE),
+            (RingSlotState.EMPTY, RingSlotEvent.RESULT): (RingSlotState.DONE, RingSlotAction.ADOPT),
+            (RingSlotState.OPEN, RingSlotEvent.RESULT): (RingSlotState.DONE, RingSlotAction.ADOPT),
+            (RingSlotState.DONE, RingSlotEvent.NEW): (RingSlotState.DONE, RingSlotAction.STORE),
+            (RingSlotState.DONE, RingSlotEvent.COMPLETING): (RingSlotState.DONE, RingSlotAction.STORE),
         },
-        SlotAction.UNFORESEEN,
+        RingSlotAction.UNFORESEEN,
         DROP_REASONS,
     )
 

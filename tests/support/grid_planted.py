@@ -10,11 +10,11 @@ import numpy as np
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.layout import GridOrders as SwitchOrders
-from switch_nodes.grid.memory import Refused
+from switch_nodes.grid.memory import MemoryRefused
 from switch_nodes.grid.program import GridProgram
-from switch_nodes.grid.tables import SlotEvent
+from switch_nodes.grid.tables import GridSlotEvent
 from switch_nodes.registry import create_program
+from switch_nodes.routes.layout import RouteOrders as SwitchOrders
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
@@ -82,9 +82,9 @@ class FlushEndsNothing(GridProgram):
 class ResendOpens(GridProgram):
     """A packet that is sent again opens a slot like any other."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event, flags = super().judge(a), a.flags
-        if event is SlotEvent.RESEND_OTHER and self.memory.occupant(a.slot) is None:
+        if event is GridSlotEvent.RESEND_OTHER and self.memory.occupant(a.slot) is None:
             a.flags &= ~int(DatagramFlag.RESEND)
             event = super().judge(a)
             a.flags = flags
@@ -94,28 +94,28 @@ class ResendOpens(GridProgram):
 class CopiesAreAdded(GridProgram):
     """What is inside already is added once more."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event = super().judge(a)
-        return SlotEvent.NEW if event is SlotEvent.REPEAT else event
+        return GridSlotEvent.NEW if event is GridSlotEvent.REPEAT else event
 
 
 class CountsPackets(GridProgram):
     """A sum is complete after as many packets as workers."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event, slot = super().judge(a), self.memory.occupant(a.slot)
-        if event is SlotEvent.REPEAT and slot is not None:
+        if event is GridSlotEvent.REPEAT and slot is not None:
             full = sum(slot.entered) + 1 >= a.wanted.bit_count()
-            return SlotEvent.COMPLETING if full else SlotEvent.NEW
+            return GridSlotEvent.COMPLETING if full else GridSlotEvent.NEW
         return event
 
 
 class AddsToAnyOwner(GridProgram):
     """A slot that serves another block takes the packet."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event = super().judge(a)
-        return SlotEvent.NEW if event is SlotEvent.OTHER else event
+        return GridSlotEvent.NEW if event is GridSlotEvent.OTHER else event
 
 
 class ReclaimKeepsTheGhost(GridProgram):
@@ -128,18 +128,18 @@ class ReclaimKeepsTheGhost(GridProgram):
 class ReclaimsNothing(GridProgram):
     """A block a window later is turned away by what a late copy left."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event = super().judge(a)
-        return SlotEvent.OTHER if event is SlotEvent.SUCCESSOR else event
+        return GridSlotEvent.OTHER if event is GridSlotEvent.SUCCESSOR else event
 
 
 class ReclaimsWithinTheWindow(GridProgram):
     """Any younger block takes the slot."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         event, slot = super().judge(a), self.memory.occupant(a.slot)
-        if event is SlotEvent.OTHER and slot is not None and a.block > slot.block:
-            return SlotEvent.SUCCESSOR
+        if event is GridSlotEvent.OTHER and slot is not None and a.block > slot.block:
+            return GridSlotEvent.SUCCESSOR
         return event
 
 
@@ -147,12 +147,12 @@ class TokensForEachPacket(GridProgram):
     """A block that found no tokens is summed from the packet on that finds some: it waits for those that went
     around."""
 
-    def judge(self, a: Arrival) -> SlotEvent:
+    def judge(self, a: Arrival) -> GridSlotEvent:
         self.refused.forget(a.block)
         return super().judge(a)
 
 
-class _ForEver(Refused):
+class _ForEver(MemoryRefused):
     def forget(self, block: int) -> None:
         pass
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.layout import GridOrders, GridRoute, GridSwitch
 from switch_nodes.grid.program import GridProgram
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.routes.layout import PlannedRoute, RoutedSwitch, RouteOrders
 from tests.support.atp_star import SERVER_IP, SERVER_MAC, SERVICE_IP, SERVICE_MAC, Star
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.grid import Destination, GridConfig, NodeShare
@@ -72,7 +72,7 @@ def grid_workers(
 def switch_of(
     forward: SwitchConfig, workers: int, *, shares: Shares | None = None, slots: int = 64, elements: int = 8,
     window: int = 4,
-    dtype: str = "int32", capacity_bps: float = 1e12, orders: tuple[GridOrders, ...] = (), trace: bool = False,
+    dtype: str = "int32", capacity_bps: float = 1e12, orders: tuple[RouteOrders, ...] = (), trace: bool = False,
     **more: Any,
 ) -> SwitchConfig:  # fmt: skip
     """Workers behind ports 0 .. workers-1, the server behind the next, another switch behind the last."""
@@ -82,15 +82,15 @@ def switch_of(
         server=JobMember(-1, SERVER_MAC, SERVER_IP, workers), window=window,
     )  # fmt: skip
     routes = (
-        GridRoute("results", SERVICE_IP, tuple(range(workers))),
-        GridRoute("to-server", SERVER_IP, (workers,)),
-        *(GridRoute(f"to-{rank}", ip(rank), (rank,)) for rank in range(workers)),
-        GridRoute("elsewhere", FOREIGN_IP, (workers + 1,), ip(0)),
+        PlannedRoute("results", SERVICE_IP, tuple(range(workers))),
+        PlannedRoute("to-server", SERVER_IP, (workers,)),
+        *(PlannedRoute(f"to-{rank}", ip(rank), (rank,)) for rank in range(workers)),
+        PlannedRoute("elsewhere", FOREIGN_IP, (workers + 1,), ip(0)),
     )
     chosen = tuple(shares or everyone_to(NODE, workers))
-    grid = GridSwitch(
+    grid = RoutedSwitch(
         NODE, AGGREGATOR_IP, AGGREGATOR_MAC, SERVER_IP, SERVER_MAC, SERVICE_IP,
-        orders or (GridOrders(routes, chosen, planner="test"),), capacity_bps, **more,
+        orders or (RouteOrders(routes, chosen, planner="test"),), capacity_bps, **more,
     )  # fmt: skip
     return replace(
         forward, program="grid", ports=workers + 2, jobs=(job,), memory=slots, grid=grid, trace=trace, flood_ports=()

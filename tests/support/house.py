@@ -149,6 +149,37 @@ def naming() -> Iterator[str]:
             yield f"{_shown(path)}: {', '.join(sorted(said))}"
 
 
+_CARRIERS = ("workloads/wire/", "workloads/rc/", "workloads/uc/", "workloads/datagrams/", "workloads/transports/")
+"""folders of transports"""
+_HEADERS = frozenset(
+    {
+        "Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Ieth", "ImmDt", "Reth", "Sack", "Packet", "OPCODES",
+        "Opcode", "Nak", "PSN_MASK", "PSN_MODULUS", "ROCE_PORT", "ICRC_BYTES", "ACK_UNLIMITED", "RNR_TIMER_NS",
+        "continues", "decode_packet", "encode_packet", "icrc_is_valid", "icrc_of", "icrc_state", "is_ack", "is_nak",
+        "is_rnr", "opcode_name", "psn_add", "psn_diff", "replace_payload", "rnr_syndrome", "rnr_timer_ns",
+    }
+)  # fmt: skip
+"""names of `workloads.wire` that are fields of RoCE headers, or read and write them"""
+_PORT = 4791
+
+
+def knowing_roce() -> Iterator[str]:
+    """Modules outside the folders of transports that take a name of RoCE's headers from `workloads.wire`, or its
+    port."""
+    for path in _files():
+        name = _shown(path)
+        if name.startswith(_CARRIERS):
+            continue
+        known = set()
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workloads.wire"):
+                known |= {alias.name for alias in node.names} & _HEADERS
+            elif isinstance(node, ast.Constant) and node.value == _PORT:
+                known.add(str(_PORT))
+        if known:
+            yield f"{name}: {', '.join(sorted(known))}"
+
+
 MEASURES = {
     "open types in the contract": untyped,
     "functions named by strings": by_strings,
@@ -157,6 +188,7 @@ MEASURES = {
     "functions with nine or more parameters": with_many_parameters,
     "public classes that share a name": shared_names,
     "files outside its folders that name a protocol": naming,
+    "modules outside transports that know a RoCE field": knowing_roce,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers
-from switch_nodes.netreduce.tables import SlotAction
+from switch_nodes.netreduce.tables import RingSlotAction
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import netreduce_mutants as programs
@@ -88,7 +88,7 @@ class ClearedSlotReplayed(SlotActions):
         self.switch.emit(c.ring.egress[c.rank], self.build_result(bytes(c.header), value, False))
 
     def handlers(self) -> SlotHandlers:
-        return super().handlers() | {SlotAction.DROP_STALE: self.forward_raw}
+        return super().handlers() | {RingSlotAction.DROP_STALE: self.forward_raw}
 
 
 @program_with

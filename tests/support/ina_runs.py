@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from testbed.bench.ina.analysis import Cell
-from testbed.bench.ina.cases import MEMORY_KEY, Case
-from testbed.bench.ina.runs import Figures
+from testbed.bench.ina.cases import MEMORY_KEY, InaCase
+from testbed.bench.ina.runs import InaFigures
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point
 
@@ -16,9 +16,9 @@ __all__ = ["cell", "finished", "grid", "made_up", "outcome", "run"]
 _COUNTS = {"collisions": 0, "evictions": 0, "resends": 0, "server_bytes": 0}
 
 
-def run(jct_s: float, **figures: float) -> Figures:
+def run(jct_s: float, **figures: float) -> InaFigures:
     values = {"busy": 0.5, "useful": 0.25, **_COUNTS} | figures
-    return Figures(jct_s, jct_s * 1.5, **values)  # type: ignore[arg-type]
+    return InaFigures(jct_s, jct_s * 1.5, **values)  # type: ignore[arg-type]
 
 
 def outcome(jct_s: float, untimed: str = "", **figures: float) -> Outcome:
@@ -46,7 +46,7 @@ def grid(jcts: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> dict[tupl
 
 
 def finished(
-    case: Case, found: Callable[[str, int, Point], Outcome], points: Sequence[Point] = ()
+    case: InaCase, found: Callable[[str, int, Point], Outcome], points: Sequence[Point] = ()
 ) -> FinishedScenarios:
     """`found`: (subject, memory, point) -> its outcome."""
     kept = tuple(points or case.points)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from tests.support.floors import ROOT
+from tests.support.floors import ROOT, imported_modules
 
-__all__ = ["NEEDS", "PLACE", "lacking", "left_out"]
+__all__ = ["NEEDS", "PLACE", "imports_left_out", "lacking", "left_out", "without_missing"]
 
 PLACE = "tests/left_out.json"
 """names that are words for something missing, written by `tests.support.without`"""
@@ -33,6 +35,28 @@ def lacking(item: pytest.Item) -> set[str]:
     if (call := getattr(item, "callspec", None)) is not None:
         needed |= set(_words(list(call.params.values())))
     return set(left_out()) if "all" in needed else needed & left_out()
+
+
+def imports_left_out(path: Path) -> bool:
+    """Whether a test file imports a part of the protocol that the tree lacks."""
+    lacks = left_out()
+    if not lacks or path.suffix != ".py":
+        return False
+    begins = tuple(
+        f"{place}{name}"
+        for name in lacks
+        for place in ("switch_nodes.", "workloads.", "testbed.protocols.", "tests.support.")
+    )
+    modules = (module for module in imported_modules(path) if module.startswith(begins))
+    part = re.compile(rf"(?:\w+\.)+(?:{'|'.join(map(re.escape, lacks))})(?:[._].*)?")
+    return any(map(part.fullmatch, modules))
+
+
+def without_missing(text: str) -> str:
+    """A text that lists names with commas, without those that the tree lacks."""
+    for name in left_out():
+        text = re.sub(rf"(?<![\w-]){re.escape(name)}, |, {re.escape(name)}(?![\w-])", "", text)
+    return text
 
 
 def _words(value: object) -> Iterator[str]:

@@ -12,7 +12,7 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
-from switch_nodes.netreduce.tables import SlotEvent
+from switch_nodes.netreduce.tables import RingSlotEvent
 from tests.support.slot_mutants import program_with
 
 __all__ = ["MORE_MUTANTS", "MORE_NOT_HUNTED"]
@@ -202,11 +202,11 @@ class ReplaysToTheNext(SlotActions):
 class ChangedPayloadTaken(NetReduceProgram):
     """A copy with another payload takes the place of the first."""
 
-    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
         event = super().slot_event(c, slot)
-        if event is SlotEvent.REPEAT_CHANGED:
+        if event is RingSlotEvent.REPEAT_CHANGED:
             c.ring.payload[slot, c.rank, : len(c.elements)] = np.frombuffer(c.elements, np.uint8)
-            return SlotEvent.REPEAT
+            return RingSlotEvent.REPEAT
         return event
 
 

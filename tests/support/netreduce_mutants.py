@@ -10,11 +10,11 @@ import numpy as np
 from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
-from switch_nodes.netreduce.placement import Place, Placement
+from switch_nodes.netreduce.placement import PacketPlace, Placement
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers, Switch
-from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, SlotAction, SlotEvent
+from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, RingSlotAction, RingSlotEvent
 from tests.support.slot_mutants import program_with
 from workloads.machine import Buffer
 from workloads.wire import Aeth, Bth, ImmDt, Nak, Opcode, Packet, decode_packet, encode_packet, psn_add
@@ -66,7 +66,7 @@ class NothingBehindAHole(NetReduceProgram):
 class NoTag(NetReduceProgram):
     """A cleared slot serves whatever comes."""
 
-    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
         tag = int(c.ring.tag[slot])
         c.ring.tag[slot] = c.message
         try:
@@ -236,9 +236,9 @@ class NewHoleForgotten(SlotActions):
 
 
 class HeldResultReplayed(NetReduceProgram):
-    def slot_event(self, c: Contribution, slot: int) -> SlotEvent:
+    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
         event = super().slot_event(c, slot)
-        return SlotEvent.REPEAT_ANSWERED if event is SlotEvent.REPEAT and c.ring.done[slot] else event
+        return RingSlotEvent.REPEAT_ANSWERED if event is RingSlotEvent.REPEAT and c.ring.done[slot] else event
 
 
 @program_with
@@ -253,7 +253,7 @@ class OnlyTheSameOffsetReclaimed(SlotActions):
 
 
 class _RawWhenUnknown(Placement):
-    def place(self, packet: DataPacket) -> Place:
+    def place(self, packet: DataPacket) -> PacketPlace:
         place = super().place(packet)
         return place._replace(event=ConnectionEvent.START_PLAIN) if place.event is ConnectionEvent.ELSEWHERE else place
 
@@ -275,7 +275,7 @@ class StaleDropped(SlotActions):
 @program_with
 class StaleForwardedUnproven(SlotActions):
     def handlers(self) -> SlotHandlers:
-        return super().handlers() | {SlotAction.DROP_STALE: self.forward_raw}
+        return super().handlers() | {RingSlotAction.DROP_STALE: self.forward_raw}
 
 
 class _Trusting(FrameReader):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from testbed.bench.peers.cases import SUBJECTS, Case, Sample
+from testbed.bench.peers.cases import SUBJECTS, PeerBenchCase, Sample
 
 __all__ = ["CASES", "samples"]
 
-CASES = tuple(Case(hosts, 16_000_000, loss) for hosts in (4, 8) for loss in (0.0, 0.01))
+CASES = tuple(PeerBenchCase(hosts, 16_000_000, loss) for hosts in (4, 8) for loss in (0.0, 0.01))
 
 
 def samples(*left_out: str) -> list[Sample]:

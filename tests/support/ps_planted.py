@@ -11,10 +11,10 @@ from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.served import ServedJob
-from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.aggregators.tables import AggregatorEvent
 from switch_nodes.config import SwitchConfig
 from switch_nodes.ps import PsProgram
-from switch_nodes.ps.trees import Place, TreeJob
+from switch_nodes.ps.trees import TreeJob, TreePlace
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support.aggregator_levels import LEVEL_MUTANTS
@@ -67,16 +67,16 @@ class HoldsForEver(JobServer):
 class TakesAnotherTree(TreeJob):
     """All blocks take the first tree at a switch of workers: other switches expect them elsewhere."""
 
-    def place_of(self, sequence: int) -> Place | None:
+    def place_of(self, sequence: int) -> TreePlace | None:
         return super().place_of(1 if self.ranks_here else sequence)
 
 
 class AddsSumsAgain(SlotJudge):
     """What is inside is looked up worker by worker: the sum of a switch below is always news."""
 
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         event, alone = super().of_contribution(a), a.found.header.bitmap0.bit_count() == 1
-        return SlotEvent.NEW if event is SlotEvent.REPEAT and not alone else event
+        return AggregatorEvent.NEW if event is AggregatorEvent.REPEAT and not alone else event
 
 
 class TakesPartsForNews(PsProgram):
@@ -107,7 +107,7 @@ class OneCopyTooFew(PsProgram):
 
 
 class _Short:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: TreePlace) -> None:
         self.up, self.children, self.child_of = place.up, place.children[:-1], place.child_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.fingerprint.reducer import Refused
+from testbed.fingerprint.reducer import ReducerRefused
 
 Array = NDArray[Any]
 TINY = np.float32(2.0**-126)
@@ -115,7 +115,7 @@ def fixed(scale: float) -> Callable[[Array], Array]:
 def block_exponents(block: int) -> Callable[[Array], Array]:
     def add(rows: Array) -> Array:
         if not np.isfinite(rows).all():
-            raise Refused("not finite")
+            raise ReducerRefused("not finite")
         parts = []
         for start in range(0, rows.shape[1], block):
             part = rows[:, start : start + block].astype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.repair.program import Arrived, RepairProgram
-from switch_nodes.repair.tables import SlotEvent, SlotState
+from switch_nodes.repair.tables import RepairSlotEvent, RepairSlotState
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from workloads.config import HostConfig
@@ -35,14 +35,19 @@ class CompleteByCount(RepairProgram):
         super().__init__(config)
         self._came: dict[tuple[int, int], int] = {}
 
-    def slot_event(self, a: Arrived) -> SlotEvent:
+    def slot_event(self, a: Arrived) -> RepairSlotEvent:
         event, key = super().slot_event(a), (a.pool.job, a.block)
-        if event not in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT, SlotEvent.REPEAT_FIRST):
+        if event not in (
+            RepairSlotEvent.NEW,
+            RepairSlotEvent.COMPLETING,
+            RepairSlotEvent.REPEAT,
+            RepairSlotEvent.REPEAT_FIRST,
+        ):
             return event
-        if a.pool.state[a.cell] in (SlotState.SENT, SlotState.DONE) and a.pool.block[a.cell] == a.block:
+        if a.pool.state[a.cell] in (RepairSlotState.SENT, RepairSlotState.DONE) and a.pool.block[a.cell] == a.block:
             return event
         self._came[key] = self._came.get(key, 0) + 1
-        return SlotEvent.COMPLETING if self._came[key] >= len(a.pool.tree.children) else SlotEvent.NEW
+        return RepairSlotEvent.COMPLETING if self._came[key] >= len(a.pool.tree.children) else RepairSlotEvent.NEW
 
 
 class NeverMultiplies(RepairProgram):
@@ -69,7 +74,7 @@ class AddsToTheOldSum(RepairProgram):
 
     def store(self, a: Arrived) -> None:
         before = a.pool.values[a.cell].copy()
-        first = self.is_first(a) and a.pool.state[a.cell] is not SlotState.FREE
+        first = self.is_first(a) and a.pool.state[a.cell] is not RepairSlotState.FREE
         super().store(a)
         if first:
             length = 4 * a.pool.length[a.cell]
@@ -79,24 +84,26 @@ class AddsToTheOldSum(RepairProgram):
 class AnyBlockOfTheSlot(RepairProgram):
     """What is late or early counts as the slot's own block."""
 
-    def slot_event(self, a: Arrived) -> SlotEvent:
+    def slot_event(self, a: Arrived) -> RepairSlotEvent:
         event, pool = super().slot_event(a), a.pool
-        if event not in (SlotEvent.STALE, SlotEvent.OVERRUN) or a.datagram.header.kind != DatagramKind.DATA:
+        if event not in (RepairSlotEvent.STALE, RepairSlotEvent.OVERRUN) or a.datagram.header.kind != DatagramKind.DATA:
             return event
-        if pool.state[a.cell] is not SlotState.FILLING or a.child is None or pool.inside[a.cell] & a.child.ranks:
+        if pool.state[a.cell] is not RepairSlotState.FILLING or a.child is None or pool.inside[a.cell] & a.child.ranks:
             return event
-        return SlotEvent.COMPLETING if pool.inside[a.cell] | a.child.ranks == pool.everyone else SlotEvent.NEW
+        return (
+            RepairSlotEvent.COMPLETING if pool.inside[a.cell] | a.child.ranks == pool.everyone else RepairSlotEvent.NEW
+        )
 
     def is_first(self, a: Arrived) -> bool:
-        return super().is_first(a) and a.pool.state[a.cell] is not SlotState.FILLING
+        return super().is_first(a) and a.pool.state[a.cell] is not RepairSlotState.FILLING
 
 
 class AnyAcknowledgement(RepairProgram):
     """One of another block counts as one of the slot's."""
 
-    def slot_event(self, a: Arrived) -> SlotEvent:
+    def slot_event(self, a: Arrived) -> RepairSlotEvent:
         event = super().slot_event(a)
-        return SlotEvent.ACK if event is SlotEvent.ACK_OTHER else event
+        return RepairSlotEvent.ACK if event is RepairSlotEvent.ACK_OTHER else event
 
 
 class AcknowledgesForTheNewcomer(RepairProgram):
@@ -110,9 +117,11 @@ class AcknowledgesForTheNewcomer(RepairProgram):
 class AnswersNewerQuestions(RepairProgram):
     """A question about a block that it has not seen is answered as one about the slot's."""
 
-    def slot_event(self, a: Arrived) -> SlotEvent:
+    def slot_event(self, a: Arrived) -> RepairSlotEvent:
         event = super().slot_event(a)
-        return SlotEvent.QUESTION if event is SlotEvent.QUESTION_NEWER and a.pool.block[a.cell] >= 0 else event
+        return (
+            RepairSlotEvent.QUESTION if event is RepairSlotEvent.QUESTION_NEWER and a.pool.block[a.cell] >= 0 else event
+        )
 
 
 class SendsOnce(RepairProgram):

@@ -9,9 +9,12 @@ from testbed.faults.connections import Connection
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Fault, PacketFault
+from testbed.faults.way import LinkWay
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
 from topologies import Direction, LinkShape, host_ip, host_mac, rack
+from workloads.datagrams.transport import DATAGRAMS
+from workloads.transports import TransportKind
 from workloads.wire import Aeth, Bth, Envelope, ImmDt, Opcode, Packet, Reth, encode_packet
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, Policy, encode_datagram
 
@@ -79,13 +82,11 @@ def link_filter(
     native: bool = False,
     delay_ns: int = 0,
     jitter_ns: int = 0,
+    transports: tuple[TransportKind, ...] = (DATAGRAMS,),
 ) -> LinkFilter:
     return LinkFilter(
-        seed=seed,
-        link=link,
-        direction=direction,
-        faults=faults,
-        table=TABLE,
+        LinkWay(seed, link, direction, TABLE, transports),
+        faults,
         delay_ns=delay_ns,
         jitter_ns=jitter_ns,
         native=native,

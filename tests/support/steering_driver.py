@@ -14,7 +14,7 @@ from testbed.steering.controller import Controller
 from testbed.steering.fabric import Fabric, make_fabric
 from testbed.steering.launch import run_controller
 from testbed.steering.readings import TableReading
-from testbed.steering.session import Session
+from testbed.steering.session import OpenFlowSession
 from topologies import LinkShape, host_ip, rack_accelerator, spine_leaf
 from workloads.machine import Event, event_record
 
@@ -53,7 +53,7 @@ def main(port: int, fabric: Fabric) -> None:
     def on_reading(reading: TableReading) -> None:
         _say({"event": "reading", **asdict(reading)})
 
-    session = Session(Controller(fabric), tell, on_reading)
+    session = OpenFlowSession(Controller(fabric), tell, on_reading)
 
     def ask() -> None:
         while True:

@@ -8,15 +8,16 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.switchml.pool import Pool
 from switch_nodes.switchml.program import SwitchMlProgram
 from switch_nodes.switchml.service import Contribution, SlotService
-from switch_nodes.switchml.tables import SlotEvent, SlotState
+from switch_nodes.switchml.tables import PoolSlotEvent, PoolSlotState
 from workloads.automaton import number_of
 
 __all__ = ["MUTANTS", "other_slot", "pool_of"]
 
 NEW, COMPLETING, REPEAT, OVERRUN = (
-    number_of(event) for event in (SlotEvent.NEW, SlotEvent.COMPLETING, SlotEvent.REPEAT, SlotEvent.OVERRUN)
+    number_of(event)
+    for event in (PoolSlotEvent.NEW, PoolSlotEvent.COMPLETING, PoolSlotEvent.REPEAT, PoolSlotEvent.OVERRUN)
 )
-FILLING, DONE = number_of(SlotState.FILLING), number_of(SlotState.DONE)
+FILLING, DONE = number_of(PoolSlotState.FILLING), number_of(PoolSlotState.DONE)
 
 
 def pool_of(c: Contribution) -> Pool:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from switch_nodes.aggregators import AtpProgram
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.aggregators.judge import SlotJudge
-from switch_nodes.aggregators.tables import SlotEvent
+from switch_nodes.aggregators.tables import AggregatorEvent
 
 __all__ = ["NeverFrees", "SharesSlots"]
 
 
 class _BlindToJobs(SlotJudge):
-    def of_contribution(self, a: Arrival) -> SlotEvent:
+    def of_contribution(self, a: Arrival) -> AggregatorEvent:
         header, slot = a.found.header, self.memory.slots[a.found.header.slot]
         alike = slot is not None and (slot.sequence, slot.tensor) == (header.sequence, header.tensor)
         alike = alike and slot is not None and slot.job != header.job
         if slot is None or not alike or slot.bitmap & header.bitmap0 or header.flags:
             return super().of_contribution(a)
-        return SlotEvent.COMPLETING if self.completes(slot, a) else SlotEvent.NEW
+        return AggregatorEvent.COMPLETING if self.completes(slot, a) else AggregatorEvent.NEW
 
 
 class SharesSlots(AtpProgram):

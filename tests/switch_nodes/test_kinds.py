@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 
@@ -48,8 +47,7 @@ def test_every_kind_makes_its_program_and_names_fields_that_are_there() -> None:
     fields = {field.name for field in dataclasses.fields(SwitchConfig)}
     knobs = {field.name for field in dataclasses.fields(AggregatorKnobs)}
     for name, kind in program_kinds().items():
-        module, _, factory = kind.create.partition(":")
-        assert callable(getattr(import_module(module), factory)), name
+        assert callable(kind.load()), name
         assert set(kind.uses) <= fields
         assert set(kind.knobs) <= knobs
 

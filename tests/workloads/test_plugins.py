@@ -114,14 +114,16 @@ def test_two_packages_cannot_have_one_name(site: Path) -> None:
     ("text", "told"),
     [
         ("KIND = 1", "is no kind of switch program; found 1; allowed: a switch_nodes.kinds.ProgramKind"),
-        ("from switch_nodes.kinds import ProgramKind\nKIND = ProgramKind('other', 'x', 'thirds:X')",
+        ("from switch_nodes.kinds import ProgramKind\nKIND = ProgramKind('other', 'x', lambda: 1)",
          "calls itself 'other'"),
-        ("from switch_nodes.kinds import ProgramKind\nKIND = ProgramKind('thirds', 'x', 'thirds:KIND')",
-         "names no class (create)"),
-        ("from switch_nodes.kinds import ProgramKind\nclass X: pass\nKIND = ProgramKind('thirds', 'x', 'thirds:X')",
+        ("from switch_nodes.kinds import ProgramKind\nKIND = ProgramKind('thirds', 'x', lambda: 1)",
+         "loads no class (load); found 1"),
+        ("from switch_nodes.kinds import ProgramKind\nclass X: pass\nKIND = ProgramKind('thirds', 'x', lambda: X)",
          "names a class that is no switch program: it lacks receive_frame"),
+        ("from switch_nodes.kinds import ProgramKind\nKIND = ProgramKind('thirds', 'x', 'thirds:X')",
+         "cannot be loaded: TypeError: 'str' object is not callable"),
     ],
-    ids=["other", "name", "no class", "no program"],
+    ids=["other", "name", "no class", "no program", "old text"],
 )  # fmt: skip
 def test_what_is_no_program_names_the_package(site: Path, text: str, told: str) -> None:
     from switch_nodes.registry import _factory

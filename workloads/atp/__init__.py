@@ -8,14 +8,15 @@ from workloads.lazily import lazily
 
 if TYPE_CHECKING:
     from workloads.atp.config import AtpConfig
-    from workloads.atp.worker import AtpWorker
+    from workloads.atp.worker import AtpWorker, create_worker
 
-__all__ = ["AtpConfig", "AtpWorker"]
+__all__ = ["AtpConfig", "AtpWorker", "create_worker"]
 
 __getattr__ = lazily(
     __name__,
     {
         "AtpConfig": ".config",
         "AtpWorker": ".worker",
+        "create_worker": ".worker",
     },
 )

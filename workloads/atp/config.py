@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS, MAX_GRID_ELEMENTS, Policy
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["KINDS", "AtpConfig", "ServedKind"]
 
@@ -39,8 +42,6 @@ KINDS: Mapping[str, ServedKind] = {
 class AtpConfig:
     """A HostConfig (`workloads.config`)."""
 
-    runs: ClassVar[str] = "workloads.atp.worker:create_worker"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -72,6 +73,11 @@ class AtpConfig:
     """a name in `workloads.atp.priority`; ESA only"""
     priority_x0: float | None = None
     """where its scale begins; None: the rule's own"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.atp import create_worker  # whose module knows this configuration
+
+        return create_worker(self, start_ns)
 
     @property
     def group(self) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.dlcp.bound import packets_needed
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["OVER", "DlcpConfig"]
 
@@ -23,8 +26,6 @@ class DlcpConfig:
     """A HostConfig (`workloads.config`). All ranks have gradients; the last one is also the server, unless they are a
     ring."""
 
-    runs: ClassVar[str] = "workloads.dlcp.hosts:create_host"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -48,6 +49,11 @@ class DlcpConfig:
     """address of the switches whose sums of some workers the server also accepts; empty: no switch adds"""
     lives: int = 0
     """how often its process was restarted"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.dlcp import create_host  # whose module knows this configuration
+
+        return create_host(self, start_ns)
 
     @property
     def senders(self) -> int:

@@ -6,7 +6,7 @@ from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.ring import DlcpRing
 from workloads.dlcp.server import DlcpServer
 from workloads.dlcp.worker import DlcpWorker
-from workloads.hosts import HostMachine
+from workloads.machine import HostMachine
 
 __all__ = ["create_host"]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, QpConfig, WorkloadConfig
 from workloads.wire import Envelope
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["BASE_VA", "FlowEnd", "FlowsConfig", "rkey_of"]
 
@@ -38,8 +41,6 @@ class FlowEnd:
 class FlowsConfig:
     """A HostConfig (`workloads.config`)."""
 
-    runs: ClassVar[str] = "workloads.flows.host:create_host"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -49,6 +50,11 @@ class FlowsConfig:
     incoming: tuple[FlowEnd, ...]
     stop_ns: int | None = None
     """when the host gives up what is unfinished, in time since the start of the traffic; None: never"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.flows import create_host  # whose module knows this configuration
+
+        return create_host(self, start_ns)
 
     @property
     def queue_pairs(self) -> tuple[QpConfig, ...]:

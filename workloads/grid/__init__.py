@@ -9,9 +9,9 @@ from workloads.lazily import lazily
 if TYPE_CHECKING:
     from workloads.grid.config import Destination, GridConfig, GridOrders, NodeShare
     from workloads.grid.node_shares import ShareTable
-    from workloads.grid.worker import GridWorker
+    from workloads.grid.worker import GridWorker, create_worker
 
-__all__ = ["Destination", "GridConfig", "GridOrders", "GridWorker", "NodeShare", "ShareTable"]
+__all__ = ["Destination", "GridConfig", "GridOrders", "GridWorker", "NodeShare", "ShareTable", "create_worker"]
 
 __getattr__ = lazily(
     __name__,
@@ -22,5 +22,6 @@ __getattr__ = lazily(
         "GridWorker": ".worker",
         "NodeShare": ".config",
         "ShareTable": ".node_shares",
+        "create_worker": ".worker",
     },
 )

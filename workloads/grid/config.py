@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.atp.config import AtpConfig
+from workloads.datagrams.shares import SERVER, NodeShare
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["SERVER", "Destination", "GridConfig", "GridOrders", "NodeShare"]
-
-SERVER = 0
-"""node id of the parameter server; switches count from 1"""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeShare:
-    node: int
-    """id of the switch that aggregates, or SERVER"""
-    share: float
-    """share of the worker's packets; a worker's shares are taken relative to their sum"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +39,6 @@ class GridOrders:
 class GridConfig(AtpConfig):
     """A HostConfig. `envelope` leads to the server; `memory` is 1, since switches choose the slots."""
 
-    runs: ClassVar[str] = "workloads.grid.worker:create_worker"
     group_ip: bytes = b""
     """group address that results for all are sent to"""
     destinations: tuple[Destination, ...] = ()
@@ -56,3 +48,8 @@ class GridConfig(AtpConfig):
     """packets that may be outstanding at first, where no rate is given"""
     catch_up_ns: int = 20_000_000
     """longest stretch of missed rate that a worker that woke up late makes up for"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.grid import create_worker  # whose module knows this configuration
+
+        return create_worker(self, start_ns)

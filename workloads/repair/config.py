@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.wire import Envelope
@@ -11,6 +11,7 @@ from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from workloads.codes import LinearCode
+    from workloads.machine import HostMachine
 
 __all__ = ["OPS", "CodeShare", "RepairConfig"]
 
@@ -43,8 +44,6 @@ class CodeShare:
 class RepairConfig:
     """A HostConfig (`workloads.config`). Ranks 0 .. d-1 are donors, rank d is the newcomer."""
 
-    runs: ClassVar[str] = "workloads.repair.hosts:create_host"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -65,6 +64,11 @@ class RepairConfig:
     """W, packets of a donor that may wait for their acknowledgement, each in an index of its own"""
     rto_ns: int = 10_000_000
     """least wait, as of a SwitchML worker (`workloads.datagrams.retransmission`)"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.repair import create_host  # whose module knows this configuration
+
+        return create_host(self, start_ns)
 
     @property
     def is_newcomer(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.hosts import HostMachine
+from workloads.machine import HostMachine
 from workloads.repair.config import RepairConfig
 from workloads.repair.donor import Donor
 from workloads.repair.newcomer import Newcomer

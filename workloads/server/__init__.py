@@ -8,9 +8,9 @@ from workloads.lazily import lazily
 
 if TYPE_CHECKING:
     from workloads.server.config import Reset, ServedJob, ServedMember, ServerConfig
-    from workloads.server.machine import ParameterServer
+    from workloads.server.machine import ParameterServer, create_server
 
-__all__ = ["ParameterServer", "Reset", "ServedJob", "ServedMember", "ServerConfig"]
+__all__ = ["ParameterServer", "Reset", "ServedJob", "ServedMember", "ServerConfig", "create_server"]
 
 __getattr__ = lazily(
     __name__,
@@ -20,5 +20,6 @@ __getattr__ = lazily(
         "ServedJob": ".config",
         "ServedMember": ".config",
         "ServerConfig": ".config",
+        "create_server": ".machine",
     },
 )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import ArithmeticSpec
 from workloads.wire import Envelope
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["Reset", "ServedJob", "ServedMember", "ServerConfig"]
 
@@ -66,8 +69,6 @@ class Reset:
 class ServerConfig:
     """Configuration of the server on one host. Several jobs may have the same server."""
 
-    runs: ClassVar[str] = "workloads.server.machine:create_server"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     """name of its host"""
     envelope: Envelope
@@ -79,6 +80,11 @@ class ServerConfig:
     """resets by time"""
     lives: int = 0
     """number of restarts of the process, each without its former state"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.server import create_server  # whose module knows this configuration
+
+        return create_server(self, start_ns)
 
     def reborn(self, lives: int) -> ServerConfig:
         """A restarted server asks workers for what it lost, whatever the protocol. Workers that have a result send

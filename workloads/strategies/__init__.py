@@ -2,7 +2,7 @@
 they make."""
 
 from workloads.strategies.chain import Chain, Operator
-from workloads.strategies.costs import Point, Price, price_of
+from workloads.strategies.costs import Price, StrategyPoint, price_of
 from workloads.strategies.frontier import frontier
 from workloads.strategies.models import CHAIN_NAMES, chain_of_model
 from workloads.strategies.stages import Stage, stages_of
@@ -11,9 +11,9 @@ __all__ = [
     "CHAIN_NAMES",
     "Chain",
     "Operator",
-    "Point",
     "Price",
     "Stage",
+    "StrategyPoint",
     "chain_of_model",
     "frontier",
     "price_of",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from workloads.errors import ScenarioError
 from workloads.strategies.chain import MODEL, Chain, Operator, Strategy
 
-__all__ = ["Devices", "Point", "Price", "price_of", "ring_factor", "step"]
+__all__ = ["Devices", "Price", "StrategyPoint", "price_of", "ring_factor", "step"]
 
 _NS_PER_S = 1_000_000_000
 
@@ -75,7 +75,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class StrategyPoint:
     strategy: Strategy
     price: Price
 

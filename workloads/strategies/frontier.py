@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workloads.strategies.chain import SPLITS, Chain
-from workloads.strategies.costs import Devices, Point, Price, step
+from workloads.strategies.costs import Devices, Price, StrategyPoint, step
 
 __all__ = ["frontier"]
 
 
-def frontier(chain: Chain, devices: Devices) -> tuple[Point, ...]:
+def frontier(chain: Chain, devices: Devices) -> tuple[StrategyPoint, ...]:
     """The frontier by memory, least first. Of strategies with the same costs, the first by its words."""
-    kept: dict[str, tuple[Point, ...]] = {}
+    kept: dict[str, tuple[StrategyPoint, ...]] = {}
     for place, operator in enumerate(chain.operators):
         before = chain.operators[place - 1] if place else None
-        beginnings: dict[str, tuple[Point, ...]] = kept or {"": (Point((), Price(0.0, 0.0, 0.0)),)}
+        beginnings: dict[str, tuple[StrategyPoint, ...]] = kept or {"": (StrategyPoint((), Price(0.0, 0.0, 0.0)),)}
         kept = {
             split: _not_dominated(
-                Point((*point.strategy, split), step(point.price, before, last, operator, split, devices))
+                StrategyPoint((*point.strategy, split), step(point.price, before, last, operator, split, devices))
                 for last, points in beginnings.items()
                 for point in points
             )
@@ -32,9 +32,9 @@ def frontier(chain: Chain, devices: Devices) -> tuple[Point, ...]:
     return _not_dominated(point for points in kept.values() for point in points)
 
 
-def _not_dominated(points: Iterable[Point]) -> tuple[Point, ...]:
+def _not_dominated(points: Iterable[StrategyPoint]) -> tuple[StrategyPoint, ...]:
     """The points that no other dominates, by memory, least first, one of each price."""
-    kept = list[Point]()
+    kept = list[StrategyPoint]()
     ordered = sorted(points, key=lambda point: (point.price.memory_bytes, point.price.time_s, point.strategy))
     for point in ordered:
         if not kept or point.price.time_s < kept[-1].price.time_s:

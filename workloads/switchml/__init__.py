@@ -8,14 +8,15 @@ from workloads.lazily import lazily
 
 if TYPE_CHECKING:
     from workloads.switchml.config import SwitchMlConfig
-    from workloads.switchml.worker import SwitchMlWorker
+    from workloads.switchml.worker import SwitchMlWorker, create_worker
 
-__all__ = ["SwitchMlConfig", "SwitchMlWorker"]
+__all__ = ["SwitchMlConfig", "SwitchMlWorker", "create_worker"]
 
 __getattr__ = lazily(
     __name__,
     {
         "SwitchMlConfig": ".config",
         "SwitchMlWorker": ".worker",
+        "create_worker": ".worker",
     },
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, WorkloadConfig
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
 from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["SwitchMlConfig"]
 
@@ -18,8 +21,6 @@ __all__ = ["SwitchMlConfig"]
 class SwitchMlConfig:
     """A HostConfig (`workloads.config`)."""
 
-    runs: ClassVar[str] = "workloads.switchml.worker:create_worker"
-    """what `workloads.hosts` makes its Machine with"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -36,6 +37,11 @@ class SwitchMlConfig:
     more"""
     uc: UcPairs | None = None
     """over unreliable connections, each packet a message of one or more; None: UDP"""
+
+    def create(self, start_ns: int) -> HostMachine:
+        from workloads.switchml import create_worker  # whose module knows this configuration
+
+        return create_worker(self, start_ns)
 
     @property
     def group(self) -> int:

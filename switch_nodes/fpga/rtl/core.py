@@ -26,7 +26,7 @@ from switch_nodes.fpga.rtl.records import (
 )
 from switch_nodes.fpga.rtl.registers import Registers
 from switch_nodes.fpga.rtl.tap import Tap
-from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, SlotAction, SlotEvent
+from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, RingSlotAction, RingSlotEvent
 
 __all__ = ["Core"]
 
@@ -68,7 +68,7 @@ class Core:
         self.context, self.rank = Signal(range(max(p.rings, 2))), Signal(rank)
         self.state = Signal(range(len(ConnectionState)))
         self.event = Signal(range(len(ConnectionEvent)))
-        self.slot_event = Signal(range(len(SlotEvent)))
+        self.slot_event = Signal(range(len(RingSlotEvent)))
         self.message, self.bank, self.entry = Signal(32), Signal(BANK_BITS), Signal(BANK_BITS)
         self.offset, self.packets = Signal(16), Signal(16)
         self.slot = Signal(range(p.slots))
@@ -83,7 +83,7 @@ class Core:
         # Its elements and header in bytes, the words of its elements, its bit in sets of members, what is done with it.
         self.size, self.header_bytes = Signal(16), Signal(8)
         self.element_words, self.bit = Signal(range(p.payload_words + 1)), Signal(p.members)
-        self.action = Signal(range(len(SlotAction)))
+        self.action = Signal(range(len(RingSlotAction)))
         # Results that leave: of this slot, on these connections; and where to go on then.
         self.sent, self.sent_slot = Signal(self.slot_shape), Signal.like(self.slot)
         self.mask, self.back = Signal(p.members), Signal(2)

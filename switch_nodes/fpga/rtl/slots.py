@@ -14,9 +14,9 @@ from switch_nodes.netreduce.tables import (
     DROP_REASONS,
     SLOT_TABLE,
     ConnectionEvent,
-    SlotAction,
-    SlotEvent,
-    SlotState,
+    RingSlotAction,
+    RingSlotEvent,
+    RingSlotState,
 )
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 
@@ -52,43 +52,45 @@ def slot_states(m: Module, e: Core) -> None:
         event = e.slot_event
         m.next = "GATE"
         with m.If(e.message > record.tag):
-            m.d.sync += event.eq(code(SlotEvent.OVERRUN))
+            m.d.sync += event.eq(code(RingSlotEvent.OVERRUN))
         with m.Elif(~serves):
-            m.d.sync += event.eq(Mux(delivered, code(SlotEvent.DELIVERED), code(SlotEvent.STALE)))
+            m.d.sync += event.eq(Mux(delivered, code(RingSlotEvent.DELIVERED), code(RingSlotEvent.STALE)))
         with m.Elif(~fits | other):
-            m.d.sync += event.eq(code(SlotEvent.WRONG_SIZE))
+            m.d.sync += event.eq(code(RingSlotEvent.WRONG_SIZE))
         with m.Elif(~(record.bitmap & bit).any()):
             complete = (record.bitmap | bit) == e.everyone
-            m.d.sync += event.eq(Mux(complete, code(SlotEvent.COMPLETING), code(SlotEvent.NEW)))
+            m.d.sync += event.eq(Mux(complete, code(RingSlotEvent.COMPLETING), code(RingSlotEvent.NEW)))
         with m.Elif((record.released & bit).any()):
-            m.d.sync += event.eq(code(SlotEvent.REPEAT_ANSWERED))
+            m.d.sync += event.eq(code(RingSlotEvent.REPEAT_ANSWERED))
         with m.Else():
-            m.d.sync += [event.eq(code(SlotEvent.REPEAT)), e.step.eq(0)]
+            m.d.sync += [event.eq(code(RingSlotEvent.REPEAT)), e.step.eq(0)]
             m.next = "COMPARE"
     _elements_states(m, e)
     _note_states(m, e, serves, known)
 
     with m.State("ACT"):
         state = Mux(
-            record.done, code(SlotState.DONE), Mux(record.bitmap.any(), code(SlotState.OPEN), code(SlotState.EMPTY))
+            record.done,
+            code(RingSlotState.DONE),
+            Mux(record.bitmap.any(), code(RingSlotState.OPEN), code(RingSlotState.EMPTY)),
         )
-        here = Signal(range(len(SlotState)))
+        here = Signal(range(len(RingSlotState)))
         m.d.comb += here.eq(state)
-        _, action = decide(m, SLOT_TABLE, here, e.slot_event, SlotState, SlotEvent)
+        _, action = decide(m, SLOT_TABLE, here, e.slot_event, RingSlotState, RingSlotEvent)
         m.d.sync += [e.action.eq(action), e.step.eq(0)]
         m.next = "RELEASE"
         with m.Switch(action):
             for done, reason in DROP_REASONS.items():
-                if isinstance(done, SlotAction):
+                if isinstance(done, RingSlotAction):
                     with m.Case(code(done)):
                         e.ignore(m, reason)
-                        if done is SlotAction.REFRESH:
+                        if done is RingSlotAction.REFRESH:
                             m.next = "KEEP_HEADER"
-                        elif done is SlotAction.FORWARD_RAW:
+                        elif done is RingSlotAction.FORWARD_RAW:
                             m.next = "FORWARD"
-            with m.Case(code(SlotAction.STORE), code(SlotAction.STORE_AND_COMPLETE)):
+            with m.Case(code(RingSlotAction.STORE), code(RingSlotAction.STORE_AND_COMPLETE)):
                 m.next = "KEEP_HEADER"
-            with m.Case(code(SlotAction.REPLAY)):
+            with m.Case(code(RingSlotAction.REPLAY)):
                 e.pulse(m, "replayed")
                 e.tap.report(m, Happening.REPLAYED)
                 m.next = "KEEP_HEADER"
@@ -121,7 +123,7 @@ def _elements_states(m: Module, e: Core) -> None:
         m.d.comb += [ingress.r_addr.eq(first + e.step), e.payload_ram.r_addr.eq(at((e.step - 1)[0:24]))]
         m.d.sync += [e.step.eq(e.step + 1), before.eq(ingress.r_data)]
         with m.If((e.step >= 2) & (((joined ^ e.payload_ram.r_data) & counted) != 0)):
-            m.d.sync += e.slot_event.eq(code(SlotEvent.REPEAT_CHANGED))
+            m.d.sync += e.slot_event.eq(code(RingSlotEvent.REPEAT_CHANGED))
         with m.If(changes):
             m.d.comb += [
                 e.payload_ram.w_addr.eq(at(number)), e.payload_ram.w_data.eq(joined), e.payload_ram.w_en.eq(1),
@@ -238,7 +240,7 @@ def _keep_states(m: Module, e: Core) -> None:
     ]  # fmt: skip
     last = Signal(range(beats))
     m.d.comb += last.eq((e.header_bytes - 1) >> (p.beat - 1).bit_length())
-    stores = (e.action == code(SlotAction.STORE)) | (e.action == code(SlotAction.STORE_AND_COMPLETE))
+    stores = (e.action == code(RingSlotAction.STORE)) | (e.action == code(RingSlotAction.STORE_AND_COMPLETE))
     with m.State("KEEP_HEADER"):
         m.d.comb += [
             e.header_ram.w_en.eq(1), e.header_ram.w_addr.eq(Cat(e.step[0 : (beats - 1).bit_length()], e.rank, e.slot)),
@@ -254,7 +256,7 @@ def _keep_states(m: Module, e: Core) -> None:
             m.next = "RELEASE"
             with m.If(stores):
                 m.next = "COPY"
-            with m.Elif(e.action == code(SlotAction.REPLAY)):
+            with m.Elif(e.action == code(RingSlotAction.REPLAY)):
                 m.next = "SEND_ONE"
     with m.State("STORED"):
         changed = Signal(e.slot_shape)
@@ -268,5 +270,5 @@ def _keep_states(m: Module, e: Core) -> None:
             e.tap.report(m, Happening.OCCUPIED)
         m.d.sync += record.eq(changed)
         m.next = "RELEASE"
-        with m.If(e.action == code(SlotAction.STORE_AND_COMPLETE)):
+        with m.If(e.action == code(RingSlotAction.STORE_AND_COMPLETE)):
             m.next = "FOLD"

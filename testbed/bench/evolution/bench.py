@@ -9,7 +9,7 @@ from functools import partial
 
 from testbed.bench.evolution.cells import FABRICS, RACK_MODEL, ROWS, SKEWS, Cell, cells
 from testbed.bench.evolution.matrix import matrix_lines
-from testbed.bench.evolution.runs import Figures, run_cells
+from testbed.bench.evolution.runs import EvolutionFigures, run_cells
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.bench.swept import Say, write_runs
@@ -43,7 +43,7 @@ def rack_cells() -> Iterator[Cell]:
             yield Cell(scheme, _RACKS, RACK_MODEL, server_apart=True, shuffled=False, skew=0)
 
 
-def star_rows(found: Mapping[Cell, Figures]) -> Iterator[Row]:
+def star_rows(found: Mapping[Cell, EvolutionFigures]) -> Iterator[Row]:
     """Against the closed forms."""
     for cell, figures in found.items():
         if cell.fabric == _STAR and cell.skew == SKEWS[0]:
@@ -56,7 +56,7 @@ def star_rows(found: Mapping[Cell, Figures]) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def rack_rows(found: Mapping[Cell, Figures], world: str) -> Iterator[Row]:
+def rack_rows(found: Mapping[Cell, EvolutionFigures], world: str) -> Iterator[Row]:
     """Gradients that leave and enter a rack of four workers."""
     for cell, figures in found.items():
         for way, told, wanted in (

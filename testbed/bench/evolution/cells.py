@@ -25,8 +25,8 @@ __all__ = [
     "ROWS",
     "SKEWS",
     "Cell",
-    "Fabric",
-    "Model",
+    "EvolutionFabric",
+    "EvolutionModel",
     "Scheme",
     "cells",
 ]
@@ -79,7 +79,7 @@ last of the four, where it streams"""
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class EvolutionModel:
     name: str
     elements: int
     scale: int
@@ -95,18 +95,18 @@ class Model:
 
 
 MODELS = (
-    Model("alexnet", 61_100_840, 500),
-    Model("vgg16", 138_357_544, 1000),
-    Model("resnet50", 25_557_032, 250),
+    EvolutionModel("alexnet", 61_100_840, 500),
+    EvolutionModel("vgg16", 138_357_544, 1000),
+    EvolutionModel("resnet50", 25_557_032, 250),
 )
 
 
-RACK_MODEL = Model("800kb", 204_800_000, 1000)
+RACK_MODEL = EvolutionModel("800kb", 204_800_000, 1000)
 """small enough for the emulated world, where echo requests by which a run looks at its links add to what is counted"""
 
 
 @dataclass(frozen=True, slots=True)
-class Fabric:
+class EvolutionFabric:
     name: str
     racks: int
     per_rack: int
@@ -139,11 +139,11 @@ class Fabric:
 
 
 FABRICS = (
-    Fabric("star", 1, 8),
-    Fabric("leaf-spine 1:1", 4, 4),
-    Fabric("leaf-spine 2:1", 4, 4, 2),
-    Fabric("leaf-spine 4:1", 4, 4, 4),
-    Fabric("fat tree", 4, 2, pods=4),
+    EvolutionFabric("star", 1, 8),
+    EvolutionFabric("leaf-spine 1:1", 4, 4),
+    EvolutionFabric("leaf-spine 2:1", 4, 4, 2),
+    EvolutionFabric("leaf-spine 4:1", 4, 4, 4),
+    EvolutionFabric("fat tree", 4, 2, pods=4),
 )
 SKEWS = (0, 10, 50)
 """late start of one worker, in per cent of the computing time"""
@@ -152,8 +152,8 @@ SKEWS = (0, 10, 50)
 @dataclass(frozen=True, slots=True)
 class Cell:
     scheme: Scheme
-    fabric: Fabric
-    model: Model
+    fabric: EvolutionFabric
+    model: EvolutionModel
     server_apart: bool
     """its host is at a switch without workers"""
     shuffled: bool

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from testbed.bench.evolution.cells import MODELS, SKEWS, Cell
-from testbed.bench.evolution.runs import Figures
+from testbed.bench.evolution.runs import EvolutionFigures
 from testbed.terminal.tables import table_lines
 
 __all__ = ["best_of", "by_column", "matrix_lines", "wins"]
 
-Found = Mapping[Cell, Figures]
+Found = Mapping[Cell, EvolutionFigures]
 Column = tuple[str, str, str, str, str]
 _ALIKE = 1.01
 """a scheme that is so near to the best wins, too"""
@@ -24,14 +24,14 @@ def note_of_scale() -> str:
     )
 
 
-def by_column(found: Found) -> dict[Column, dict[str, Figures]]:
-    columns: dict[Column, dict[str, Figures]] = {}
+def by_column(found: Found) -> dict[Column, dict[str, EvolutionFigures]]:
+    columns: dict[Column, dict[str, EvolutionFigures]] = {}
     for cell, figures in found.items():
         columns.setdefault(cell.column, {})[cell.scheme.name] = figures
     return columns
 
 
-def best_of(column: Mapping[str, Figures]) -> float:
+def best_of(column: Mapping[str, EvolutionFigures]) -> float:
     """Iteration time of the best scheme, s."""
     return min(figures.iteration_s for figures in column.values())
 
@@ -74,10 +74,10 @@ def matrix_lines(found: Found, width: int) -> Iterator[str]:
 
 
 def _table(
-    part: Mapping[Column, Mapping[str, Figures]],
+    part: Mapping[Column, Mapping[str, EvolutionFigures]],
     names: Sequence[str],
     width: int,
-    show: Callable[[Figures, float], str],
+    show: Callable[[EvolutionFigures, float], str],
 ) -> Iterator[str]:
     rows = [[_shown(column), *(show(each[name], best_of(each)) for name in names)] for column, each in part.items()]
     yield from table_lines(("where", *names), rows, width, text=(0,))

@@ -17,21 +17,20 @@ from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
 from testbed.sweeps.plots.options import PlotOptions
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant
+from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant, name_of
 from topologies import Direction
 from workloads.costs import flat_cost
 
-__all__ = ["Figures", "figures_of", "measure_cell", "points_of", "run_cells"]
+__all__ = ["EvolutionFigures", "figures_of", "measure_cell", "points_of", "run_cells"]
 
 _ALPHA_S = 5e-6
-_MEASURE = "testbed.bench.evolution.runs:measure_cell"
 _AXES = ("model", "fabric", "server", "ranks", "skew")
 _FIGURES = ("iteration_s", "busiest_gradients")
 _DESCRIPTION = "Which network optimisation is best where: tb bench evolution (docs/evolution.md)"
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class EvolutionFigures:
     """Of one run. Bytes are those of frames, divided by the bytes of one gradient in frames; they do not depend on the
     scale."""
 
@@ -72,9 +71,9 @@ def measure_cell(scenario: Scenario, history: Sequence[Record], document: Mappin
     }
 
 
-def figures_of(outcome: Outcome) -> Figures:
+def figures_of(outcome: Outcome) -> EvolutionFigures:
     found = {name: float(value or 0) for name, value in outcome.figures.items()}
-    return Figures(
+    return EvolutionFigures(
         found["communication_s"], found["busiest_gradients"], found["leaving_gradients"], found["entering_gradients"],
         outcome.figures["closed_form_s"],
     )  # fmt: skip
@@ -105,7 +104,7 @@ def points_of(cells: Iterable[Cell], world: str) -> list[Point]:
     """One for each run: what a cell does not care for makes no further ones."""
     measured = dict.fromkeys(cell.measured() for cell in cells)
     return [
-        Point(_labels(cell, world), 1, world, dump_scenario(cell.scenario(world)), measure=_MEASURE)
+        Point(_labels(cell, world), 1, world, dump_scenario(cell.scenario(world)), measure=name_of(measure_cell))
         for cell in measured
     ]
 
@@ -123,10 +122,10 @@ def _labels(cell: Cell, world: str) -> tuple[tuple[str, Any], ...]:
 
 def run_cells(
     say: Say, name: str, cells: Iterable[Cell], processes: int, world: str
-) -> tuple[Mapping[Cell, Figures], list[FinishedScenarios]]:
+) -> tuple[Mapping[Cell, EvolutionFigures], list[FinishedScenarios]]:
     """By cell; and the sweeps, one for each model, kept in `runs/bench-evolution/NAME-MODEL`. Raises InternalError when
     a sum is wrong."""
-    asked, found = list(cells), dict[tuple[tuple[str, Any], ...], Figures]()
+    asked, found = list(cells), dict[tuple[tuple[str, Any], ...], EvolutionFigures]()
     by_model = groupby(asked, lambda cell: cell.model.name)
     sweeps = [_run_sweep(say, f"{name}-{model}", list(part), processes, world) for model, part in by_model]
     for finished in sweeps:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML
-from testbed.bench.ina.runs import Figures, figures_of
+from testbed.bench.ina.runs import InaFigures, figures_of
 from testbed.bench.rows import spread
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
@@ -39,7 +39,7 @@ class Cell:
 
     memory: int
     subject: str
-    runs: tuple[Figures, ...]
+    runs: tuple[InaFigures, ...]
 
     def middle(self, name: str) -> float:
         """The median over seeds of the figure of that name."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from testbed.bench.ina.analysis import Cells, cells_of, gain, order_margin, widest
-from testbed.bench.ina.cases import ATP, ESA, SWITCHML, Case, cases_of, emulated_case
-from testbed.bench.ina.runs import Figures
+from testbed.bench.ina.cases import ATP, ESA, SWITCHML, InaCase, cases_of, emulated_case
+from testbed.bench.ina.runs import InaFigures
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
 from testbed.bench.ina.worlds import EMULATED_REPEATS, compare_worlds, repeated
 from testbed.bench.options import BenchOptions
@@ -27,7 +27,7 @@ _DEFAULT = BenchOptions()
 
 
 def bench_ina(
-    say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, cases: Sequence[Case] | None = None
+    say: Say, world: str = "simulated", options: BenchOptions = _DEFAULT, cases: Sequence[InaCase] | None = None
 ) -> Report:
     """`say`: progress. Every run is kept under `runs/bench-ina` when it is done: the same command goes on after an
     interruption. Raises InternalError when a sum is wrong or a job does not end. Raises ScenarioError for repeats in
@@ -53,7 +53,7 @@ def bench_ina(
     return _report([(case, cells_of(found)) for case, found in every])
 
 
-def _run(say: Say, case: Case, processes: int, points: Sequence[Point] | None = None) -> FinishedScenarios:
+def _run(say: Say, case: InaCase, processes: int, points: Sequence[Point] | None = None) -> FinishedScenarios:
     folder = _FOLDER / case.sweep.name
     found = run_swept(say, case.mix, case.sweep, folder, processes, points)
     require_sums(found)
@@ -61,7 +61,7 @@ def _run(say: Say, case: Case, processes: int, points: Sequence[Point] | None = 
     return found
 
 
-def _report(by_mix: Sequence[tuple[Case, Cells]]) -> Report:
+def _report(by_mix: Sequence[tuple[InaCase, Cells]]) -> Report:
     def tables(width: int) -> Iterator[str]:
         for case, cells in by_mix:
             yield from mix_lines(cells, case, width)
@@ -73,13 +73,13 @@ def _report(by_mix: Sequence[tuple[Case, Cells]]) -> Report:
     return Report([row for case, cells in by_mix for row in grid_rows(cells, case)], tables)
 
 
-def grid_rows(cells: Cells, case: Case) -> list[Row]:
+def grid_rows(cells: Cells, case: InaCase) -> list[Row]:
     """Of one mix: each cell, for information; then, where jobs differ, what is asked of the orders."""
     rows = list(_cell_rows(cells, case))
     return [*rows, *_order_rows(cells, case)] if case.is_mixed else rows
 
 
-def _cell_rows(cells: Cells, case: Case) -> Iterator[Row]:
+def _cell_rows(cells: Cells, case: InaCase) -> Iterator[Row]:
     subjects = case.subjects
     for (memory, subject), cell in sorted(cells.items(), key=lambda item: (item[0][0], subjects.index(item[0][1]))):
         share = memory / case.windows
@@ -91,7 +91,7 @@ def _cell_rows(cells: Cells, case: Case) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _order_rows(cells: Cells, case: Case) -> Iterator[Row]:
+def _order_rows(cells: Cells, case: InaCase) -> Iterator[Row]:
     windows = case.windows
     for memory in sorted({memory for memory, _ in cells}):
         here = f"{case.mix}, M = {memory} ({memory / windows:.2f} SW)"
@@ -113,5 +113,5 @@ def _order_rows(cells: Cells, case: Case) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _worst(runs: Sequence[Figures]) -> str:
+def _worst(runs: Sequence[InaFigures]) -> str:
     return "unknown" if any(run.untimed for run in runs) else "pass"

@@ -13,7 +13,7 @@ from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import Point, ScenarioSweep
 
-__all__ = ["ATP", "ESA", "ESA_ACK", "ESA_EQUAL", "MEMORY_KEY", "SWITCHML", "Case", "cases_of", "emulated_case"]
+__all__ = ["ATP", "ESA", "ESA_ACK", "ESA_EQUAL", "MEMORY_KEY", "SWITCHML", "InaCase", "cases_of", "emulated_case"]
 
 MEMORY_KEY = "switch.memory"
 """values stored in the switch"""
@@ -33,7 +33,7 @@ _SLOW_SIZES = (64, 1920)
 
 
 @dataclass(frozen=True)
-class Case:
+class InaCase:
     """One mix of jobs."""
 
     mix: str
@@ -77,20 +77,20 @@ def words_of(job: Job) -> str:
     return f"{job.model.name} ({job.compute.ratio:g})"
 
 
-def cases_of(*, quick: bool = False, seeds: int | None = None) -> list[Case]:
+def cases_of(*, quick: bool = False, seeds: int | None = None) -> list[InaCase]:
     """In virtual time. `quick`: one mix, and few sizes."""
     if not quick:
-        return [Case(mix, _sweep(name, SweepWords(seeds=seeds))) for mix, name in _MIXES.items()]
+        return [InaCase(mix, _sweep(name, SweepWords(seeds=seeds))) for mix, name in _MIXES.items()]
     words = SweepWords([(MEMORY_KEY, list(_QUICK_SIZES))], seeds=seeds or _QUICK_SEEDS)
-    return [Case(_QUICK_MIX, _sweep(_MIXES[_QUICK_MIX], words))]
+    return [InaCase(_QUICK_MIX, _sweep(_MIXES[_QUICK_MIX], words))]
 
 
-def emulated_case(*, quick: bool, seeds: int) -> Case:
+def emulated_case(*, quick: bool, seeds: int) -> InaCase:
     """A few points in both worlds, with the same links."""
     sizes = list(_SLOW_SIZES[:1] if quick else _SLOW_SIZES)
     words = SweepWords([(MEMORY_KEY, sizes)], seeds=seeds, worlds=["simulated", "emulated"], overrides=_SLOW)
     found = _sweep(_MIXES[_QUICK_MIX], words)
-    return Case(_QUICK_MIX, replace(_only(found, {SWITCHML, ATP, ESA}), name=f"{found.name}-emulated"))
+    return InaCase(_QUICK_MIX, replace(_only(found, {SWITCHML, ATP, ESA}), name=f"{found.name}-emulated"))
 
 
 def _only(sweep: ScenarioSweep, labels: Collection[str]) -> ScenarioSweep:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.bench.measure import Told
+from testbed.bench.measure import ToldRun
 from testbed.sweeps.scenario_model import Outcome
 from workloads.errors import InternalError
 
-__all__ = ["Figures", "figures_of"]
+__all__ = ["InaFigures", "figures_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class InaFigures:
     """Counts are sums over its jobs."""
 
     average_jct_s: float
@@ -32,7 +32,7 @@ class Figures:
     """deviation of the average JCT from that of the same plan in virtual time"""
 
 
-def figures_of(outcome: Outcome, place: str) -> Figures:
+def figures_of(outcome: Outcome, place: str) -> InaFigures:
     """Figures that the run itself does not trust stand apart in it; here they are shown, with the reason. Raises
     InternalError when a job did not end; `place` is what it names."""
     found = outcome.figures
@@ -45,9 +45,9 @@ def figures_of(outcome: Outcome, place: str) -> Figures:
         names = (name for name in found if name.startswith("jobs.each.") and name.endswith(f".{key}"))
         return sum(int(found[name] or 0) for name in names)
 
-    told = Told.of_figures(found)
+    told = ToldRun.of_figures(found)
     average_s, p95_s, busy, useful = (float(value or 0) for value in times)
-    return Figures(
+    return InaFigures(
         average_s, p95_s, busy, useful, total("collisions"), total("evictions"), total("resends"),
         total("server_bytes"), outcome.untimed, told.dilation, told.deviation,
     )  # fmt: skip

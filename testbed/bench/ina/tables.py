@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
-from testbed.bench.ina.cases import ATP, ESA, SWITCHML, Case, words_of
+from testbed.bench.ina.cases import ATP, ESA, SWITCHML, InaCase, words_of
 from testbed.terminal.numbers import byte_size, seconds
 from testbed.terminal.tables import table_lines
 from testbed.terminal.words import amount
@@ -20,7 +20,7 @@ _HEAD = (
 )  # fmt: skip
 
 
-def mix_lines(cells: Cells, case: Case, width: int) -> Iterator[str]:
+def mix_lines(cells: Cells, case: InaCase, width: int) -> Iterator[str]:
     """The table of one mix, of so many columns. Gains are ATP's, and SwitchML's, average JCT over the row's."""
     windows = case.windows
     sizes = sorted({memory for memory, _ in cells})

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from testbed.bench.ina.cases import MEMORY_KEY, Case
-from testbed.bench.ina.runs import Figures, figures_of
+from testbed.bench.ina.cases import MEMORY_KEY, InaCase
+from testbed.bench.ina.runs import InaFigures, figures_of
+from testbed.bench.measure import conditions
 from testbed.bench.rows import Report, Row, spread, trust_of
 from testbed.scenario import parse_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.scenario_model import Point
+from testbed.sweeps.scenario_model import Point, name_of
 from testbed.terminal.numbers import bits_per_second, moment, seconds
 from testbed.terminal.tables import table_lines
 
@@ -19,7 +20,6 @@ __all__ = ["EMULATED_REPEATS", "Pair", "compare_worlds", "pairs_of", "repeated",
 
 EMULATED_REPEATS = 3
 _WITHIN = 0.10
-_MEASURE = "testbed.bench.measure:conditions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Pair:
 
 def repeated(points: Sequence[Point], repeats: int) -> list[Point]:
     """Simulated ones once; then emulated ones, repeat by repeat."""
-    real = [replace(point, measure=_MEASURE) for point in points if point.world == "emulated"]
+    real = [replace(point, measure=name_of(conditions)) for point in points if point.world == "emulated"]
     again = [replace(point, repeat=number) for number in range(1, repeats + 1) for point in real]
     return [*(point for point in points if point.world == "simulated"), *again]
 
 
-def pairs_of(case: Case, finished: FinishedScenarios) -> list[Pair]:
+def pairs_of(case: InaCase, finished: FinishedScenarios) -> list[Pair]:
     """In the order of the sweep. Raises InternalError as `figures_of`."""
-    found: dict[tuple[int, int, str], dict[str, list[Figures]]] = {}
+    found: dict[tuple[int, int, str], dict[str, list[InaFigures]]] = {}
     for point, outcome in zip(finished.points, finished.outcomes, strict=True):
         subject, memory = str(point.values[case.sweep.variant_name]), int(point.values[MEMORY_KEY])
         worlds = found.setdefault((point.seed, memory, subject), {})
@@ -71,7 +71,7 @@ def pairs_of(case: Case, finished: FinishedScenarios) -> list[Pair]:
     return [_pair(*place, worlds["simulated"][0], worlds["emulated"]) for place, worlds in found.items()]
 
 
-def _pair(seed: int, memory: int, subject: str, virtual: Figures, runs: Sequence[Figures]) -> Pair:
+def _pair(seed: int, memory: int, subject: str, virtual: InaFigures, runs: Sequence[InaFigures]) -> Pair:
     good = [run for run in runs if not run.untimed]
     told = [run.average_jct_s for run in (good if 2 * len(good) > len(runs) else runs)]
     reason = next((run.untimed for run in runs if run.untimed), "")
@@ -82,12 +82,12 @@ def _pair(seed: int, memory: int, subject: str, virtual: Figures, runs: Sequence
     )  # fmt: skip
 
 
-def compare_worlds(case: Case, finished: FinishedScenarios) -> Report:
+def compare_worlds(case: InaCase, finished: FinishedScenarios) -> Report:
     pairs = pairs_of(case, finished)
     return Report(world_rows(case, pairs), lambda width: world_lines(case, pairs, width))
 
 
-def world_lines(case: Case, pairs: Sequence[Pair], width: int) -> Iterator[str]:
+def world_lines(case: InaCase, pairs: Sequence[Pair], width: int) -> Iterator[str]:
     """The table for people, of so many columns."""
     link = parse_scenario(case.points[0].text, case.sweep.name).link
     yield (
@@ -108,7 +108,7 @@ def world_lines(case: Case, pairs: Sequence[Pair], width: int) -> Iterator[str]:
     yield from table_lines(head, rows, width, text=(1, 9), keys=3)
 
 
-def world_rows(case: Case, pairs: Sequence[Pair]) -> list[Row]:
+def world_rows(case: InaCase, pairs: Sequence[Pair]) -> list[Row]:
     """A machine without enough CPU time has measured itself: such a row is not met."""
     return [
         Row(

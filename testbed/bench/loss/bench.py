@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
+from testbed.bench.loss.cases import LOSS_KEY, LossCase, cases_of
 from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
@@ -26,7 +26,7 @@ _JCT = "jct_s"
 def bench_loss(say: Say, world: str, options: BenchOptions) -> Report:
     """Every run of ours is kept under `runs/bench-loss` as soon as it is done, by its content: the same command goes on
     after an interruption. `options.csv`: all runs in one file, too."""
-    rows, finished = list[Row](), list[tuple[Case, FinishedScenarios]]()
+    rows, finished = list[Row](), list[tuple[LossCase, FinishedScenarios]]()
     processes = 1 if world == "emulated" else options.processes or os.cpu_count() or 1
     for case in cases_of(world, quick=options.quick, seeds=options.seeds):
         folder = _FOLDER / case.sweep.name
@@ -40,7 +40,7 @@ def bench_loss(say: Say, world: str, options: BenchOptions) -> Report:
     return Report(rows, lambda width: _tables(finished, width))
 
 
-def _rows(case: Case, groups: Sequence[Group]) -> Iterator[Row]:
+def _rows(case: LossCase, groups: Sequence[Group]) -> Iterator[Row]:
     """Against the same without loss."""
     for group in groups:
         summary, plain = group.summary(_JCT), _lossless(groups, group)
@@ -58,7 +58,7 @@ def _rows(case: Case, groups: Sequence[Group]) -> Iterator[Row]:
         )
 
 
-def _label(case: Case, group: Group) -> str:
+def _label(case: LossCase, group: Group) -> str:
     return str(group.values[case.sweep.variant_name])
 
 
@@ -81,14 +81,14 @@ def show_loss(rate: Any) -> str:
     return f"{100 * (number_of(rate) or 0):g} %"
 
 
-def _tables(finished: Sequence[tuple[Case, FinishedScenarios]], width: int) -> Iterator[str]:
+def _tables(finished: Sequence[tuple[LossCase, FinishedScenarios]], width: int) -> Iterator[str]:
     for case, done in finished:
         yield f"{case.title}, {case.sweep.worlds[0]}: JCT without loss; with loss on all links so many times it"
         yield from cost_table(case, groups_of(done), width)
         yield ""
 
 
-def cost_table(case: Case, groups: Sequence[Group], width: int) -> Iterator[str]:
+def cost_table(case: LossCase, groups: Sequence[Group], width: int) -> Iterator[str]:
     """A line for each protocol and recovery; medians over the seeds, `!` where some run did not pass."""
     losses = [rate for key, rates in case.sweep.axes if key == LOSS_KEY for rate in rates]
     cells: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from testbed.sweeps.loader import load_sweep
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import ScenarioSweep
 
-__all__ = ["LOSS_KEY", "Case", "cases_of"]
+__all__ = ["LOSS_KEY", "LossCase", "cases_of"]
 
 LOSS_KEY = "faults.loss.rate"
 """share of all packets, on every link, both ways"""
@@ -19,7 +19,7 @@ _QUICK_SIZE = "300kB"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LossCase:
     """One network, with all protocols that run on it."""
 
     network: str
@@ -32,7 +32,7 @@ class Case:
         return f"{self.network}, {self.workers} workers"
 
 
-def cases_of(world: str, *, quick: bool = False, seeds: int | None = None) -> list[Case]:
+def cases_of(world: str, *, quick: bool = False, seeds: int | None = None) -> list[LossCase]:
     """In the order in which they are run. `quick`: four workers, few rates, and less data."""
     words = SweepWords(
         axes=_axes(world, quick=quick),
@@ -44,7 +44,7 @@ def cases_of(world: str, *, quick: bool = False, seeds: int | None = None) -> li
         ],
     )
     return [
-        Case(network, workers, _sweep(f"loss-{network}-{workers}", words, world))
+        LossCase(network, workers, _sweep(f"loss-{network}-{workers}", words, world))
         for network in ("rack", "spine-leaf")
         for workers in ((4,) if quick else (4, 8))
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from testbed.bench.loss.cases import LOSS_KEY, Case
+from testbed.bench.loss.cases import LOSS_KEY, LossCase
 from testbed.bench.peers import cases
 from testbed.bench.peers.cases import Sample
 from testbed.bench.peers.kernel_tcp import missing_peers, peers_on
@@ -21,11 +21,11 @@ __all__ = ["has_peers", "with_peers"]
 _LABELS = {"gloo": "gloo (TCP)", "openmpi": "OpenMPI (TCP)"}
 
 
-def has_peers(case: Case) -> bool:
+def has_peers(case: LossCase) -> bool:
     return case.network == "rack" and case.sweep.worlds == ("emulated",)
 
 
-def with_peers(case: Case, finished: FinishedScenarios, say: Callable[[str], None]) -> FinishedScenarios:
+def with_peers(case: LossCase, finished: FinishedScenarios, say: Callable[[str], None]) -> FinishedScenarios:
     """The sweep and, as runs of variants of their own, the peers that this machine has. Raises as `peers_on`, and
     InternalError when a sum is wrong."""
     absent = missing_peers()
@@ -44,7 +44,7 @@ def with_peers(case: Case, finished: FinishedScenarios, say: Callable[[str], Non
     )
 
 
-def _measure(case: Case, text: str, absent: Mapping[str, str], say: Callable[[str], None]) -> Iterator[Sample]:
+def _measure(case: LossCase, text: str, absent: Mapping[str, str], say: Callable[[str], None]) -> Iterator[Sample]:
     """`text`: of a scenario of the sweep, whose links and size are theirs."""
     scenario = parse_scenario(text, case.sweep.name)
     job = scenario.all_jobs[0]
@@ -53,11 +53,11 @@ def _measure(case: Case, text: str, absent: Mapping[str, str], say: Callable[[st
         for rate in losses:
             for name, peer in peers.items():
                 for seed in case.sweep.seeds:
-                    yield peer.measure(cases.Case(case.workers, job.size_bytes, rate), seed)
+                    yield peer.measure(cases.PeerBenchCase(case.workers, job.size_bytes, rate), seed)
                 say(f"{case.title}: {name} at {100 * rate:g}% loss is done")
 
 
-def _as_run(case: Case, like: Point, sample: Sample) -> tuple[Point, Outcome]:
+def _as_run(case: LossCase, like: Point, sample: Sample) -> tuple[Point, Outcome]:
     """The peer's own run checks its sums. There is no reference run in virtual time to check its times."""
     labels = like.values | {case.sweep.variant_name: _LABELS[sample.subject], LOSS_KEY: sample.case.loss}
     return Point(tuple(labels.items()), sample.repeat, like.world, ""), Outcome(

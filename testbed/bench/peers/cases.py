@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FULL", "QUICK", "RATE_BPS", "SUBJECTS", "Case", "Grid", "Sample"]
+__all__ = ["FULL", "QUICK", "RATE_BPS", "SUBJECTS", "Grid", "PeerBenchCase", "Sample"]
 
 RATE_BPS = 100_000_000
 """rate of every link"""
@@ -13,7 +13,7 @@ SUBJECTS = ("gloo", "openmpi", "ring", "ring-irn", "netreduce", "netreduce-irn")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PeerBenchCase:
     hosts: int
     size_bytes: int
     """M, of float32"""
@@ -46,7 +46,7 @@ class Sample:
     """One all-reduce."""
 
     subject: str
-    case: Case
+    case: PeerBenchCase
     repeat: int
     """number of the repeat, from 1; the seed of its losses and of ours"""
     seconds: float

@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from testbed.bench.peers import gloo_rank
-from testbed.bench.peers.cases import Case, Sample
+from testbed.bench.peers.cases import PeerBenchCase, Sample
 from testbed.bench.peers.exchange import all_there, read_seconds
 from testbed.bench.peers.network import PeerNetwork
-from testbed.bench.peers.processes import TIMEOUT_S, Program, run_in, wait_until
+from testbed.bench.peers.processes import TIMEOUT_S, PeerProgram, run_in, wait_until
 
 __all__ = ["Gloo", "missing"]
 
@@ -26,7 +26,7 @@ def missing() -> str:
 class Gloo:
     name = "gloo"
 
-    def __init__(self, network: PeerNetwork, folder: Path, programs: list[Program]) -> None:
+    def __init__(self, network: PeerNetwork, folder: Path, programs: list[PeerProgram]) -> None:
         self._network, self._folder, self._programs = network, folder, programs
         self._number = 0
 
@@ -50,7 +50,7 @@ class Gloo:
             ]  # fmt: skip
             yield cls(network, folder, programs)
 
-    def measure(self, case: Case, repeat: int) -> Sample:
+    def measure(self, case: PeerBenchCase, repeat: int) -> Sample:
         """Raises InternalError when a rank ends, or a sum is wrong."""
         self._number += 1
         folder, network, ranks = self._folder / str(self._number), self._network, len(self._programs)

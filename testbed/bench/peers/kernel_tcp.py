@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Protocol
 
 from testbed.bench.peers import gloo, openmpi
-from testbed.bench.peers.cases import Case, Sample
+from testbed.bench.peers.cases import PeerBenchCase, Sample
 from testbed.bench.peers.gloo import Gloo
 from testbed.bench.peers.network import PeerNetwork, open_network
 from testbed.bench.peers.openmpi import OpenMpi
@@ -19,7 +19,7 @@ __all__ = ["Peer", "missing_peers", "peers_on"]
 class Peer(Protocol):
     """A program of others on a network that is up."""
 
-    def measure(self, case: Case, repeat: int) -> Sample: ...
+    def measure(self, case: PeerBenchCase, repeat: int) -> Sample: ...
 
 
 _PEERS: Mapping[str, Callable[[PeerNetwork], AbstractContextManager[Peer]]] = {"gloo": Gloo.on, "openmpi": OpenMpi.on}

@@ -13,6 +13,7 @@ from testbed.doctor import require
 from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Loss
+from testbed.faults.way import LinkWay
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, LinkEntry
 from testbed.kernel.links import UP, set_flags
@@ -79,9 +80,10 @@ class PeerNetwork:
                     fault = Loss(f"loss-{seed}", rate=rate)
                     with inside(self._network.pid(node)):
                         program = EbpfFaults.attach(
-                            self._network.interface(node, port), [fault],
-                            seed=seed, link=link.name, direction=direction, table=ConnectionTable(()),
-                        )  # fmt: skip
+                            self._network.interface(node, port),
+                            LinkWay(seed, link.name, direction, ConnectionTable(())),
+                            [fault],
+                        )
                     stack.callback(self._detach, node, program)
                     programs.append(program)
             yield Losses(programs)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from testbed.bench.peers.cases import Case, Sample
+from testbed.bench.peers.cases import PeerBenchCase, Sample
 from testbed.bench.peers.exchange import all_there, read_seconds
 from testbed.bench.peers.network import PeerNetwork
 from testbed.bench.peers.processes import TIMEOUT_S, run_in, wait_until
@@ -78,7 +78,7 @@ class OpenMpi:
             raise InternalError(f"mpicc refuses {_SOURCE.name}: {done.stderr.strip()[:500]}")
         yield cls(network, folder)
 
-    def measure(self, case: Case, repeat: int) -> Sample:
+    def measure(self, case: PeerBenchCase, repeat: int) -> Sample:
         """Raises InternalError when mpirun ends badly, or a sum is wrong."""
         self._number += 1
         network, folder, ranks = self._network, self._folder / str(self._number), len(self._network.hosts)

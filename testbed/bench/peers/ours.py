@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.bench.measure import allreduce_scenario, measure
-from testbed.bench.peers.cases import RATE_BPS, Case, Sample
+from testbed.bench.peers.cases import RATE_BPS, PeerBenchCase, Sample
 from testbed.faults.model import Loss
 from testbed.scenario.model import Scenario
 
@@ -16,7 +16,7 @@ _TIMEOUT_CODE = 15
 """134 ms; TCP's own timers are of this order, 200 ms at the least"""
 
 
-def our_scenario(subject: str, case: Case, repeat: int, dilation: int | None) -> Scenario:
+def our_scenario(subject: str, case: PeerBenchCase, repeat: int, dilation: int | None) -> Scenario:
     """`subject`: `ring` or `netreduce`, or either with `-irn`. `dilation`: None leaves it to the machine."""
     collective, _, recovery = subject.partition("-")
     lossless = allreduce_scenario(collective, case.hosts, RATE_BPS, _PATH_MTU, case.size_bytes, repeat, dilation)
@@ -26,7 +26,7 @@ def our_scenario(subject: str, case: Case, repeat: int, dilation: int | None) ->
     return replace(lossless, name=f"bench-{subject}-{case.hosts}", transport=transport, faults=faults)
 
 
-def measure_ours(subject: str, case: Case, repeat: int, dilation: int | None) -> Sample:
+def measure_ours(subject: str, case: PeerBenchCase, repeat: int, dilation: int | None) -> Sample:
     """Raises InternalError when a sum is wrong."""
     found = measure(our_scenario(subject, case, repeat, dilation))
     return Sample(

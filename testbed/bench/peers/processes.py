@@ -18,7 +18,7 @@ from testbed.kernel.namespaces import enter
 from testbed.kernel.processes import child_setup, descendants, end_processes
 from workloads.errors import InternalError
 
-__all__ = ["TIMEOUT_S", "Program", "run_in", "wait_until"]
+__all__ = ["TIMEOUT_S", "PeerProgram", "run_in", "wait_until"]
 
 TIMEOUT_S = 180.0
 """time limit for a start, and for one all-reduce"""
@@ -26,7 +26,7 @@ _STEP_S = 0.01
 _TAIL = 1500
 
 
-class Program:
+class PeerProgram:
     def __init__(self, name: str, process: subprocess.Popen[bytes], log: Path) -> None:
         self.name, self.process, self.log = name, process, log
 
@@ -41,7 +41,7 @@ class Program:
 @contextmanager
 def run_in(
     network: PeerNetwork, host: str, name: str, command: Sequence[str | Path], environment: Mapping[str, str]
-) -> Iterator[Program]:
+) -> Iterator[PeerProgram]:
     """`command` in the namespace of `host`; afterwards nothing of it lives. Its stdin and stdout are files only."""
     log = network.folder / f"{name}.log"
     setup = partial(_enter, os.getpid(), network.pid(host), network.ledger, name)
@@ -51,7 +51,7 @@ def run_in(
             cwd=network.folder, env={**os.environ, **environment},
         )  # fmt: skip
     try:
-        yield Program(name, process, log)
+        yield PeerProgram(name, process, log)
     finally:
         end_processes(descendants(process.pid))
         with contextlib.suppress(ProcessLookupError):
@@ -67,7 +67,7 @@ def _enter(parent: int, pid: int, ledger: Ledger, role: str) -> None:
 
 
 def wait_until(
-    network: PeerNetwork, programs: Sequence[Program], there: Callable[[], bool], what: str, timeout_s: float
+    network: PeerNetwork, programs: Sequence[PeerProgram], there: Callable[[], bool], what: str, timeout_s: float
 ) -> None:
     """Raises InternalError when a program ends badly or is not there in time, KeyboardInterrupt."""
     deadline = time.monotonic() + timeout_s

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from testbed.bench.peers.cases import RATE_BPS, SUBJECTS, Case, Sample
+from testbed.bench.peers.cases import RATE_BPS, SUBJECTS, PeerBenchCase, Sample
 from testbed.bench.rows import Row, spread, trust_of
 from testbed.terminal.numbers import bits_per_second, byte_size, seconds
 from testbed.terminal.tables import table_lines
@@ -36,11 +36,11 @@ class Figure:
         return "unknown" if "unknown" in told else told.pop()
 
 
-Figures = Mapping[tuple[str, Case], Figure]
+Figures = Mapping[tuple[str, PeerBenchCase], Figure]
 
 
-def figures_of(samples: Iterable[Sample]) -> dict[tuple[str, Case], Figure]:
-    groups: dict[tuple[str, Case], list[Sample]] = {}
+def figures_of(samples: Iterable[Sample]) -> dict[tuple[str, PeerBenchCase], Figure]:
+    groups: dict[tuple[str, PeerBenchCase], list[Sample]] = {}
     for sample in samples:
         groups.setdefault((sample.subject, sample.case), []).append(sample)
     return {key: Figure(tuple(found)) for key, found in groups.items()}
@@ -84,11 +84,11 @@ def table(figures: Figures, absent: Mapping[str, str], width: int) -> Iterator[s
     yield from (f"{subject} was left out: {missing} is missing" for subject, missing in absent.items())
 
 
-def _cases(figures: Figures, size: int) -> list[Case]:
+def _cases(figures: Figures, size: int) -> list[PeerBenchCase]:
     return sorted({case for _, case in figures if case.size_bytes == size}, key=lambda case: (case.hosts, case.loss))
 
 
-def _cells(figures: Figures, absent: Collection[str], cases: Sequence[Case]) -> Iterator[list[str]]:
+def _cells(figures: Figures, absent: Collection[str], cases: Sequence[PeerBenchCase]) -> Iterator[list[str]]:
     for subject in SUBJECTS:
         if subject not in absent:
             yield [subject, *(_cell(figures.get((subject, case))) for case in cases)]

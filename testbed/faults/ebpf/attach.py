@@ -13,7 +13,6 @@ import numpy as np
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from testbed.faults.alter import EXTENSION_BYTES
 from testbed.faults.decide import flow_key
 from testbed.faults.ebpf.build import build_object
 from testbed.faults.ebpf.libbpf import BpfObject
@@ -21,18 +20,18 @@ from testbed.faults.ebpf.support import MAX_RULES, why_not
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, kind_of
 from testbed.faults.identity import NOT_ROCE, flow_text
-from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import PacketFault
 from testbed.faults.native import c_rules
-from topologies import Direction
+from testbed.faults.way import LinkWay
 from workloads.errors import HostCapabilityError, InternalError
 from workloads.machine import Event
+from workloads.wire.damage import EXTENSION_BYTES
 
 __all__ = ["EbpfFaults"]
 
 _INGRESS = 0xFFFFFFF2
 """parent of clsact's ingress side (linux/pkt_sched.h: TC_H_CLSACT and TC_H_MIN_INGRESS)"""
-_PRIORITY = 4791
+_PRIORITY = 1
 _LOG_ENTRIES = 65536
 _UNCOUNTED, _LOGGED, _COUNTERS = MAX_RULES, MAX_RULES + 1, MAX_RULES + 3
 _STRIKE = np.dtype(
@@ -51,28 +50,19 @@ _STRIKE = np.dtype(
 class EbpfFaults:
     """The faults of one link direction on the ingress of an interface. No packet is hit or counted before `start`."""
 
-    def __init__(
-        self,
-        faults: Sequence[PacketFault],
-        *,
-        seed: int,
-        link: str,
-        direction: Direction,
-        table: ConnectionTable,
-        dilation: int = 1,
-    ) -> None:
+    def __init__(self, way: LinkWay, faults: Sequence[PacketFault], *, dilation: int = 1) -> None:
         """Raises HostCapabilityError as `build_object` and `BpfObject` do, InternalError for faults that eBPF cannot
         serve (`choose_backends` never asks for them)."""
         for fault in faults:
             if (reason := why_not(fault)) is not None:
                 raise InternalError(f"fault {fault.name}: {reason}")
         if len(faults) > MAX_RULES:
-            raise InternalError(f"{len(faults)} faults on link {link}, eBPF serves {MAX_RULES}")
-        self.faults, self.link, self.direction = tuple(faults), link, direction
+            raise InternalError(f"{len(faults)} faults on link {way.link}, eBPF serves {MAX_RULES}")
+        self.faults, self.link, self.direction = tuple(faults), way.link, way.direction
         self._object = BpfObject(build_object())
-        for index, rule in enumerate(c_rules(self.faults, seed, link, direction)):
+        for index, rule in enumerate(c_rules(self.faults, way)):
             self._object.update("rules", index.to_bytes(4, "little"), bytes(rule))
-        for flow, connection in table:
+        for flow, connection in way.table:
             value = connection.rank.to_bytes(4, "little") + connection.first_psn.to_bytes(4, "little")
             self._object.update("connections", flow_key(*flow).to_bytes(8, "little"), value)
         self._onward, self._dilation = 0, dilation
@@ -86,22 +76,13 @@ class EbpfFaults:
 
     @classmethod
     def attach(
-        cls,
-        ifname: str,
-        faults: Sequence[PacketFault],
-        *,
-        seed: int,
-        link: str,
-        direction: Direction,
-        table: ConnectionTable,
-        onward: str = "",
-        dilation: int = 1,
+        cls, ifname: str, way: LinkWay, faults: Sequence[PacketFault], *, onward: str = "", dilation: int = 1
     ) -> Self:
         """Load the program and hang it on the ingress of `ifname`. What no fault takes leaves by the interface
         `onward`, or goes up the stack where that is empty. `dilation`: so many ns of the kernel's are one of the
         faults' windows. Raises also HostCapabilityError when the kernel has no clsact or no cls_bpf, InternalError when
         there is no such interface."""
-        made = cls(faults, seed=seed, link=link, direction=direction, table=table, dilation=dilation)
+        made = cls(way, faults, dilation=dilation)
         try:
             made._hang(ifname, onward)
         except BaseException:

@@ -155,7 +155,7 @@ static int dice(struct state *state, const struct ina_rule *rule)
                            ina_burst_end(&walk, rule->chance, rule->recover));
 }
 
-/* As flip_bit of alter.py, the iCRC left stale. False when the kernel did not let us. */
+/* As flip_bit of workloads/wire/damage.py, the iCRC left stale. False when the kernel did not let us. */
 static int corrupt(struct state *state, const struct ina_rule *rule)
 {
     __u32 zero = 0, at = state->packet.transport_at, end = state->packet.end - 4, payload_at, payload_end, byte, number;

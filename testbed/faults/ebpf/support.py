@@ -18,4 +18,6 @@ def why_not(fault: PacketFault) -> str | None:
         return reason
     if fault.match.message is not None or fault.match.packet is not None:
         return "eBPF does not know where messages begin"
+    if fault.match.kind is not None or fault.match.sequence is not None:
+        return "eBPF does not read the headers of datagrams"
     return None

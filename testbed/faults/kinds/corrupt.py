@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from testbed.faults.alter import flip_bit
 from testbed.faults.base import PacketFault
 from testbed.faults.copies import Copies, Copy, Seen, strikes
 from testbed.faults.decide import Purpose, draw
 from testbed.faults.identity import NOT_ROCE
 from testbed.faults.kind import Drawn, FaultKind
 from testbed.reading.fields import BoolKey, whole
+from workloads.wire.damage import flip_bit
 
 __all__ = ["KIND", "Corrupt"]
 
@@ -32,7 +32,9 @@ def _act(fault: Corrupt, stream: int, seen: Seen, copy: Copy, _: int) -> Copies:
     bit = fault.bit
     if bit is None:
         bit = draw(stream, seen.identity.key, seen.occurrence, copy.number, Purpose.BIT) >> 32
-    return (replace(copy, frame=flip_bit(copy.frame, seen.identity, bit, repair_icrc=fault.repair_icrc)),)
+    who = seen.identity
+    frame = flip_bit(copy.frame, who.opcode, who.transport_at, who.end, bit, repair_icrc=fault.repair_icrc)
+    return (replace(copy, frame=frame),)
 
 
 KIND = FaultKind(

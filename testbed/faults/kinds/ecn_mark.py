@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from testbed.faults.alter import mark_ce
 from testbed.faults.base import PacketFault
 from testbed.faults.copies import Copies, Copy, Seen, strikes
 from testbed.faults.identity import NOT_ROCE
 from testbed.faults.kind import Dice, Drawn, FaultKind
+from workloads.wire.ecn import mark_ce
 
 __all__ = ["KIND", "EcnMark"]
 

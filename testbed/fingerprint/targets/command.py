@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from testbed.fingerprint.reducer import Array, Refused, Unusable
+from testbed.fingerprint.reducer import Array, ReducerRefused, Unusable
 from workloads.errors import HostCapabilityError, ScenarioError
 
 __all__ = ["CommandReducer"]
@@ -61,7 +61,7 @@ class CommandReducer:
                 words, stdin=subprocess.DEVNULL, capture_output=True, timeout=self._timeout_s, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise Refused(f"the command took longer than {self._timeout_s:g} s") from None
+            raise ReducerRefused(f"the command took longer than {self._timeout_s:g} s") from None
         except OSError as error:
             raise HostCapabilityError(
                 f"what the command needs ({error.strerror})", "can you start it by hand?"
@@ -69,7 +69,7 @@ class CommandReducer:
         if done.returncode:
             lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
             last = f": {lines[-1][:_SHOWN]}" if lines else ""
-            raise Refused(f"the command ended with exit code {done.returncode}{last}")
+            raise ReducerRefused(f"the command ended with exit code {done.returncode}{last}")
 
     def _read(self, out: Path, dtype: np.dtype[np.generic]) -> Array:
         if not out.is_file():

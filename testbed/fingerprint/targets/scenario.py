@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from testbed.fingerprint.reducer import Array, Refused
+from testbed.fingerprint.reducer import Array, ReducerRefused
 from testbed.fingerprint.targets.agreement import agreed
 from testbed.history import Record
 from testbed.history.events import NodeExited, TimeLimitReached
@@ -111,13 +111,13 @@ def _wrapped(work: Callable[[], list[Array]]) -> list[Array] | str:
     """In the process apart: a refusal is a value, since only our own errors cross."""
     try:
         return work()
-    except Refused as error:
+    except ReducerRefused as error:
         return str(error)
 
 
 def _unwrapped(found: list[Array] | str) -> list[Array]:
     if isinstance(found, str):
-        raise Refused(found)
+        raise ReducerRefused(found)
     return found
 
 
@@ -144,7 +144,7 @@ def _simulate(plan: Plan, given: Array) -> list[Array]:
         with moving(partial(getattr, simulation.agenda, "now")):
             simulation.run()
     if problems or simulation.unfinished:
-        raise Refused(problems[0] if problems else "the network stood still before there was a sum")
+        raise ReducerRefused(problems[0] if problems else "the network stood still before there was a sum")
     return [source.sums for source in sources]
 
 

@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
-from testbed.interop.guest.session import CancelSign, Session
+from testbed.interop.guest.session import CancelSign, GuestSession
 from testbed.interop.protocol import CaseRequest, CaseResult, DeviceFacts, GuestFacts, Mailbox, Opened
 from workloads.verbs.libibverbs import load_pyverbs
 
@@ -59,7 +59,7 @@ def serve(mailbox: Mailbox) -> None:
 def _serve_case(mailbox: Mailbox, number: int, request: CaseRequest) -> None:
     print(f"case {number} {request.case}: open", flush=True)
     try:
-        session: Session = importlib.import_module(_HANDLERS[request.kind]).open_session(request)
+        session: GuestSession = importlib.import_module(_HANDLERS[request.kind]).open_session(request)
     except Exception as error:
         mailbox.put(number, "opened", Opened(_problem_of(error)))
         return

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from testbed.interop.protocol import CaseRequest, CaseResult, Mailbox, QpNames
 
-__all__ = ["CancelSign", "Session"]
+__all__ = ["CancelSign", "GuestSession"]
 
 
 class CancelSign:
@@ -36,7 +36,7 @@ class CancelSign:
             self._mailbox.put(self._number, what, {})
 
 
-class Session(Protocol):
+class GuestSession(Protocol):
     """One case, made by the `open_session(request)` of its kind's module."""
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from testbed.lab.agent.answers import CardAccount
 from testbed.lab.agent.cards import CardBackend
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 from testbed.lab.agent.requests import PrepareProcess
 from testbed.lab.agent.runs import checked_name
 
@@ -67,7 +67,7 @@ class DriverBackend:
                 return self._transport.read(int(fields["address"]), int(fields["size"])).hex()
             case "write":
                 return self._transport.write(int(fields["address"]), bytes.fromhex(fields["data"]))
-        raise Refused(f"a card does not know {verb!r}")
+        raise AgentRefused(f"a card does not know {verb!r}")
 
     def close(self) -> None:
         self._transport.close()
@@ -98,9 +98,9 @@ def backends(cards: Mapping[str, Mapping[str, Any]]) -> dict[str, Callable[[], C
 def process_argv(request: PrepareProcess) -> list[str]:
     """Raises Refused: a client chooses among these, and never a command of its own."""
     if request.kind != "worker":
-        raise Refused(f"this agent starts no {request.kind!r}")
+        raise AgentRefused(f"this agent starts no {request.kind!r}")
     if request.device.startswith("-"):
-        raise Refused("not an interface")
+        raise AgentRefused("not an interface")
     capture = ["--capture", f"{checked_name(request.name)}.pcapng"] if request.capture else []
     worker = [sys.executable, "-P", "-m", "testbed", "worker", "--barrier", *_LINGER]
     if request.dilation != 1:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from testbed.lab.agent.answers import CardStatus
 from testbed.lab.agent.journal import read_json, write_json
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 from workloads.codec import PLAIN
 from workloads.errors import LabError, TestbedError
 
@@ -50,7 +50,7 @@ class CardBackend(Protocol):
 def bitstream_path(base: Path, sha256: str) -> Path:
     """Raises Refused: a name from outside never leads anywhere else."""
     if len(sha256) != 64 or set(sha256) - set("0123456789abcdef"):
-        raise Refused("a bitstream is named by its SHA-256: 64 hexadecimal digits")
+        raise AgentRefused("a bitstream is named by its SHA-256: 64 hexadecimal digits")
     return base / "bitstreams" / f"{sha256}.bit"
 
 
@@ -83,10 +83,10 @@ class CardOwner:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise Refused(f"bitstream {sha256[:12]} is not on this host: {error.strerror}") from None
+            raise AgentRefused(f"bitstream {sha256[:12]} is not on this host: {error.strerror}") from None
         if hashlib.sha256(data).hexdigest() != sha256:
             path.unlink(missing_ok=True)
-            raise Refused(f"bitstream {sha256[:12]} is damaged on this host and was removed; send it again")
+            raise AgentRefused(f"bitstream {sha256[:12]} is damaged on this host and was removed; send it again")
         with self._alone(f"programming {sha256[:12]} for {owner}"):
             begun = CardStatus(self.name, "programming", "", sha256, owner, self._now())
             self._note(begun)
@@ -96,13 +96,13 @@ class CardOwner:
                     loaded = backend.bitstream()
             except (TestbedError, OSError) as error:
                 self._note(replace(begun, state="half-programmed", problem=str(error)))
-                raise Refused(
+                raise AgentRefused(
                     f"card {self.name} is half programmed and out of use; program it again, or reset it: {error}"
                 ) from error
             if loaded != sha256:
                 problem = f"it says that it runs {(loaded or 'nothing')[:12]}, not {sha256[:12]}"
                 self._note(replace(begun, state="half-programmed", problem=problem))
-                raise Refused(f"card {self.name} is out of use: {problem}; program it again, or reset it")
+                raise AgentRefused(f"card {self.name} is out of use: {problem}; program it again, or reset it")
             self._note(replace(begun, state="programmed"))
         return self.status()
 
@@ -115,7 +115,7 @@ class CardOwner:
                     backend.reset()
                     loaded = None if half else backend.bitstream()
             except (TestbedError, OSError) as error:
-                raise Refused(f"card {self.name} could not be reset: {error}") from error
+                raise AgentRefused(f"card {self.name} could not be reset: {error}") from error
             state = "programmed" if loaded else "empty"
             self._note(CardStatus(self.name, state, "", loaded, owner, self._now()))
         return self.status()
@@ -124,7 +124,7 @@ class CardOwner:
         """Raises Refused when the card is not to be used, or does not do it."""
         if self._journal.state in ("half-programmed", "programming"):
             problem = self._journal.problem or "its agent died while it was programmed"
-            raise Refused(f"card {self.name} is half programmed ({problem}); program it again: tb lab program")
+            raise AgentRefused(f"card {self.name} is half programmed ({problem}); program it again: tb lab program")
         with self._alone(verb):
             try:
                 with contextlib.closing(self._open()) as backend:
@@ -132,9 +132,9 @@ class CardOwner:
             except (LabError, OSError) as error:
                 # It, or the way to it, does what it should not: what it runs now, nobody knows until it is asked again.
                 self._note(replace(self._journal, state="unknown", problem=str(error)))
-                raise Refused(f"card {self.name}: {verb}: {error}") from error
+                raise AgentRefused(f"card {self.name}: {verb}: {error}") from error
             except TestbedError as error:
-                raise Refused(f"card {self.name}: {verb}: {error}") from error
+                raise AgentRefused(f"card {self.name}: {verb}: {error}") from error
 
     def _alone(self, what: str) -> _Alone:
         return _Alone(self, what)
@@ -143,7 +143,7 @@ class CardOwner:
         try:
             write_json(self._file, PLAIN.encode_fields(journal, leave_out=("card", "busy")))
         except OSError as error:
-            raise Refused(f"the state of card {self.name} cannot be written down: {error.strerror}") from None
+            raise AgentRefused(f"the state of card {self.name} cannot be written down: {error.strerror}") from None
         self._journal = journal
 
 
@@ -155,7 +155,7 @@ class _Alone:
 
     def __enter__(self) -> None:
         if not self._card._lock.acquire(timeout=1.0):
-            raise Refused(f"card {self._card.name} is busy: {self._card._busy_with}")
+            raise AgentRefused(f"card {self._card.name} is busy: {self._card._busy_with}")
         self._card._busy_with = self._what
 
     def __exit__(self, *_: object) -> None:

@@ -8,7 +8,7 @@ import threading
 from contextlib import ExitStack
 
 from testbed.lab.agent.facts import InterfaceFacts, interface_facts
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 
 __all__ = ["PORTS", "Guards"]
 
@@ -29,11 +29,11 @@ class Guards:
         """Says MAC, addresses and MTU. Doing it again is harmless. Raises Refused."""
         facts = interface_facts(device)
         if facts is None:
-            raise Refused(f"there is no interface {device}; there are: {', '.join(_names())}")
+            raise AgentRefused(f"there is no interface {device}; there are: {', '.join(_names())}")
         if facts.mtu < mtu:
-            raise Refused(f"interface {device} has MTU {facts.mtu}, needed: {mtu}")
+            raise AgentRefused(f"interface {device} has MTU {facts.mtu}, needed: {mtu}")
         if not facts.up:
-            raise Refused(f"interface {device} is down")
+            raise AgentRefused(f"interface {device} is down")
         with self._lock:
             if device not in self._sockets:
                 with ExitStack() as guard:
@@ -71,7 +71,7 @@ def _guard(device: str, port: int) -> socket.socket:
         guard.bind(("0.0.0.0", port))
     except OSError as error:
         guard.close()
-        raise Refused(f"interface {device}: UDP port {port}: {error.strerror}") from None
+        raise AgentRefused(f"interface {device}: UDP port {port}: {error.strerror}") from None
     return guard
 
 

@@ -25,7 +25,7 @@ from testbed.lab.agent.facts import HostFacts, InterfaceFacts, host_facts
 from testbed.lab.agent.guard import Guards
 from testbed.lab.agent.journal import read_json, write_json
 from testbed.lab.agent.leases import Lease, LeaseBook, LeaseRefused
-from testbed.lab.agent.protocol import PROTOCOL, Refused
+from testbed.lab.agent.protocol import PROTOCOL, AgentRefused
 from testbed.lab.agent.requests import (
     ActOnCard,
     AttachGuard,
@@ -118,7 +118,7 @@ class Operations:
         try:
             return cast(_Answer, self._acts[type(request)](request))
         except LeaseRefused as refusal:
-            raise Refused(_lease_problem(refusal, self._now())) from None
+            raise AgentRefused(_lease_problem(refusal, self._now())) from None
 
     def sweep(self) -> None:
         """Leases whose end has come take with them what lived by them."""
@@ -194,7 +194,7 @@ class Operations:
 
     def _named_card(self, name: str) -> CardOwner:
         if name not in self._cards:
-            raise Refused(f"there is no card {name!r} here; there are: {', '.join(self._cards) or 'none'}")
+            raise AgentRefused(f"there is no card {name!r} here; there are: {', '.join(self._cards) or 'none'}")
         return self._cards[name]
 
     def _card_states(self) -> tuple[CardStatus, ...]:
@@ -263,7 +263,7 @@ class Operations:
         """For another version to take over; refused while the agent is busy."""
         busy = [card.name for card in self._cards.values() if card.busy]
         if busy or self._runs.running():
-            raise Refused(f"the agent is busy: {', '.join([*busy, *self._runs.running()])}")
+            raise AgentRefused(f"the agent is busy: {', '.join([*busy, *self._runs.running()])}")
         self.quitting = True
 
 

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-__all__ = ["MAX_LINE", "PROTOCOL", "Message", "Refused", "decode", "encode", "failure", "lines", "success"]
+__all__ = ["MAX_LINE", "PROTOCOL", "AgentRefused", "Message", "decode", "encode", "failure", "lines", "success"]
 
 PROTOCOL = 1
 """agent and client of different numbers do not talk"""
@@ -22,7 +22,7 @@ _MOST_DIGITS = 20
 Message: TypeAlias = dict[str, Any]
 
 
-class Refused(Exception):
+class AgentRefused(Exception):
     """The agent does not do it: why, for people, and what a program said about it."""
 
     def __init__(self, problem: str, output: str = "") -> None:

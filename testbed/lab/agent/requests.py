@@ -19,7 +19,7 @@ from testbed.lab.agent.answers import (
     ShownLease,
 )
 from testbed.lab.agent.facts import HostFacts, InterfaceFacts
-from testbed.lab.agent.protocol import Message, Refused
+from testbed.lab.agent.protocol import AgentRefused, Message
 from workloads.codec import NOTHING, PLAIN, Misfit, Problem
 
 __all__ = [
@@ -256,11 +256,11 @@ def read_request(message: Message, kinds: Mapping[str, type[Request[Any]]] = _KI
     op = message.get("op")
     kind = kinds.get(op) if isinstance(op, str) else None
     if kind is None:
-        raise Refused(f"this agent does not know {op!r}")
+        raise AgentRefused(f"this agent does not know {op!r}")
     try:
         return PLAIN.decode(kind, message)
     except Misfit as misfit:
-        raise Refused(f"not understood: {op}: {describe_misfit(misfit)}") from None
+        raise AgentRefused(f"not understood: {op}: {describe_misfit(misfit)}") from None
 
 
 def read_answer(request: Request[_Answer], value: Any) -> _Answer:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.lab.agent.answers import FileEntry, ProcessStarted, ProcessStatus
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 
 __all__ = ["Runs", "checked_name"]
 
@@ -35,7 +35,7 @@ _LONGEST = 20
 def checked_name(name: object) -> str:
     """A name for a file or folder of ours that leads nowhere else. Raises Refused."""
     if not isinstance(name, str) or not _NAME.match(name) or ".." in name:
-        raise Refused("a name is letters, digits and . _ - (at most 100, no two dots)")
+        raise AgentRefused("a name is letters, digits and . _ - (at most 100, no two dots)")
     return name
 
 
@@ -88,7 +88,7 @@ class Runs:
         checked_name(name)
         with self._lock:
             if (run, name) in self._processes:
-                raise Refused(f"run {run} has a process {name} already")
+                raise AgentRefused(f"run {run} has a process {name} already")
             try:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 file = folder / f"{name}.json"
@@ -105,7 +105,7 @@ class Runs:
                         start_new_session=True,
                     )
             except OSError as error:
-                raise Refused(f"process {name} could not be started: {error.strerror or error}") from None
+                raise AgentRefused(f"process {name} could not be started: {error.strerror or error}") from None
             # Not between fork and exec, where a process with threads may do next to nothing.
             with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(popen.pid, resource.RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
@@ -165,7 +165,7 @@ class Runs:
         try:
             paths = sorted(self.folder(run).iterdir())
         except OSError:
-            raise Refused(f"there is no run {run} here") from None
+            raise AgentRefused(f"there is no run {run} here") from None
         found = []
         for path in paths:
             if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
@@ -176,7 +176,7 @@ class Runs:
     def remove(self, run: str) -> None:
         """The folder of a run that has ended. Raises Refused."""
         if self._of(run):
-            raise Refused(f"run {run} still goes on")
+            raise AgentRefused(f"run {run} still goes on")
         folder = self.folder(run)
         with contextlib.suppress(FileNotFoundError):
             for path in folder.iterdir():

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 from testbed.lab.agent.operations import Operations
-from testbed.lab.agent.protocol import Refused, decode, encode, failure, lines, success
+from testbed.lab.agent.protocol import AgentRefused, decode, encode, failure, lines, success
 from testbed.lab.agent.requests import read_request
 from workloads.codec import PLAIN
 
@@ -99,7 +99,7 @@ class AgentServer:
     def _answer(self, line: bytes) -> bytes:
         try:
             return encode(success(PLAIN.encode(self._operations.perform(read_request(decode(line))))))
-        except Refused as refusal:
+        except AgentRefused as refusal:
             return encode(failure(refusal.problem, refusal.output))
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
             return encode(failure(f"not understood: {type(error).__name__}: {error}"))

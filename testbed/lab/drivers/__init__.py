@@ -3,6 +3,6 @@ undone."""
 
 from testbed.lab.drivers.card import CardDriver, read_bitstream
 from testbed.lab.drivers.host import HostDriver
-from testbed.lab.drivers.step import Driver, Step, Undoing
+from testbed.lab.drivers.step import Driver, DriverStep, Undoing
 
-__all__ = ["CardDriver", "Driver", "HostDriver", "Step", "Undoing", "read_bitstream"]
+__all__ = ["CardDriver", "Driver", "DriverStep", "HostDriver", "Undoing", "read_bitstream"]

@@ -13,17 +13,17 @@ from typing import Any, ClassVar
 
 from testbed.lab.lab import Done, Lab
 from testbed.lab.model import Host
-from testbed.lab.parallel import Outcome, require_all
+from testbed.lab.parallel import TaskOutcome, require_all
 from workloads.errors import LabError
 
-__all__ = ["BoundStep", "Driver", "Step", "Undoing", "step"]
+__all__ = ["BoundStep", "Driver", "DriverStep", "Undoing", "step"]
 
 _Each = Callable[[Host], Mapping[str, Any]]
 """arguments that differ from host to host"""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DriverStep:
     name: str
     """name in the history, in `tb lab` and as a task"""
     does: str
@@ -59,7 +59,7 @@ class Step:
 class _Declared:
     """Stands in for the method: asked of a driver it is the step on that driver's hosts."""
 
-    def __init__(self, declared: Step) -> None:
+    def __init__(self, declared: DriverStep) -> None:
         self.step = declared
 
     def __get__(self, driver: Driver | None, owner: type) -> Any:
@@ -70,7 +70,7 @@ def step(does: str, *, name: str = "", **declared: Any) -> Callable[[Callable[..
     """Declares a method as a step; `name`: other than the method's. The rest: fields of Step."""
 
     def declare(act: Callable[..., Done]) -> _Declared:
-        return _Declared(Step(name or act.__name__, does, act, **declared))
+        return _Declared(DriverStep(name or act.__name__, does, act, **declared))
 
     return declare
 
@@ -84,7 +84,7 @@ class Driver:
     undoing: Undoing | None = None
     """what is done is noted there"""
 
-    steps: ClassVar[dict[str, Step]] = {}
+    steps: ClassVar[dict[str, DriverStep]] = {}
     """steps by name, in the order of their declaration"""
 
     def __init_subclass__(cls) -> None:
@@ -102,7 +102,7 @@ class Driver:
 @dataclass(frozen=True, slots=True)
 class BoundStep:
     driver: Driver
-    step: Step
+    step: DriverStep
 
     def __call__(self, *, each: _Each = lambda host: {}, **arguments: Any) -> Any:
         """On all hosts at once; results are reported as they come. Raises the failure that came first, when all have
@@ -124,7 +124,7 @@ class BoundStep:
 
     def attempt(
         self, hosts: Sequence[Host] | None = None, *, each: _Each = lambda host: {}, **arguments: Any
-    ) -> list[Outcome[Host, Done]]:
+    ) -> list[TaskOutcome[Host, Done]]:
         """As a call, on these hosts (default: the driver's); no failure raises."""
 
         def act(host: Host) -> Done:
@@ -132,7 +132,7 @@ class BoundStep:
 
         return self.driver.lab.attempt(self.step.name, act, self.driver.hosts if hosts is None else hosts)
 
-    def undo(self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]) -> list[Outcome[Host, Done]]:
+    def undo(self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]) -> list[TaskOutcome[Host, Done]]:
         """Run the step that is declared to undo it, with those arguments of this step that it takes."""
         inverse = self.driver.step(self.step.undone_by)
         wanted = inverse.step.parameters
@@ -170,9 +170,9 @@ class Undoing:
             if not _undoes(bound, entry[0]) or not hosts.issuperset(host.name for host in entry[0].driver.hosts)
         ]
 
-    def undo(self) -> list[Outcome[Host, Done]]:
+    def undo(self) -> list[TaskOutcome[Host, Done]]:
         """All that is noted; no failure raises."""
-        outcomes: list[Outcome[Host, Done]] = []
+        outcomes: list[TaskOutcome[Host, Done]] = []
         undone: list[BoundStep] = []
         while self._begun:
             bound, each, arguments = self._begun.pop()
@@ -182,7 +182,7 @@ class Undoing:
                 undone.append(bound.driver.step(bound.step.undone_by))
         return outcomes
 
-    def _is_undone_on(self, done: Step, host: Host) -> bool:
+    def _is_undone_on(self, done: DriverStep, host: Host) -> bool:
         if done.undone_with:
             return host.name in self.kept.get(done.undone_with, ())
         return host.name not in self.kept.get(done.name, ())

@@ -21,7 +21,7 @@ from testbed.kernel.cleanup import find_leftovers, remove_run
 from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.namespaces import unshare_network
 from testbed.kernel.processes import end_processes, name_process
-from testbed.lab.agent.protocol import Refused, decode, encode, failure, success
+from testbed.lab.agent.protocol import AgentRefused, decode, encode, failure, success
 from testbed.lab.agent.requests import Request, read_request
 from testbed.lab.emulated.hardware import bitstream_of, library_of
 from testbed.lab.emulated.host import HostTask, hold
@@ -200,7 +200,7 @@ class _Keeper:
             connection.settimeout(5.0)
             try:
                 answer = success(self._perform(read_request(decode(connection.recv(4096)), KINDS)))
-            except (Refused, ValueError) as error:
+            except (AgentRefused, ValueError) as error:
                 answer = failure(f"not understood: {error}")
             connection.sendall(encode(answer))
 
@@ -211,7 +211,7 @@ class _Keeper:
                 self._over = True
             case CycleHost(host, faults):
                 if host not in self._holders:
-                    raise Refused(f"there is no host {host!r}; there are: {', '.join(self._holders)}")
+                    raise AgentRefused(f"there is no host {host!r}; there are: {', '.join(self._holders)}")
                 self._holders[host].send(b"cycle" if faults is None else b"cycle " + (faults or "none").encode())
                 self._await_up(host)
                 self._await_sshd()

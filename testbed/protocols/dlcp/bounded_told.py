@@ -27,7 +27,7 @@ __all__ = [
     "Findings",
     "JobJudge",
     "NotTold",
-    "Told",
+    "ToldLoss",
     "inside_of",
     "killed_in",
     "rounding",
@@ -45,7 +45,7 @@ class NotTold(Exception):
 
 
 @dataclass(slots=True)
-class Told:
+class ToldLoss:
     closed: dict[tuple[str, int, int, int], FlowClosed] = field(default_factory=dict)
     """by receiver, iteration, sender's rank and step"""
     digests: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -92,8 +92,8 @@ def killed_in(plan: Plan) -> set[str]:
     return {fault.node for fault in plan.scenario.faults if isinstance(fault, Kill)}
 
 
-def told_in(context: CheckContext) -> Told:
-    told = Told(killed=killed_in(context.plan))
+def told_in(context: CheckContext) -> ToldLoss:
+    told = ToldLoss(killed=killed_in(context.plan))
     for kind in (FlowClosed, BlockSummed, SumParts, PartialSent, CollectiveCompleted):
         for record in context.events(kind):
             told.add(record.node, record.event)
@@ -141,7 +141,7 @@ def rounding(gradients: Sequence[Array]) -> Array:
 class JobJudge(ABC):
     """One job: its hosts by rank."""
 
-    def __init__(self, hosts: Sequence[DlcpConfig], told: Told, findings: Findings) -> None:
+    def __init__(self, hosts: Sequence[DlcpConfig], told: ToldLoss, findings: Findings) -> None:
         self.hosts, self.told, self.findings = hosts, told, findings
         self.arithmetic: ArithmeticSpec = hosts[0].collective.arithmetic
         self.elements, self.size = hosts[0].workload.elements, hosts[0].elements

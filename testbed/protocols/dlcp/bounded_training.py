@@ -20,7 +20,7 @@ from testbed.history.training_events import AllReducePosted, PieceBounded
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan
 from testbed.protocols.dlcp.bounded_jobs import job_judge
-from testbed.protocols.dlcp.bounded_told import Findings, NotTold, Told, killed_in, what_came
+from testbed.protocols.dlcp.bounded_told import Findings, NotTold, ToldLoss, killed_in, what_came
 from testbed.terminal.words import amount, violations
 from workloads.datagrams.blocks import BlockSummed, PartialSent
 from workloads.dlcp import DlcpConfig
@@ -62,7 +62,7 @@ class BoundedPieces:
         self._elements = self._hosts[0].workload.elements
         self._blocks = blocks_of(judged_protocol(plan.scenario.job.collective), self._hosts[0], self._elements)
         killed = killed_in(plan)
-        self._told: defaultdict[int, Told] = defaultdict(lambda: Told(killed=killed))
+        self._told: defaultdict[int, ToldLoss] = defaultdict(lambda: ToldLoss(killed=killed))
         """by iteration"""
         self._pieces: dict[int, _Piece] = {}
         self._next = 0
@@ -101,7 +101,7 @@ class BoundedPieces:
     def _late(self, record: Record, iteration: int) -> Iterator[PieceBounded]:
         """Hosts end their flows before they tell a result. Of a switch it may be a sum that the server had no use
         for."""
-        told = Told()
+        told = ToldLoss()
         told.add(record.node, record.event)
         wrong = tuple(told.wrong)
         if not isinstance(record.event, PartialSent):
@@ -113,7 +113,7 @@ class BoundedPieces:
         while self._next in self._pieces and self._is_told(self._told[self._next]):
             yield self._judge_next()
 
-    def _is_told(self, told: Told) -> bool:
+    def _is_told(self, told: ToldLoss) -> bool:
         """By all hosts, and by the switches whose sums the server took: those tell on ways of their own."""
         if len(told.digests) < len(self._hosts):
             return False
@@ -122,7 +122,7 @@ class BoundedPieces:
 
     def _judge_next(self) -> PieceBounded:
         iteration = self._next
-        piece, told = self._pieces.pop(iteration), self._told.pop(iteration, Told())
+        piece, told = self._pieces.pop(iteration), self._told.pop(iteration, ToldLoss())
         findings = Findings()
         judge = job_judge(self._hosts, told, findings)
         wrong = list(told.wrong)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.grid.tables import slot_table
+from switch_nodes.routes.layout import COLLISIONS
 from testbed.checkers import CheckContext
 from testbed.hunt.contract import Hunt, Hunted
 from testbed.hunt.coverage import values_of_plans

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import PlanInstalled
-from switch_nodes.grid.layout import GridOrders, GridSwitch
+from switch_nodes.routes.layout import RoutedSwitch, RouteOrders
 from testbed.checkers import CheckContext
 from testbed.history.events import NodeExited
 from workloads.datagrams.blocks import PartialSent, SlotChanged
@@ -94,7 +94,7 @@ def _turned_away(context: CheckContext) -> Broken:
 class _SwitchModel:
     """The state that a switch must have, according to its reports. `opened`: how often it may have asked for tokens."""
 
-    def __init__(self, config: SwitchConfig, grid: GridSwitch, opened: int) -> None:
+    def __init__(self, config: SwitchConfig, grid: RoutedSwitch, opened: int) -> None:
         self._name, self._grid, (self._job,) = config.name, grid, config.jobs
         frame = AGGREGATION_OVERHEAD_BYTES + _ELEMENT_BYTES * self._job.elements
         most = opened * len(self._job.members) * frame * _SECOND_BITS
@@ -233,7 +233,7 @@ class _SwitchModel:
         self._around.pop(step.block, None)
 
     @property
-    def _orders(self) -> GridOrders:
+    def _orders(self) -> RouteOrders:
         return self._grid.orders[min(self._plans, len(self._grid.orders) - 1)]
 
     def _forget(self) -> None:

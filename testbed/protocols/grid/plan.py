@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.layout import GridOrders, GridRoute, GridSwitch
 from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.routes.layout import PlannedRoute, RoutedSwitch, RouteOrders
 from switch_nodes.steering.layout import HostEntry, SteeringConfig
 from testbed.plan.gradient_routes import plan_scenario
 from testbed.plan.jobs import PlannedJob, plan_jobs
@@ -80,7 +80,7 @@ def shares_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> tuple[tuple[grid.N
     return tuple(found)
 
 
-_Routes = Mapping[str, tuple[GridRoute, ...]]
+_Routes = Mapping[str, tuple[PlannedRoute, ...]]
 """by switch"""
 
 
@@ -170,20 +170,22 @@ def _is_commodity(parts: _Parts, switch: str) -> bool:
     return nothing and parts.scenario.switch.commodity == "openflow" and len(parts.plans) == 1
 
 
-def _steered(switch: SwitchConfig, hosts: Iterable[Node], routes: tuple[GridRoute, ...]) -> SwitchConfig:
+def _steered(switch: SwitchConfig, hosts: Iterable[Node], routes: tuple[PlannedRoute, ...]) -> SwitchConfig:
     """The same routes as flow rules: by our own program in the simulated world, else in an Open vSwitch."""
     where = {mac: (port,) for mac, port in switch.macs} | dict(switch.groups)
     entries = tuple(HostEntry(host.name, host.mac, where[host.mac]) for host in hosts)
     return replace(switch, program="steer", steering=SteeringConfig(entries, routes=routes))
 
 
-def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, tuple[GridRoute, ...]]]) -> SwitchConfig:
+def _switch(
+    parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, tuple[PlannedRoute, ...]]]
+) -> SwitchConfig:
     scenario, job, server, routing = parts.scenario, parts.job, parts.server, parts.routing
     ports = dict(switch.macs) | {mac: several[0] for mac, several in switch.groups}
     node = parts.nodes[switch.name]
     first = parts.plans[0].plan
     orders = tuple(
-        GridOrders(
+        RouteOrders(
             table[switch.name],
             shares_of(routed.plan, parts.nodes),
             routed.from_ns,
@@ -214,7 +216,7 @@ def _switch(parts: _Parts, switch: SwitchConfig, routes: Sequence[Mapping[str, t
                 window=parts.window,
             ),
         ),
-        grid=GridSwitch(
+        grid=RoutedSwitch(
             node=node,
             ip=aggregator_ip(node),
             mac=aggregator_mac(node),

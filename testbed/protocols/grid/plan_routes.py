@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from switch_nodes.grid.layout import GridRoute
+from switch_nodes.routes.layout import PlannedRoute
 from topologies import Node, Topology
 from topologies.routing import next_hops
 from topologies.routing.gradients import Merge, Plan, Stream
@@ -18,7 +18,7 @@ GROUP_IP = bytes((239, 77, 0, 1))
 GROUP_MAC = bytes.fromhex("01005e4d0001")
 """of that group (RFC 1112)"""
 _Key = tuple[bytes | None, bytes]
-_Table = dict[_Key, GridRoute]
+_Table = dict[_Key, PlannedRoute]
 
 
 def aggregator_ip(node: int) -> bytes:
@@ -30,7 +30,7 @@ def aggregator_mac(node: int) -> bytes:
     return bytes.fromhex("02494e41fe00")[:5] + bytes((node,))
 
 
-def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRoute, ...]]:
+def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[PlannedRoute, ...]]:
     """By switch. `nodes`: ids by switch. Raises ScenarioError for a plan that needs several ways between two
     addresses."""
     topology = plan.problem.topology
@@ -67,7 +67,7 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[GridRo
     for end in (*map(topology.node, plan.problem.workers), server):
         for name, table in tables.items():
             if ports := ways.get((name, end.name)):
-                _put(table, GridRoute(f"to-{end.name}", end.ip, ports[:1]))
+                _put(table, PlannedRoute(f"to-{end.name}", end.ip, ports[:1]))
     return {name: tuple(table.values()) for name, table in tables.items()}
 
 
@@ -97,7 +97,7 @@ def _lay(
     for place in range(first, len(way) - 1):
         link = topology.link(links[place])
         port = link.a_port if link.a == way[place] else link.b_port
-        _put(tables[way[place]], GridRoute(name, target, (port,), source))
+        _put(tables[way[place]], PlannedRoute(name, target, (port,), source))
 
 
 def _lay_results(tables: Mapping[str, _Table], topology: Topology, server: Node, workers: Iterable[Node]) -> None:
@@ -118,8 +118,8 @@ def _lay_results(tables: Mapping[str, _Table], topology: Topology, server: Node,
             here, port = before[here]
             leaving.setdefault(here, set()).add(port)
     for switch, ports in leaving.items():
-        _put(tables[switch], GridRoute("results", GROUP_IP, tuple(sorted(ports))))
+        _put(tables[switch], PlannedRoute("results", GROUP_IP, tuple(sorted(ports))))
 
 
-def _put(table: _Table, route: GridRoute) -> None:
+def _put(table: _Table, route: PlannedRoute) -> None:
     table.setdefault((route.src_ip, route.dst_ip), route)

@@ -19,7 +19,7 @@ from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.held import kept
 from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
-from workloads.wire import PSN_MODULUS
+from workloads.rc.numbers import any_psn, psn_of
 
 __all__ = ["plan_ring"]
 
@@ -30,9 +30,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     transport, job = scenario.transport, scenario.job
     hosts, workloads = only.hosts, only.workloads
     size = len(hosts)
-    psns = [
-        draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS for _ in hosts
-    ]
+    psns = [any_psn(draw.randrange) if transport.start_psn is None else psn_of(transport.start_psn) for _ in hosts]
     qpns = draw.sample(range(0x100, 0x10000), 2 * size)
     send_qpn, recv_qpn = qpns[:size], qpns[size:]
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]

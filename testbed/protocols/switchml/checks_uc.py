@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from testbed.faults.model import Match
 from testbed.reading.problems import KeyPath, Problems
+from testbed.scenario.fault_checks import check_no_datagram_keys
 from testbed.scenario.job import Job
 from testbed.scenario.transport import Transport
-from workloads.wire import Opcode, opcode_name
+from workloads.rc.words import words_of
+from workloads.uc.transport import opcodes_of
 
 __all__ = ["check_framing", "check_uc_fault"]
 
@@ -49,13 +51,13 @@ def check_uc_fault(
             allowed="loss, burst, drop, corrupt, duplicate, reorder, delay, ecn_mark, link_down, rate_change, kill, "
             "pause",
         )
-    sent = _uc_opcodes(transport.uc_packets)
+    sent = opcodes_of(transport.uc_packets)
     if match.opcodes is not None and not match.opcodes & sent:
         problems.add(
             (*path, "match", "opcode"),
             f"{_NEVER}no such packet is sent in messages of {transport.uc_packets}",
-            found=", ".join(opcode_name(code) for code in sorted(match.opcodes)),
-            allowed=f"data, {', '.join(opcode_name(code) for code in sorted(sent))}",
+            found=", ".join(words_of(match.opcodes)),
+            allowed=f"data, {', '.join(words_of(sent))}",
         )
     if match.syndrome is not None:
         problems.add(
@@ -79,6 +81,7 @@ def check_uc_fault(
             found=str(match.attempt),
             allowed="1",
         )
+    check_no_datagram_keys(problems, (*path, "match"), match)
     if ranks is not None and match.source_rank is not None and match.source_rank >= ranks:
         problems.add(
             (*path, "match", "rank"),
@@ -86,10 +89,3 @@ def check_uc_fault(
             found=str(match.source_rank),
             allowed=f"0 to {ranks - 1}",
         )
-
-
-def _uc_opcodes(packets: int) -> frozenset[int]:
-    """Of messages of at most `packets` packets."""
-    longer = (Opcode.UC_WRITE_FIRST, Opcode.UC_WRITE_LAST_IMM) if packets > 1 else ()
-    longest = (Opcode.UC_WRITE_MIDDLE,) if packets > 2 else ()
-    return frozenset(map(int, (Opcode.UC_WRITE_ONLY_IMM, *longer, *longest)))

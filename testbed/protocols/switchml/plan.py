@@ -15,9 +15,10 @@ from testbed.plan.pairs import BASE_VA, ECT0
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
 from workloads.config import JobShare
+from workloads.rc.numbers import any_psn, psn_of
 from workloads.switchml import SwitchMlConfig
 from workloads.uc import UcPairs, service_qpn
-from workloads.wire import PSN_MODULUS, Envelope
+from workloads.wire import Envelope
 
 __all__ = ["plan_switchml"]
 
@@ -79,11 +80,11 @@ def _workers(
 
 def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Random) -> UcPairs:
     transport = scenario.transport
-    psn, qpn, key = draw.randrange(PSN_MODULUS), draw.randrange(_FIRST_QPN, _LAST_QPN), draw.randrange(1 << 31)
+    psn, qpn, key = any_psn(draw.randrange), draw.randrange(_FIRST_QPN, _LAST_QPN), draw.randrange(1 << 31)
     return UcPairs(
         qpn=qpn,
         service_qpn=service_qpn(rank, first_slot),
-        first_psn=psn if transport.start_psn is None else transport.start_psn % PSN_MODULUS,
+        first_psn=psn if transport.start_psn is None else psn_of(transport.start_psn),
         va=BASE_VA * (rank + 1),
         rkey=key << 1,
         path_mtu=transport.path_mtu,

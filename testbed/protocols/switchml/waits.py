@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from switch_nodes.switchml.pool import VERSIONS
-from switch_nodes.switchml.tables import SlotState
+from switch_nodes.switchml.tables import PoolSlotState
 from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
 from workloads.automaton import number_of
 
 __all__ = ["waits_in"]
 
-_FILLING = number_of(SlotState.FILLING)
+_FILLING = number_of(PoolSlotState.FILLING)
 
 
 def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeWait]:

@@ -244,4 +244,6 @@ class DatagramReader(QpReader):
             f"{kind} at {place}" if record.event.fault.startswith(kind) else f"{kind} {record.event.fault!r} at {place}"
         )
         again = f"copy {record.event.occurrence}" if record.event.occurrence > 1 else ""
-        self._lanes[host, "to"].marks.append(Mark(record.t, "fault", label, detail=again))
+        packet = record.event.packet.partition(" #")[0]
+        detail = ", ".join(part for part in (packet, again) if part)
+        self._lanes[host, "to"].marks.append(Mark(record.t, "fault", label, detail=detail))

@@ -26,7 +26,7 @@ from workloads.events import (
     TrimmedCame,
     WorkerFailed,
 )
-from workloads.wire import opcode_name
+from workloads.rc.words import packet_text
 
 __all__ = ["QpReader"]
 
@@ -229,7 +229,7 @@ class QpReader(RecordReader):
         detail = ""
         if record.event.opcode >= 0:
             again = f", copy {record.event.occurrence}" if record.event.occurrence > 1 else ""
-            detail = f"{opcode_name(record.event.opcode)} PSN {record.event.psn}{again}"
+            detail = packet_text(record.event.opcode, record.event.psn) + again
         lane.marks.append(Mark(record.t, "fault", label, detail=detail))
 
     @reads(FaultHealed)

@@ -18,11 +18,13 @@ from functools import cache
 
 from testbed.faults.ebpf import support
 from testbed.faults.model import NodeFault, PacketFault, RateChange
+from testbed.faults.native import counts_in_python
 from testbed.faults.netem import netem_arguments, probe_netem
 from testbed.faults.netem import why_not as netem_why_not
 from testbed.kernel.namespaces import unshare_network
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
+from testbed.scenario.transports import transports_of
 from testbed.worlds.emulated.carrier import end_at, is_cut
 from topologies import Direction, Link, LinkShape
 from workloads.errors import HostCapabilityError, InternalError, TestbedError
@@ -141,6 +143,8 @@ def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, c
         for other in plan.scenario.faults
     )
     by_ebpf = support.why_not(fault)
+    if by_ebpf is None and counts_in_python([fault], transports_of(plan.scenario)):
+        by_ebpf = "eBPF knows a repetition by its bytes, and those of the job's packets change"
     if by_ebpf is None and beside > support.MAX_RULES:
         by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one direction of a link"
     if by_ebpf is None and capabilities.ebpf is None:
@@ -222,8 +226,9 @@ def probe_fault_capabilities() -> FaultCapabilities:
 def _try_ebpf() -> None:
     from testbed.faults.ebpf.attach import EbpfFaults
     from testbed.faults.matching import ConnectionTable
+    from testbed.faults.way import LinkWay
 
-    EbpfFaults.attach("lo", (), seed=0, link="probe", direction=Direction.UP, table=ConnectionTable(())).detach()
+    EbpfFaults.attach("lo", LinkWay(0, "probe", Direction.UP, ConnectionTable(())), ()).detach()
 
 
 def _in_namespace(probe: Callable[[], None]) -> HostCapabilityError | None:

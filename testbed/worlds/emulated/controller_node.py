@@ -28,7 +28,7 @@ from workloads.errors import InternalError
 from workloads.machine import Event
 
 if TYPE_CHECKING:
-    from testbed.steering.session import Session
+    from testbed.steering.session import OpenFlowSession
 
 __all__ = ["CONTROLLER_PORT", "ControllerLoop"]
 
@@ -62,12 +62,12 @@ class ControllerLoop:
         self.backend = _library()
         self._tell(ControllerReady(self.backend, tuple(switch.name for switch in fabric.switches)))
 
-    def _start(self, listeners: Sequence[socket.socket]) -> Session:
+    def _start(self, listeners: Sequence[socket.socket]) -> OpenFlowSession:
         from testbed.steering.controller import Controller
         from testbed.steering.launch import run_controller
-        from testbed.steering.session import Session
+        from testbed.steering.session import OpenFlowSession
 
-        session = Session(Controller(self._fabric), self._tell, self._on_reading, listeners)
+        session = OpenFlowSession(Controller(self._fabric), self._tell, self._on_reading, listeners)
         threading.Thread(target=run_controller, args=(session,), name="controller", daemon=True).start()
         return session
 

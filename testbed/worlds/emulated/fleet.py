@@ -34,7 +34,7 @@ from workloads.blame import how_ended
 from workloads.errors import InternalError, ScenarioError
 from workloads.machine import Event
 
-__all__ = ["Companion", "Fleet", "NodeProcess", "Phase"]
+__all__ = ["Companion", "Fleet", "FleetPhase", "NodeProcess"]
 
 _TICK_S = 0.1
 _READ = 262_144
@@ -60,7 +60,7 @@ class Companion(Protocol):
         ...
 
 
-class Phase(Enum):
+class FleetPhase(Enum):
     STARTING = auto()
     READY = auto()
     RUNNING = auto()
@@ -75,7 +75,7 @@ class NodeProcess:
     handle: int
     """pidfd"""
     log: Path
-    phase: Phase = Phase.STARTING
+    phase: FleetPhase = FleetPhase.STARTING
     connection: socket.socket | None = None
     lines: LineBuffer = field(default_factory=LineBuffer)
     paused: bool = False
@@ -130,11 +130,11 @@ class Fleet:
         self._selector.register(node.handle, selectors.EVENT_READ, partial(self._on_exit, node))
 
     def is_alive(self, name: str) -> bool:
-        return self._nodes[name].phase is not Phase.GONE
+        return self._nodes[name].phase is not FleetPhase.GONE
 
     def signal(self, name: str, number: int) -> bool:
         node = self._nodes[name]
-        if node.phase is Phase.GONE:
+        if node.phase is FleetPhase.GONE:
             return False
         signal.pidfd_send_signal(node.handle, number)
         node.paused = number == signal.SIGSTOP
@@ -150,13 +150,13 @@ class Fleet:
         node.doomed = True
         self._send(node, {"control": "die"})
         deadline = time.monotonic() + _DIE_TIMEOUT_S
-        while node.phase is Phase.RUNNING and not node.paused and time.monotonic() < deadline:
+        while node.phase is FleetPhase.RUNNING and not node.paused and time.monotonic() < deadline:
             self.pump(0.01)
         if self.signal(name, signal.SIGKILL):
-            self.await_all(Phase.GONE, _STOP_TIMEOUT_S, lambda other: other is node)
+            self.await_all(FleetPhase.GONE, _STOP_TIMEOUT_S, lambda other: other is node)
 
     def await_all(
-        self, phase: Phase, timeout_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
+        self, phase: FleetPhase, timeout_s: float, nodes: Callable[[NodeProcess], bool] = lambda node: True
     ) -> None:
         """Until every chosen node reached the phase. Raises InternalError after `timeout_s`, KeyboardInterrupt."""
         deadline = time.monotonic() + timeout_s
@@ -200,28 +200,28 @@ class Fleet:
             self._send_start(node)
 
     def _send_start(self, node: NodeProcess) -> None:
-        node.phase = Phase.RUNNING
+        node.phase = FleetPhase.RUNNING
         self._send(node, {"control": "start", "origin_ns": self._origin_ns})
 
     def sample(self) -> None:
         """Ask the switches what they hold; they tell it as an event."""
         for node in self._nodes.values():
-            if node.phase is Phase.RUNNING and node.task.node.role is Role.SWITCH:
+            if node.phase is FleetPhase.RUNNING and node.task.node.role is Role.SWITCH:
                 self._send(node, {"control": "sample"})
 
     def stop(self, role: Role) -> None:
         """Ask the nodes of one role to stop, and wait until they are gone. Raises InternalError when one does not."""
         # Only a node that runs reports its memory at the end: one that a fault restarted a moment ago starts first.
         if self._origin_ns is not None:
-            self.await_all(Phase.RUNNING, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
+            self.await_all(FleetPhase.RUNNING, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
         for node in self._nodes.values():
-            if node.task.node.role is role and node.phase is not Phase.GONE:
-                node.doomed = node.doomed or node.phase is not Phase.RUNNING
-                node.phase = Phase.STOPPING
+            if node.task.node.role is role and node.phase is not FleetPhase.GONE:
+                node.doomed = node.doomed or node.phase is not FleetPhase.RUNNING
+                node.phase = FleetPhase.STOPPING
                 # A node that a fault paused cannot hear.
                 signal.pidfd_send_signal(node.handle, signal.SIGCONT)
                 self._send(node, {"control": "stop"})
-        self.await_all(Phase.GONE, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
+        self.await_all(FleetPhase.GONE, _STOP_TIMEOUT_S, lambda node: node.task.node.role is role)
 
     def pump(self, timeout_s: float) -> None:
         """Read what the nodes report, for at most so long. Raises InternalError when a node ended unexpectedly."""
@@ -229,9 +229,9 @@ class Fleet:
         if now >= self._next_tick:
             self._next_tick = now + _TICK_S
             for node in self._nodes.values():
-                if node.phase is Phase.RUNNING:
+                if node.phase is FleetPhase.RUNNING:
                     self._send(node, {"control": "tick"})
-                elif node.phase is Phase.STOPPING:
+                elif node.phase is FleetPhase.STOPPING:
                     # The first one is lost when ticks filled the buffer of a node that stood still.
                     self._send(node, {"control": "stop"})
         timeout_s = max(0.0, min(timeout_s, self._next_tick - now))
@@ -243,11 +243,11 @@ class Fleet:
     def close(self) -> None:
         """Send SIGKILL to all nodes that are left. Afterwards no child of ours lives. Never raises for a node."""
         for node in self._nodes.values():
-            if node.phase is not Phase.GONE:
+            if node.phase is not FleetPhase.GONE:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(node.handle, signal.SIGKILL)
         for node in self._nodes.values():
-            if node.phase is not Phase.GONE:
+            if node.phase is not FleetPhase.GONE:
                 os.waitpid(node.pid, 0)
                 self._forget(node)
             with contextlib.suppress(OSError):
@@ -324,9 +324,9 @@ class Fleet:
         match message.get("control"):
             case "ready":
                 self._tell(NodeStarted(node.name, str(node.task.node.role), message["backend"]))
-                if node.phase is Phase.STOPPING:
+                if node.phase is FleetPhase.STOPPING:
                     return
-                node.phase = Phase.READY
+                node.phase = FleetPhase.READY
                 if self._origin_ns is not None:
                     self._send_start(node)
             case "names":
@@ -354,7 +354,7 @@ class Fleet:
             raise InternalError(f"node {node.name} ended unexpectedly ({how_ended(status)}){output}")
 
     def _forget(self, node: NodeProcess) -> None:
-        node.phase = Phase.GONE
+        node.phase = FleetPhase.GONE
         self._selector.unregister(node.handle)
         os.close(node.handle)
         if node.connection is not None:

@@ -10,8 +10,10 @@ from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Delay, Duplicate, PacketFault, Reorder
 from testbed.faults.netem import Netem, Runner, netem_arguments, run_command
+from testbed.faults.way import LinkWay
 from testbed.history.events import KernelFaultsUnseen
 from testbed.plan import Plan
+from testbed.scenario.transports import transports_of
 from testbed.worlds.emulated.backends import Assignment, spliced_links
 from testbed.worlds.emulated.dilation import clock_of
 from testbed.worlds.emulated.splices import Splices
@@ -82,17 +84,10 @@ class KernelFaults:
         if not by_identity:
             pass_on(came_in, leaves_by)
             return
+        scenario = self._plan.scenario
+        way = LinkWay(scenario.seed, link.name, direction, self._table, transports_of(scenario))
         self._programs.append(
-            EbpfFaults.attach(
-                came_in,
-                by_identity,
-                seed=self._plan.scenario.seed,
-                link=link.name,
-                direction=direction,
-                table=self._table,
-                onward=leaves_by,
-                dilation=self._clock.dilation,
-            )
+            EbpfFaults.attach(came_in, way, by_identity, onward=leaves_by, dilation=self._clock.dilation)
         )
 
     def _faults(self, here: Collection[Assignment], backend: str) -> list[PacketFault]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from switch_nodes.dataplane import EgressMarking, ModelledQueue, Wire
+from switch_nodes.dataplane import EgressMarking, ModelledQueue, ModelledWire
 from testbed.faults.model import RateChange
 from testbed.scenario.model import Scenario
+from testbed.scenario.transports import transports_of
 from testbed.worlds.emulated.dilation import clock_of, kernel_shape
 from testbed.worlds.emulated.schedule import effective_rate
 from testbed.worlds.queue_drops import QueueDrops
@@ -23,7 +24,7 @@ def make_marking(
     """None where no link of the switch marks, trims or knows classes. `tell`: (now, event). `exact`: frames come one by
     one, as wires carry them, and find the queue that the link would have; else the kernel's, which a burst passes by.
     """
-    queues, places, drops = {}, {}, QueueDrops()
+    queues, places, drops = {}, {}, QueueDrops(transports_of(scenario))
     for port, link, entering in scenario.topology.ports(switch):
         shape = link.shape
         if shape.ecn_threshold_packets is not None or shape.trims or shape.knows_classes:
@@ -46,10 +47,10 @@ def make_marking(
     return EgressMarking(queues, refused) if queues else None
 
 
-def make_wires(scenario: Scenario, node: str) -> dict[int, Wire]:
+def make_wires(scenario: Scenario, node: str) -> dict[int, ModelledWire]:
     """What comes in by the ports of a node, by port."""
     return {
-        port: Wire(
+        port: ModelledWire(
             [(at, rate_bps) for at, rate_bps, _ in _rates(scenario, link, entering, exact=True)],
             paced=scenario.topology.node(link.a if entering is Direction.UP else link.b).role is Role.HOST,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import socket
 import struct
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,14 @@ from pyroute2 import IPRoute
 from testbed.kernel.links import read_links
 from testbed.kernel.namespaces import inside, namespace_inode
 from testbed.kernel.queues import open_queues
-from workloads.wire import ROCE_PORT
-from workloads.wire.aggregation import AGGREGATION_PORT
+from workloads.datagrams.transport import DATAGRAMS
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["NamespaceSockets", "turn_ipv6_off"]
 
 _SO_ATTACH_FILTER = 26
 _BPF_RET_NOTHING = struct.pack("=HBBI", 0x06, 0, 0, 0)
 """classic BPF, one instruction: accept 0 bytes"""
-_PORTS = ROCE_PORT, AGGREGATION_PORT
-"""UDP, of all that our programs read"""
 
 
 class NamespaceSockets:
@@ -43,12 +42,12 @@ class NamespaceSockets:
     def learn_indices(self) -> None:
         self.index = {link.name: link.index for link in read_links(self.netlink).values()}
 
-    def absorb_datagrams(self) -> None:
+    def absorb_datagrams(self, ports: Collection[int]) -> None:
         """Keep the kernel's own stack from answering frames that a program reads by AF_PACKET. It would answer with
-        ICMP port unreachable, and sends only so many of these per second of real time. Each of their ports gets a
-        socket that is there and takes nothing. Raises OSError."""
+        ICMP port unreachable, and sends only so many of these per second of real time. Each of their UDP
+        ports, `ports` or else those of ours, gets a socket that is there and takes nothing. Raises OSError."""
         code = ctypes.create_string_buffer(_BPF_RET_NOTHING)
-        for port in _PORTS:
+        for port in ports or (RELIABLE.udp_port, DATAGRAMS.udp_port):
             with inside(self.pid):
                 sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._sinks.append(sink)

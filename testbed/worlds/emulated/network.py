@@ -76,13 +76,14 @@ class Network:
         clock: EmulatedClock | None = None,
         *,
         exact: bool = False,
+        ports: Collection[int] = (),
     ) -> None:
         """`spliced`: names of links with a joint. `clock`: of the time that their rates are in. `exact`: frames are to
-        come one by one."""
+        come one by one. `ports`: of UDP, that programs on hosts read; none: those of ours."""
         self.clock, self.exact = clock or EmulatedClock(), exact
         self.spliced = frozenset(spliced)
         self.splices: Splices | None = None
-        self.topology, self.ledger, self.tag = topology, ledger, tag
+        self.topology, self.ledger, self.tag, self.ports = topology, ledger, tag, tuple(ports)
         self.mininet: Any = QuietMininet(topo=None, controller=None, build=False)
         self.order = {node.name: number for number, node in enumerate(topology.nodes)}
         """place of a node in the topology"""
@@ -172,12 +173,13 @@ def build(
     clock: EmulatedClock | None = None,
     *,
     exact: bool = False,
+    ports: Collection[int] = (),
 ) -> Network:
-    """All of it or nothing; the links `spliced` have a joint, rates are in the time of `clock`, and where it is `exact`
-    frames come one by one. Raises HostCapabilityError when the kernel refuses a wish, InternalError when it accepted
-    one and did something else, or when Mininet fails; `check_interrupt` is asked between the steps and may raise."""
+    """All of it or nothing, for the rest as `Network`. Raises HostCapabilityError when the kernel refuses a wish,
+    InternalError when it accepted one and did something else, or when Mininet fails; `check_interrupt` is asked between
+    the steps and may raise."""
     silence()
-    network = Network(topology, ledger, new_tag(), spliced, clock, exact=exact)
+    network = Network(topology, ledger, new_tag(), spliced, clock, exact=exact, ports=ports)
     try:
         _Builder(network).build(check_interrupt)
     except BaseException:
@@ -310,7 +312,7 @@ class _Builder:
                 interface = self._network.mininet[node.name].nameToIntf[name]
                 interface.ip, interface.prefixLen = format_ip(node.ip), str(PREFIX_LENGTH)
         if node.role is Role.HOST:
-            sockets.absorb_datagrams()
+            sockets.absorb_datagrams(self._network.ports)
 
     def _ready_links(self, node: Node, sockets: NamespaceSockets) -> dict[int, LinkReading]:
         """By index, once every interface of this node would send. The end of a pair that was set up first starts to

@@ -15,8 +15,9 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import descendants, end_processes
 from testbed.plan import Plan, make_plan
 from testbed.scenario.model import Scenario
+from testbed.scenario.transports import udp_ports_of
 from testbed.worlds.emulated.dilation import clock_of, is_exact
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.fleet import Fleet, FleetPhase
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.preload import preload
@@ -57,7 +58,10 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
     with own_ledger(folder, left.extend) as ledger:
         from testbed.worlds.emulated.network import build
 
-        network = build(scenario.topology, ledger, interruption.check, clock=clock_of(scenario), exact=is_exact(plan))
+        network = build(
+            scenario.topology, ledger, interruption.check, clock=clock_of(scenario), exact=is_exact(plan),
+            ports=udp_ports_of(scenario),
+        )  # fmt: skip
         try:
             fleet = Fleet(ledger, build_node, interruption, tell=lambda event: None, on_record=_forget)
             try:
@@ -65,7 +69,7 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
                     for node in scenario.topology.switches:
                         task = NodeTask(plan, node, network.interfaces(node.name), folder)
                         fleet.launch(task, network.pid(node.name))
-                fleet.await_all(Phase.READY, READY_TIMEOUT_S)
+                fleet.await_all(FleetPhase.READY, READY_TIMEOUT_S)
                 fleet.start(time.monotonic_ns() + START_LEAD_NS)
                 yield Session(network.mininet, lambda: fleet.pump(0))
                 fleet.stop(Role.SWITCH)

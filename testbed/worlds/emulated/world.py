@@ -19,6 +19,7 @@ from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
+from testbed.scenario.transports import udp_ports_of
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.backends import (
     Assignment,
@@ -31,7 +32,7 @@ from testbed.worlds.emulated.devices import plan_with_names, require_devices
 from testbed.worlds.emulated.dilation import clock_of, is_exact, not_dilated, refuse_dilation
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.environment import environment
-from testbed.worlds.emulated.fleet import Companion, Fleet, Phase
+from testbed.worlds.emulated.fleet import Companion, Fleet, FleetPhase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.looking import Looks
@@ -142,6 +143,7 @@ class _Run:
             spliced_links(self._assignments),
             self._clock,
             exact=is_exact(self._plan),
+            ports=udp_ports_of(self._plan.scenario),
         )
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
         node_builder = self._openflow.builder(self._build)
@@ -188,7 +190,7 @@ class _Run:
                 if node.name in on_devices or (node.name in self._openflow.names and not self._scenario.capture):
                     continue
                 self._launch(node.name)
-        self._fleet.await_all(Phase.READY, READY_TIMEOUT_S)
+        self._fleet.await_all(FleetPhase.READY, READY_TIMEOUT_S)
         self._origin_ns = self._clock.read() + START_LEAD_NS
         self._machine_before = read_machine()
         self._kernel_faults.start(self._origin_ns)

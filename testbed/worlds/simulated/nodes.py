@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from switch_nodes.filters import FrameFilter
@@ -11,6 +11,8 @@ from switch_nodes.own_program import check_told
 from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
 from testbed.faults.gate import Gate
+from testbed.scenario.model import Scenario
+from testbed.scenario.transports import transports_of
 from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
@@ -18,7 +20,7 @@ from testbed.worlds.simulated.node import Node, Tell
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event
 
-__all__ = ["HostNode", "SwitchNode"]
+__all__ = ["HostNode", "SwitchNode", "name_drops"]
 
 _WAKE, _ENTER = 0, 1
 """appointments of a node; from _ENTER on 2 * port + outgoing: of a frame that the filter there holds back"""
@@ -222,3 +224,11 @@ class SwitchNode(Node):
     def _tell_strikes(self, found: FrameFilter) -> None:
         while (event := found.next_event()) is not None:
             self._tell(self.name, event)
+
+
+def name_drops(nodes: Iterable[Node], scenario: Scenario) -> None:
+    """Switches tell frames that a queue did not take by the names that the jobs' transports have for them."""
+    drops = QueueDrops(transports_of(scenario))
+    for node in nodes:
+        if isinstance(node, SwitchNode):
+            node._queue_drops = drops

@@ -27,7 +27,7 @@ from testbed.history.events import (
     ShapingMeasured,
     TimeLimitReached,
     TrafficStarted,
-)
+)  # fmt: skip
 from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.plan.filters import make_filters
@@ -41,12 +41,12 @@ from testbed.worlds.simulated import looks
 from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.clock import ClockedMachine, draw_clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
-from testbed.worlds.simulated.looks import Looks
 from testbed.worlds.simulated.lossless.without import first_loss, lossy
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
+from testbed.worlds.simulated.nodes import name_drops
 from testbed.worlds.simulated.reallimit import RealLimit
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
@@ -69,8 +69,6 @@ _OF_LIVES = frozenset({WorkerFinished, WorkerFailed, WorkerFellBack, NodeExited,
 _MANY_ELEMENTS = 1 << 22
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
-
-
 make_worker = create_host
 """(configuration, start_ns) -> the Machine of one host"""
 
@@ -132,6 +130,7 @@ class Simulation:
                     bystander.name, self._actors[bystander.name], self.agenda,
                     self._timed(bystander.name, partial(self._equip, bystander.name, None)), self._tell,
                 )  # fmt: skip
+        name_drops(self.nodes.values(), scenario)
         self._connect(parts.wire)
         parts.connect(scenario.topology, self.nodes, self._wires)
         self._node_faults = NodeFaults(self.agenda, scenario.topology, self.nodes, self._wires, self._tell)
@@ -143,7 +142,7 @@ class Simulation:
         self._told_by = Counter[str]()
         """Events of each node."""
         self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
-        self._looks = Looks(CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit)
+        self._looks = looks.Looks(CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit)
 
     @property
     def event_loop(self) -> str:

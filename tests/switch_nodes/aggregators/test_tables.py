@@ -11,14 +11,21 @@ import pytest
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
 from switch_nodes.aggregators.checks import AGES, FREES
-from switch_nodes.aggregators.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, aggregator_table, atp_knobs
+from switch_nodes.aggregators.tables import (
+    DROP_REASONS,
+    AggregatorAction,
+    AggregatorEvent,
+    AggregatorState,
+    aggregator_table,
+    atp_knobs,
+)
 from switch_nodes.jobs import AggregatorKnobs
 from tests.support.aggregator_bench import Bench, MakeProgram, job_config
 from workloads.datagrams.blocks import SlotChanged
 from workloads.wire.aggregation import DatagramFlag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-Step = tuple[SlotState, SlotEvent, SlotState]
+Step = tuple[AggregatorState, AggregatorEvent, AggregatorState]
 KNOBS = [
     AggregatorKnobs(preempt=preempt, free=free, reminder=reminder, reclaim=reclaim)
     for preempt, free, reminder, reclaim in product((True, False), ("early", "ack"), (True, False), (True, False))
@@ -50,7 +57,10 @@ def walk(make: MakeProgram, knobs: AggregatorKnobs, seed: int) -> set[Step]:
             bench.remind(block, job=job)
         told = [event for event in bench.told(SlotChanged) if isinstance(event, SlotChanged)]
         bench.events.clear()
-        steps |= {(SlotState[e.state.upper()], SlotEvent[e.cause.upper()], SlotState[e.next.upper()]) for e in told}
+        steps |= {
+            (AggregatorState[e.state.upper()], AggregatorEvent[e.cause.upper()], AggregatorState[e.next.upper()])
+            for e in told
+        }
         if told:
             assert bench.program.memory.state(told[-1].slot).name.lower() == told[-1].next
     return steps
@@ -77,12 +87,12 @@ def test_packets_reach_every_pair_and_no_other(
 
 
 def test_every_action_has_a_handler() -> None:
-    assert set(Bench(AtpProgram, job_config(3)).program.handlers()) == set(SlotAction)
+    assert set(Bench(AtpProgram, job_config(3)).program.handlers()) == set(AggregatorAction)
 
 
 def test_every_drop_has_a_reason_and_a_counter() -> None:
-    drops = {action for action in SlotAction if action.name.startswith("DROP_")}
-    assert drops | {SlotAction.UNFORESEEN} == set(DROP_REASONS)
+    drops = {action for action in AggregatorAction if action.name.startswith("DROP_")}
+    assert drops | {AggregatorAction.UNFORESEEN} == set(DROP_REASONS)
     assert set(DROP_REASONS.values()) <= set(AtpProgram.counter_names)
 
 

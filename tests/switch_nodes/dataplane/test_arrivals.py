@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switch_nodes.dataplane import DataPlane, EmulatedClock, Wire
+from switch_nodes.dataplane import DataPlane, EmulatedClock, ModelledWire
 from tests.support.machines import Forwarder
 from tests.support.planes import FakeIo
 
@@ -15,35 +15,35 @@ SIZE = 1_250
 
 
 def test_a_frame_takes_its_time() -> None:
-    assert Wire([(0, RATE_BPS)], paced=False).carry(SIZE, 7 * US) == 107 * US
+    assert ModelledWire([(0, RATE_BPS)], paced=False).carry(SIZE, 7 * US) == 107 * US
 
 
 def test_what_came_together_arrives_one_after_the_other() -> None:
-    wire = Wire([(0, RATE_BPS)], paced=False)
+    wire = ModelledWire([(0, RATE_BPS)], paced=False)
     assert [wire.carry(SIZE, 0) for _ in range(3)] == [100 * US, 175 * US, 250 * US]
 
 
 def test_who_was_late_once_is_not_late_for_ever() -> None:
-    wire = Wire([(0, RATE_BPS)], paced=False)
+    wire = ModelledWire([(0, RATE_BPS)], paced=False)
     late = [wire.carry(SIZE, at * US) - (at + 100) * US for at in (0, 180, 200, 300, 400, 500)]
     assert late == [0, 0, 55 * US, 30 * US, 5 * US, 0]
 
 
 def test_a_sender_that_keeps_to_the_rate_was_late_with_what_comes_together() -> None:
-    wire = Wire([(0, RATE_BPS)], paced=True)
+    wire = ModelledWire([(0, RATE_BPS)], paced=True)
     assert [wire.carry(SIZE, 150 * US) for _ in range(2)] == [250 * US, 250 * US]
     assert wire.carry(SIZE // 2, 160 * US) == 250 * US
 
 
 def test_a_rate_that_changes() -> None:
-    wire = Wire([(0, RATE_BPS), (1_000 * US, RATE_BPS // 10)], paced=False)
+    wire = ModelledWire([(0, RATE_BPS), (1_000 * US, RATE_BPS // 10)], paced=False)
     assert wire.carry(SIZE, 900 * US) == 1_000 * US
     assert wire.carry(SIZE, 1_000 * US) == 2_000 * US
 
 
 @given(st.lists(st.tuples(st.integers(0, 500 * US), st.integers(60, 9_000)), max_size=30), st.booleans())
 def test_frames_keep_their_order_and_none_is_faster_than_its_link(sent: list[tuple[int, int]], paced: bool) -> None:
-    wire, now, before, carried = Wire([(0, RATE_BPS)], paced=paced), 0, 0, 0
+    wire, now, before, carried = ModelledWire([(0, RATE_BPS)], paced=paced), 0, 0, 0
     for gap, size in sent:
         now += gap
         at = wire.carry(size, now)
@@ -59,7 +59,7 @@ def test_the_machine_gets_a_frame_when_it_has_arrived() -> None:
     plane = DataPlane(
         Forwarder({0: (2,), 1: (3,)}), [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False,
         io=io,
-        clock=EmulatedClock(read=io.clock), wires={0: Wire([(0, RATE_BPS)], paced=False)},
+        clock=EmulatedClock(read=io.clock), wires={0: ModelledWire([(0, RATE_BPS)], paced=False)},
     )  # fmt: skip
     plane.run(0)
     assert [(at, port) for at, port, _ in io.sent] == [(10 * US, 3), (100 * US, 2), (175 * US, 2)]

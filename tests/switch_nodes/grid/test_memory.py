@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from switch_nodes.grid.memory import Refused, slot_index
+from switch_nodes.grid.memory import MemoryRefused, slot_index
 
 
 def test_blocks_spread_over_all_slots() -> None:
@@ -15,7 +15,7 @@ def test_blocks_spread_over_all_slots() -> None:
 
 
 def test_a_refused_block_is_forgotten_when_its_last_packet_has_gone() -> None:
-    refused = Refused()
+    refused = MemoryRefused()
     refused.add(5)
     refused.pass_by(5, 1, 7)
     refused.pass_by(5, 4, 7)
@@ -27,7 +27,7 @@ def test_a_refused_block_is_forgotten_when_its_last_packet_has_gone() -> None:
 
 
 def test_too_many_push_out_the_oldest() -> None:
-    refused = Refused(2)
+    refused = MemoryRefused(2)
     for block in (5, 6, 7):
         refused.add(block)
     assert [block for block in (5, 6, 7) if refused.has(block)] == [6, 7]

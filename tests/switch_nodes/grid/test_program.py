@@ -10,9 +10,9 @@ import pytest
 from switch_nodes.aggregators.arrival import Arrival
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import LoadSampled, PlanInstalled, SwitchStatistics
-from switch_nodes.grid.layout import GridOrders
 from switch_nodes.grid.program import GridProgram
-from switch_nodes.grid.tables import SlotEvent
+from switch_nodes.grid.tables import GridSlotEvent
+from switch_nodes.routes.layout import RouteOrders
 from tests.support.atp_star import SERVER_IP, SERVER_MAC
 from tests.support.grid_star import AGGREGATOR_IP, FOREIGN_IP, NODE, GridBench, ip
 from workloads.datagrams.blocks import Collided, ContributionIgnored, MemoryAtEnd, PartialSent, SlotMixed
@@ -236,7 +236,7 @@ def test_a_packet_that_the_plan_does_not_send_here_goes_on() -> None:
 def test_under_a_new_plan_what_is_not_complete_is_forgotten() -> None:
     bench = GridBench()
     (first,) = bench.program.grid.orders
-    later = GridOrders(first.routes[:2], first.shares, 5_000, "later", 1e6)
+    later = RouteOrders(first.routes[:2], first.shares, 5_000, "later", 1e6)
     bench = GridBench(orders=(first, later))
     bench.send(0, 5)
     assert bench.program.get_timer() == 5_000
@@ -253,7 +253,7 @@ def test_under_a_new_plan_what_is_not_complete_is_forgotten() -> None:
 def test_under_a_new_plan_blocks_wait_for_those_that_the_new_plan_sends_here() -> None:
     here, away = (NodeShare(NODE, 1.0),), (NodeShare(0, 1.0),)
     (first,) = GridBench().program.grid.orders
-    later = GridOrders(first.routes, (here, here, away), 5_000, "later", 1e6)
+    later = RouteOrders(first.routes, (here, here, away), 5_000, "later", 1e6)
     bench = GridBench(orders=(first, later))
     assert [found.header.bitmap0 for rank in (0, 1, 2) for _, found in bench.send(rank, 5)] == [7]
     bench.program.handle_timer(5_000)
@@ -301,7 +301,7 @@ def test_a_contribution_that_never_left_is_a_leftover_beside_a_copy() -> None:
 
 def test_a_copy_from_before_a_new_plan_is_no_leftover_where_no_result_passes() -> None:
     (first,) = GridBench().program.grid.orders
-    bench = GridBench(orders=(first, GridOrders(first.routes, first.shares, 5_000, "later", 1e6)))
+    bench = GridBench(orders=(first, RouteOrders(first.routes, first.shares, 5_000, "later", 1e6)))
     for rank in range(3):
         bench.send(rank, 5)
     bench.send(0, 6)
@@ -350,9 +350,9 @@ def test_orders_that_do_not_fit_are_refused() -> None:
 def test_what_is_added_to_another_block_is_told_whatever_the_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = GridProgram.judge
 
-    def blind(self: GridProgram, a: Arrival) -> SlotEvent:
+    def blind(self: GridProgram, a: Arrival) -> GridSlotEvent:
         event = judge(self, a)
-        return SlotEvent.NEW if event is SlotEvent.OTHER else event
+        return GridSlotEvent.NEW if event is GridSlotEvent.OTHER else event
 
     for now, mixed in ((judge, []), (blind, [(1, 1, 0)])):
         monkeypatch.setattr(GridProgram, "judge", now)

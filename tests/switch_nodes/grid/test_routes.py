@@ -6,17 +6,18 @@ from itertools import product
 
 import pytest
 
-from switch_nodes.grid.layout import GridRoute
-from switch_nodes.grid.routes import RouteTable, flow_rules
+from switch_nodes.grid.routes import RouteTable
+from switch_nodes.routes.layout import PlannedRoute
+from switch_nodes.routes.rules import flow_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from tests.support.grid_star import ip
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, Policy, encode_datagram
 
 ROUTES = (
-    GridRoute("any-2", ip(2), (5,)),
-    GridRoute("0-2", ip(2), (4,), ip(0)),
-    GridRoute("all", ip(3), (1, 2, 3)),
+    PlannedRoute("any-2", ip(2), (5,)),
+    PlannedRoute("0-2", ip(2), (4,), ip(0)),
+    PlannedRoute("all", ip(3), (1, 2, 3)),
 )
 
 

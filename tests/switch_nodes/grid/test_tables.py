@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from switch_nodes.grid.layout import COLLISIONS
 from switch_nodes.grid.program import GridProgram
-from switch_nodes.grid.tables import DROP_REASONS, SlotAction, SlotEvent, SlotState, slot_table
+from switch_nodes.grid.tables import DROP_REASONS, GridSlotAction, GridSlotEvent, GridSlotState, slot_table
+from switch_nodes.routes.layout import COLLISIONS
 from tests.support.grid_star import NODE, GridBench
 from workloads.datagrams.blocks import SlotChanged
 from workloads.grid import NodeShare
 from workloads.wire.aggregation import DatagramFlag
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
-Step = tuple[SlotState, SlotEvent, SlotState]
+Step = tuple[GridSlotState, GridSlotEvent, GridSlotState]
 
 
 def walk(on_collision: str, seed: int) -> set[Step]:
@@ -40,7 +40,10 @@ def walk(on_collision: str, seed: int) -> set[Step]:
             bench.result(block)
         told = bench.told(SlotChanged)
         bench.events.clear()
-        steps |= {(SlotState[e.state.upper()], SlotEvent[e.cause.upper()], SlotState[e.next.upper()]) for e in told}
+        steps |= {
+            (GridSlotState[e.state.upper()], GridSlotEvent[e.cause.upper()], GridSlotState[e.next.upper()])
+            for e in told
+        }
         if told:
             occupied = bench.program.memory.slots[told[-1].slot] is not None
             assert occupied == (told[-1].next == "filling")
@@ -60,15 +63,15 @@ def test_packets_reach_every_pair_and_no_other(on_collision: str) -> None:
 
 def test_the_two_tables_differ_in_what_a_collision_does() -> None:
     drop, to_ps = slot_table("drop"), slot_table("to_ps")
-    assert {pair for pair in drop if drop[pair] != to_ps[pair]} == {(SlotState.FILLING, SlotEvent.OTHER)}
+    assert {pair for pair in drop if drop[pair] != to_ps[pair]} == {(GridSlotState.FILLING, GridSlotEvent.OTHER)}
 
 
 def test_every_action_has_a_handler() -> None:
-    assert set(GridBench().program.handlers()) == set(SlotAction)
+    assert set(GridBench().program.handlers()) == set(GridSlotAction)
 
 
 def test_every_action_that_drops_has_a_reason() -> None:
-    dropping = {action for action in SlotAction if action.value.startswith("drop")}
+    dropping = {action for action in GridSlotAction if action.value.startswith("drop")}
     assert set(DROP_REASONS) == dropping
     assert set(DROP_REASONS.values()) <= set(GridProgram.counter_names)
 

@@ -11,33 +11,42 @@ from switch_nodes.netreduce.tables import (
     ConnectionState,
     FrameAction,
     FrameKind,
-    SlotAction,
-    SlotEvent,
-    SlotState,
+    RingSlotAction,
+    RingSlotEvent,
+    RingSlotState,
 )
 from tests.support.netreduce_job import Job
 
 IMPOSSIBLE_SLOT_PAIRS = {
-    (SlotState.EMPTY, SlotEvent.COMPLETING),  # a ring has two members at least
-    (SlotState.EMPTY, SlotEvent.REPEAT),
-    (SlotState.EMPTY, SlotEvent.REPEAT_CHANGED),
-    (SlotState.EMPTY, SlotEvent.REPEAT_ANSWERED),
-    (SlotState.OPEN, SlotEvent.REPEAT_ANSWERED),
-    (SlotState.DONE, SlotEvent.NEW),
-    (SlotState.DONE, SlotEvent.COMPLETING),
+    (RingSlotState.EMPTY, RingSlotEvent.COMPLETING),  # a ring has two members at least
+    (RingSlotState.EMPTY, RingSlotEvent.REPEAT),
+    (RingSlotState.EMPTY, RingSlotEvent.REPEAT_CHANGED),
+    (RingSlotState.EMPTY, RingSlotEvent.REPEAT_ANSWERED),
+    (RingSlotState.OPEN, RingSlotEvent.REPEAT_ANSWERED),
+    (RingSlotState.DONE, RingSlotEvent.NEW),
+    (RingSlotState.DONE, RingSlotEvent.COMPLETING),
 }
-LEAFS_OWN = {SlotEvent.REPEAT_BOUNDARY, SlotEvent.RESULT, SlotEvent.RESULT_REPEAT, SlotEvent.RESULT_REPEAT_ANSWERED}
+LEAFS_OWN = {
+    RingSlotEvent.REPEAT_BOUNDARY,
+    RingSlotEvent.RESULT,
+    RingSlotEvent.RESULT_REPEAT,
+    RingSlotEvent.RESULT_REPEAT_ANSWERED,
+}
 IMPOSSIBLE_LEAF_PAIRS = {
-    *((state, event) for state in (SlotState.EMPTY, SlotState.OPEN) for event in LEAFS_OWN - {SlotEvent.RESULT}),
-    *((SlotState.PARTIAL, event) for event in (SlotEvent.RESULT_REPEAT, SlotEvent.RESULT_REPEAT_ANSWERED)),
-    (SlotState.DONE, SlotEvent.RESULT),
-    (SlotState.EMPTY, SlotEvent.REPEAT),
-    (SlotState.EMPTY, SlotEvent.REPEAT_CHANGED),
-    *((state, SlotEvent.REPEAT_ANSWERED) for state in SlotState if state is not SlotState.DONE),
     *(
         (state, event)
-        for state in (SlotState.PARTIAL, SlotState.DONE)
-        for event in (SlotEvent.NEW, SlotEvent.COMPLETING)
+        for state in (RingSlotState.EMPTY, RingSlotState.OPEN)
+        for event in LEAFS_OWN - {RingSlotEvent.RESULT}
+    ),
+    *((RingSlotState.PARTIAL, event) for event in (RingSlotEvent.RESULT_REPEAT, RingSlotEvent.RESULT_REPEAT_ANSWERED)),
+    (RingSlotState.DONE, RingSlotEvent.RESULT),
+    (RingSlotState.EMPTY, RingSlotEvent.REPEAT),
+    (RingSlotState.EMPTY, RingSlotEvent.REPEAT_CHANGED),
+    *((state, RingSlotEvent.REPEAT_ANSWERED) for state in RingSlotState if state is not RingSlotState.DONE),
+    *(
+        (state, event)
+        for state in (RingSlotState.PARTIAL, RingSlotState.DONE)
+        for event in (RingSlotEvent.NEW, RingSlotEvent.COMPLETING)
     ),
 }
 NEEDS_ENTRIES = {
@@ -49,13 +58,13 @@ NEEDS_ENTRIES = {
 
 
 def test_slot_table_is_complete() -> None:
-    states = set(SlotState) - {SlotState.PARTIAL}
-    pairs = {(state, event) for state in states for event in set(SlotEvent) - LEAFS_OWN}
+    states = set(RingSlotState) - {RingSlotState.PARTIAL}
+    pairs = {(state, event) for state in states for event in set(RingSlotEvent) - LEAFS_OWN}
     assert set(SLOT_TABLE) == pairs - IMPOSSIBLE_SLOT_PAIRS
 
 
 def test_leaf_slot_table_is_complete() -> None:
-    pairs = {(state, event) for state in SlotState for event in SlotEvent}
+    pairs = {(state, event) for state in RingSlotState for event in RingSlotEvent}
     assert set(LEAF_SLOT_TABLE) == pairs - IMPOSSIBLE_LEAF_PAIRS
 
 
@@ -71,31 +80,38 @@ def test_frame_table_is_complete() -> None:
 
 def test_only_a_full_set_completes_and_only_reclaiming_empties() -> None:
     for (before, event), (after, action) in SLOT_TABLE.items():
-        assert (after is SlotState.EMPTY and before is not SlotState.EMPTY) <= (event is SlotEvent.RECLAIM)
-        assert (after is SlotState.DONE and before is not SlotState.DONE) == (action is SlotAction.STORE_AND_COMPLETE)
+        assert (after is RingSlotState.EMPTY and before is not RingSlotState.EMPTY) <= (event is RingSlotEvent.RECLAIM)
+        assert (after is RingSlotState.DONE and before is not RingSlotState.DONE) == (
+            action is RingSlotAction.STORE_AND_COMPLETE
+        )
 
 
 def test_a_leaf_sends_up_only_a_full_rack_and_is_done_only_by_a_value_from_above() -> None:
     for (before, event), (after, action) in LEAF_SLOT_TABLE.items():
-        assert (after is SlotState.PARTIAL and before is not SlotState.PARTIAL) == (
-            action is SlotAction.STORE_AND_SEND_UP
+        assert (after is RingSlotState.PARTIAL and before is not RingSlotState.PARTIAL) == (
+            action is RingSlotAction.STORE_AND_SEND_UP
         )
-        assert (after is SlotState.DONE and before is not SlotState.DONE) == (action is SlotAction.ADOPT)
-        assert (action is SlotAction.SEND_UP_AGAIN) == (event is SlotEvent.REPEAT_BOUNDARY)
-        assert (after is SlotState.EMPTY and before is not SlotState.EMPTY) <= (event is SlotEvent.RECLAIM)
+        assert (after is RingSlotState.DONE and before is not RingSlotState.DONE) == (action is RingSlotAction.ADOPT)
+        assert (action is RingSlotAction.SEND_UP_AGAIN) == (event is RingSlotEvent.REPEAT_BOUNDARY)
+        assert (after is RingSlotState.EMPTY and before is not RingSlotState.EMPTY) <= (event is RingSlotEvent.RECLAIM)
 
 
 def test_every_action_of_a_packet_has_a_handler_and_every_drop_a_reason_and_a_counter() -> None:
-    assert set(NetReduceProgram(Job().config()).slot_actions.handlers()) == set(SlotAction) - {SlotAction.CLEAR}
-    enters = {SlotAction.STORE, SlotAction.STORE_AND_COMPLETE, SlotAction.REPLAY, SlotAction.CLEAR}
-    enters |= {SlotAction.STORE_AND_SEND_UP, SlotAction.SEND_UP_AGAIN, SlotAction.ADOPT, SlotAction.PASS_DOWN}
+    assert set(NetReduceProgram(Job().config()).slot_actions.handlers()) == set(RingSlotAction) - {RingSlotAction.CLEAR}
+    enters = {RingSlotAction.STORE, RingSlotAction.STORE_AND_COMPLETE, RingSlotAction.REPLAY, RingSlotAction.CLEAR}
+    enters |= {
+        RingSlotAction.STORE_AND_SEND_UP,
+        RingSlotAction.SEND_UP_AGAIN,
+        RingSlotAction.ADOPT,
+        RingSlotAction.PASS_DOWN,
+    }
     passes = {
         FrameAction.BYPASS,
         FrameAction.CONNECTION,
         FrameAction.AGGREGATE,
         FrameAction.INFER,
     }
-    assert set(DROP_REASONS) == (set(SlotAction) - enters) | (set(FrameAction) - passes)
+    assert set(DROP_REASONS) == (set(RingSlotAction) - enters) | (set(FrameAction) - passes)
     assert set(DROP_REASONS.values()) <= set(NetReduceProgram.counter_names)
 
 

@@ -17,8 +17,8 @@ from switch_nodes.netreduce.tables import (
     ConnectionEvent,
     ConnectionState,
     FrameKind,
-    SlotEvent,
-    SlotState,
+    RingSlotEvent,
+    RingSlotState,
 )
 from tests.support.netreduce_cases import CASES
 from tests.support.netreduce_harness import Bench, Job
@@ -48,7 +48,7 @@ def named(event: Any) -> Any:
         case ConnectionStepped(state=state, cause=what):
             return ConnectionState[state.upper()], ConnectionEvent[what.upper()]
         case SlotStepped(state=state, cause=what):
-            return SlotState[state.upper()], SlotEvent[what.upper()]
+            return RingSlotState[state.upper()], RingSlotEvent[what.upper()]
 
 
 class Recorded:

@@ -11,7 +11,7 @@ import pytest
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import TreeChild, TreeLinks
 from switch_nodes.repair import RepairProgram
-from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, SlotEvent, SlotState
+from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, RepairSlotEvent, RepairSlotState
 from tests.support.repair_bench import SERVICE_IP, Bench, member_ip, value_of
 from workloads.codes.gf256 import times
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, PartialSent
@@ -160,8 +160,8 @@ def test_packets_of_all_kinds_reach_every_pair_of_the_table_and_no_other() -> No
 
 
 def test_a_pair_that_the_table_lacks_is_dropped() -> None:
-    assert SLOT_TABLE[SlotState.FREE, SlotEvent.REPEAT][0] is SlotState.FREE
-    assert DROP_REASONS[SLOT_TABLE[SlotState.FREE, SlotEvent.REPEAT][1]] == "unforeseen"
+    assert SLOT_TABLE[RepairSlotState.FREE, RepairSlotEvent.REPEAT][0] is RepairSlotState.FREE
+    assert DROP_REASONS[SLOT_TABLE[RepairSlotState.FREE, RepairSlotEvent.REPEAT][1]] == "unforeseen"
 
 
 def test_what_is_left_is_told_at_the_end() -> None:

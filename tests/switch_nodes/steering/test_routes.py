@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.grid.layout import GridRoute
 from switch_nodes.registry import create_program
+from switch_nodes.routes.layout import PlannedRoute
 from switch_nodes.steering.layout import HostEntry, SteeringConfig
 from switch_nodes.steering.steer import steering_rules
 from testbed.plan import make_plan
@@ -19,7 +19,7 @@ from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, Poli
 
 STEERING = SteeringConfig(
     (HostEntry("h1", mac(1), (1,)), HostEntry("h2", mac(2), (2,))),
-    routes=(GridRoute("0-2", ip(2), (3,), ip(0)), GridRoute("all", ip(9), (1, 2, 3))),
+    routes=(PlannedRoute("0-2", ip(2), (3,), ip(0)), PlannedRoute("all", ip(9), (1, 2, 3))),
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
 from switch_nodes.switchml.service import Contribution, SlotService
-from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, SlotAction, SlotEvent, SlotState
+from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, PoolSlotAction, PoolSlotEvent, PoolSlotState
 from tests.support.switchml_bench import Bench
 from workloads.automaton import number_of
 from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
@@ -16,9 +16,9 @@ from workloads.wire.aggregation import DatagramFlag
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "switchml.md"
 
 
-def _steps(bench: Bench) -> set[tuple[SlotState, SlotEvent, SlotState]]:
+def _steps(bench: Bench) -> set[tuple[PoolSlotState, PoolSlotEvent, PoolSlotState]]:
     return {
-        (SlotState[event.state.upper()], SlotEvent[event.cause.upper()], SlotState[event.next.upper()])
+        (PoolSlotState[event.state.upper()], PoolSlotEvent[event.cause.upper()], PoolSlotState[event.next.upper()])
         for event in bench.told(SlotChanged)
         if isinstance(event, SlotChanged)
     }
@@ -75,18 +75,23 @@ def test_two_datagrams_half_of_all_numbers_apart_end_nothing() -> None:
 
 
 def test_the_numbers_of_compiled_code_are_those_of_the_table() -> None:
-    after, actions = SLOT_TABLE.numbered(SlotState, SlotEvent)
+    after, actions = SLOT_TABLE.numbered(PoolSlotState, PoolSlotEvent)
     for (state, event), (following, action) in SLOT_TABLE.items():
-        at = number_of(state) * len(SlotEvent) + number_of(event)
+        at = number_of(state) * len(PoolSlotEvent) + number_of(event)
         assert (after[at], actions[at]) == (number_of(following), number_of(action))
-    served = [action for action in SlotAction if action not in DROP_REASONS]
-    assert served == [SlotAction.STORE, SlotAction.STORE_AND_ANSWER, SlotAction.REPLAY, SlotAction.FORGET]
+    served = [action for action in PoolSlotAction if action not in DROP_REASONS]
+    assert served == [
+        PoolSlotAction.STORE,
+        PoolSlotAction.STORE_AND_ANSWER,
+        PoolSlotAction.REPLAY,
+        PoolSlotAction.FORGET,
+    ]
     assert [number_of(action) for action in served] == [0, 1, 2, 3]
 
 
 def test_every_drop_has_a_reason_and_a_counter() -> None:
-    drops = {action for action in SlotAction if action.name.startswith("DROP_")}
-    assert drops | {SlotAction.UNFORESEEN} == set(DROP_REASONS)
+    drops = {action for action in PoolSlotAction if action.name.startswith("DROP_")}
+    assert drops | {PoolSlotAction.UNFORESEEN} == set(DROP_REASONS)
     assert set(DROP_REASONS.values()) <= set(SwitchMlProgram.counter_names)
 
 
@@ -97,7 +102,7 @@ def test_documentation_shows_the_table() -> None:
 class _BlindService(SlotService):
     def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
-        return number_of(SlotEvent.NEW) if event == number_of(SlotEvent.MISMATCH) else event
+        return number_of(PoolSlotEvent.NEW) if event == number_of(PoolSlotEvent.MISMATCH) else event
 
 
 class _BlindToBlocks(SwitchMlProgram):

@@ -9,8 +9,8 @@ import pytest
 
 from testbed.bench import grid as bench
 from testbed.bench import swept
-from testbed.bench.grid import Run, grid_scenario, loads, run_of
-from testbed.figures.routes import Measured
+from testbed.bench.grid import GridRun, grid_scenario, loads, run_of
+from testbed.figures.routes import MeasuredRoute
 from testbed.history import Record
 from testbed.plan import make_plan
 from testbed.runs.run import judge_scenario
@@ -26,7 +26,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bench._SETTINGS, "simulated", settings)
 
 
-def run_grid(scenario: Scenario) -> Run:
+def run_grid(scenario: Scenario) -> GridRun:
     history: list[Record] = []
     document = judge_scenario(scenario, "", history)
     assert scenario.time_limit_ns < 60_000_000_000 or document["verdict"] == "pass"
@@ -97,14 +97,14 @@ def test_slower_divides_every_rate_and_leaves_frames_and_time() -> None:
 def test_ratios_do_not_depend_on_how_slow_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"geryon": 10e6, "atp": 24.375e6, "grid": 30e6}
 
-    def runs(say: object, world: str, slower: int) -> dict[tuple[str, str], list[Run]]:
-        measured: dict[tuple[str, str], list[Run]] = {}
+    def runs(say: object, world: str, slower: int) -> dict[tuple[str, str], list[GridRun]]:
+        measured: dict[tuple[str, str], list[GridRun]] = {}
         for point in bench._points(world, slower):
             scenario = parse_scenario(point.text, "x")
             assert scenario.routing is not None
             assert scenario.routing.capacity_bps == 30_000_000
             rate, overloaded = found[scenario.routing.planner] / slower, scenario.routing.pace > 1
-            run = Run((Measured("w1", rate, rate),), rate, 0.0, int(overloaded), 0, "pass")
+            run = GridRun((MeasuredRoute("w1", rate, rate),), rate, 0.0, int(overloaded), 0, "pass")
             measured.setdefault((point.values["variant"], point.values["run"]), []).append(run)
         return measured
 

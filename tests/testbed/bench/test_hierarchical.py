@@ -7,7 +7,7 @@ import pytest
 
 from testbed.bench import hierarchical, swept
 from testbed.bench.hierarchical import Setting, bench_hierarchical, find_crossover
-from testbed.bench.machines import Place, closed_form
+from testbed.bench.machines import MachinesPlace, closed_form
 from testbed.bench.measure import measure
 from testbed.scenario import dump_scenario, parse_scenario
 from testbed.sweeps.showing import read_sweep
@@ -15,7 +15,7 @@ from workloads.costs import machine_cost
 from workloads.errors import InternalError
 
 SMALL = Setting(
-    Place(2, 2, 100_000_000, 0, 5_000, 250_000),
+    MachinesPlace(2, 2, 100_000_000, 0, 5_000, 250_000),
     ratios=(1.5,), crossovers=(1.25,), above=2.5, size_bytes=400_000, sizes=(64_000, 256_000),
     first_size=64_000, pipelined_too=False, has_targets=True,
 )  # fmt: skip
@@ -55,7 +55,7 @@ def test_the_closed_forms_say_what_is_measured(algorithm: str, count: int, each:
 def test_a_place_can_be_read_off_its_scenario(world: str) -> None:
     place = replace(SMALL.place, machines=3, intra_bps=150_000_000, world=world)
     for algorithm in ("FR", "TA", "PN"):
-        assert Place.of(parse_scenario(dump_scenario(place.scenario(algorithm, 64_000)), "x.yaml")) == place
+        assert MachinesPlace.of(parse_scenario(dump_scenario(place.scenario(algorithm, 64_000)), "x.yaml")) == place
 
 
 def test_the_bench_in_the_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from testbed.bench import BenchOptions, bench_world, registry, run_bench
-from testbed.bench.measure import Told
-from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, spread, summarise, trust_of
+from testbed.bench.measure import ToldRun
+from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, repeated, spread, trust_of
 from testbed.cli import main
 from workloads.errors import ScenarioError
 
 
 def row(ratio: float = 1.0, target: float | None = 0.9, fidelity: str = "pass", needs_fidelity: bool = False) -> Row:
-    return summarise(
-        "goodput", "bound", [90.0, 100.0, 105.0], "bit/s", ratio,
+    return Row(
+        "goodput", "bound", *repeated([90.0, 100.0, 105.0]), "bit/s", ratio,
         target=target, fidelity=fidelity, needs_fidelity=needs_fidelity,
     )  # fmt: skip
 
@@ -59,9 +59,9 @@ def test_a_ratio_may_have_to_lie_between_two_values() -> None:
 
 
 def test_every_bench_says_for_whom_its_rows_hold() -> None:
-    runs = [Told(2, 0.01), Told(8, -0.04), Told(4, None)]
+    runs = [ToldRun(2, 0.01), ToldRun(8, -0.04), ToldRun(4, None)]
     assert trust_of("emulated", runs) == {"world": "emulated", "dilation": 8, "deviation": -0.04}
-    assert trust_of("simulated", [Told()]) == {"world": "simulated", "dilation": 1, "deviation": None}
+    assert trust_of("simulated", [ToldRun()]) == {"world": "simulated", "dilation": 1, "deviation": None}
     both = [replace(row(), **trust_of(world, runs)) for world in ("simulated", "emulated")]
     assert [item["machine"] for item in as_documents(both, "2 x a processor")] == [VIRTUAL, "2 x a processor"]
     assert [(item["repeats"], item["spread"], item["dilation"]) for item in as_documents(both)] == [(3, 0.15, 8)] * 2
@@ -122,7 +122,7 @@ def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
 
 
 def test_a_row_says_for_whom_it_holds() -> None:
-    row = summarise("goodput", "bound", [1.0, 2.0, 4.0], "bit/s", 0.9, dilation=12, deviation=-0.02)
+    row = Row("goodput", "bound", *repeated([1.0, 2.0, 4.0]), "bit/s", 0.9, dilation=12, deviation=-0.02)
     [document] = as_documents([row], "2 x processor, Linux 6.1")
     told = {key: document[key] for key in ("machine", "dilation", "deviation", "repeats", "spread")}
     assert told == {

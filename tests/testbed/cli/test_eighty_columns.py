@@ -15,7 +15,7 @@ import pytest
 from testbed.bench import registry
 from testbed.bench.evolution.cells import ROWS, cells
 from testbed.bench.evolution.matrix import matrix_lines
-from testbed.bench.evolution.runs import Figures
+from testbed.bench.evolution.runs import EvolutionFigures
 from testbed.bench.ina.cases import ATP, emulated_case
 from testbed.bench.ina.cases import cases_of as ina_cases_of
 from testbed.bench.ina.tables import mix_lines
@@ -26,14 +26,14 @@ from testbed.bench.peers.summary import figures_of
 from testbed.bench.peers.summary import table as peers_table
 from testbed.bench.rows import Row as BenchRow
 from testbed.cli.steering import _text as steering_lines
-from testbed.comparison.model import Comparison, Row, Side
+from testbed.comparison.model import ComparedRow, Comparison, Side
 from testbed.comparison.text import comparison_text
 from testbed.doctor.model import Probe
 from testbed.doctor.table import as_lines
 from testbed.steering.readings import TableReading, TableRow
-from testbed.strategies.measure import Fabric, Measured
-from testbed.strategies.shown import Row as StrategyRow
-from testbed.strategies.shown import Rows
+from testbed.strategies.measure import Measured, MeasuredFabric
+from testbed.strategies.shown import StrategyRow as StrategyRow
+from testbed.strategies.shown import StrategyRows
 from testbed.sweeps.groups import Group
 from testbed.sweeps.report import _table as model_table
 from testbed.sweeps.scenario_model import Outcome, Point
@@ -42,7 +42,7 @@ from testbed.terminal.folding import fold_lines
 from tests.support.ina_runs import cell
 from tests.support.peer_samples import samples
 from workloads.strategies import Chain, Operator, price_of
-from workloads.strategies import Point as StrategyPoint
+from workloads.strategies import StrategyPoint as StrategyPoint
 from workloads.strategies.costs import Devices
 
 _TOP = Path(__file__).resolve().parents[3]
@@ -64,7 +64,9 @@ def _strategies(width: int) -> Iterable[str]:
     strategy = ("DP", "MP", "MP", "DP", "DP", "DP", "MP", "DP", "MP")
     point = StrategyPoint(strategy, price_of(chain, strategy, devices))
     found = Measured(1234.5 * point.price.time_s, "unknown", f"liveness: h2 waits for {_HUGE:,} packets")
-    return Rows(chain, devices, (StrategyRow(point, False, found),), Fabric(_LONG, (), "ring", _HUGE)).lines(width)
+    return StrategyRows(
+        chain, devices, (StrategyRow(point, False, found),), MeasuredFabric(_LONG, (), "ring", _HUGE)
+    ).lines(width)
 
 
 def _comparison(width: int) -> Iterable[str]:
@@ -74,10 +76,13 @@ def _comparison(width: int) -> Iterable[str]:
     return comparison_text(
         Comparison(
             sides=sides,
-            keys=(Row(f"topology.{_LONG}.links", numbers),),
-            figures=(Row("jct_s", tuple(1.2345e-3 * (n + 1) ** 9 for n in range(6))), Row("lost.data", numbers)),
-            checks=(Row("bit_exact", tuple(f"fail: {n:,} of {_HUGE:,} elements" for n in numbers)),),
-            faults=(Row(_LONG, numbers),),
+            keys=(ComparedRow(f"topology.{_LONG}.links", numbers),),
+            figures=(
+                ComparedRow("jct_s", tuple(1.2345e-3 * (n + 1) ** 9 for n in range(6))),
+                ComparedRow("lost.data", numbers),
+            ),
+            checks=(ComparedRow("bit_exact", tuple(f"fail: {n:,} of {_HUGE:,} elements" for n in numbers)),),
+            faults=(ComparedRow(_LONG, numbers),),
             code=(),
         ),
         width,
@@ -130,7 +135,10 @@ def _peers(width: int) -> Iterable[str]:
 
 
 def _evolution(width: int) -> Iterable[str]:
-    found = {each: Figures(1234.5 * (1 + ROWS.index(each.scheme)), 12_345.678, 1.0, 1.0) for each in cells(quick=True)}
+    found = {
+        each: EvolutionFigures(1234.5 * (1 + ROWS.index(each.scheme)), 12_345.678, 1.0, 1.0)
+        for each in cells(quick=True)
+    }
     return matrix_lines(found, width)
 
 

@@ -63,6 +63,7 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "topologies",
         "programs",
         "collectives",
+        "transports",
         "planners",
         "sweeps",
         "faults",

@@ -167,7 +167,7 @@ def test_signals_reach_the_switch_of_an_own_program(plane, monkeypatch, tmp_path
     ("program", "key", "problem"),
     [
         ("grid", "grid", ("program grid has no plan to follow; found none; allowed: `grid` with one entry of `orders` "
-                         "or more (GridSwitch in switch_nodes/grid/layout.py)")),
+                         "or more (RoutedSwitch in switch_nodes/routes/layout.py)")),
         ("steer", "steering", "program steer has nothing to make rules from"),
     ],
 )  # fmt: skip

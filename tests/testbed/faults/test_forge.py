@@ -10,6 +10,7 @@ from testbed.faults.forge import FORGERIES, forge
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Drop, Forge
+from testbed.faults.way import LinkWay
 from testbed.manual.pages import PARTS
 from topologies import Direction
 from workloads.collectives.ina_header import InaHeader
@@ -65,7 +66,7 @@ def test_what_some_of_them_are():
 
 def _filter(*faults):
     table = ConnectionTable([Connection(0, (HERE, THERE, 7), (THERE, HERE, 8), 100, (3,))])
-    return LinkFilter(seed=1, link="a-b", direction=Direction.UP, faults=faults, table=table)
+    return LinkFilter(LinkWay(1, "a-b", Direction.UP, table), faults)
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -14,7 +14,9 @@ from workloads.wire import Opcode
 
 
 def takes(match: Match, frame: bytes, occurrence: int = 1, table: ConnectionTable = TABLE) -> bool:
-    return matches(match, IdentityReader().read(frame), occurrence, table)
+    identity = IdentityReader().read(frame)
+    sent = None if identity.transport is None else identity.transport.identify(frame)
+    return matches(match, identity, occurrence, table, sent)
 
 
 def at(offset: int, opcode: int = Opcode.SEND_MIDDLE) -> bytes:
@@ -68,7 +70,19 @@ def test_attempt() -> None:
     assert [takes(Match(attempt=2), at(0), occurrence) for occurrence in (1, 2, 3)] == [False, True, False]
 
 
-def test_of_datagrams_only_the_attempt_is_known() -> None:
+def test_of_datagrams_kind_number_and_attempt_are_known() -> None:
+    frame = datagram(3)  # which has number 4
+    assert takes(Match(kind="data"), frame)
+    assert not takes(Match(kind="ack"), frame)
+    assert [takes(Match(sequence=number), frame) for number in (3, 4)] == [False, True]
+    second = Match(kind="data", sequence=4, attempt=2)
+    assert [takes(second, frame, occurrence) for occurrence in (1, 2)] == [False, True]
+    assert not takes(Match(kind="ack", sequence=4, attempt=1), frame)
+    assert not takes(Match(kind="data"), at(0)), "RoCE packets have opcodes"
+    assert not takes(Match(sequence=0), at(0))
+
+
+def test_of_datagrams_nothing_is_known_that_roce_packets_have() -> None:
     frame = datagram()
     assert takes(Match(), frame)
     assert [takes(Match(attempt=2), frame, occurrence) for occurrence in (1, 2, 3)] == [False, True, False]
@@ -78,11 +92,12 @@ def test_of_datagrams_only_the_attempt_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame", [arp(), datagram(port=4790), datagram()[:53], datagram()[:20] + b"\x20" + datagram()[21:]]
+    "frame", [arp(), datagram(port=4790), datagram()[:41], datagram()[:20] + b"\x20" + datagram()[21:]]
 )
 def test_of_any_other_frame_not_even_the_attempt_is_known(frame: bytes) -> None:
     assert takes(Match(), frame)
     assert not takes(Match(attempt=1), frame)
+    assert not takes(Match(kind="data"), frame)
 
 
 def test_a_foreign_connection_has_no_offset_and_no_rank() -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from testbed.faults.events import FaultStruck
 from testbed.faults.link_filter import LinkFilter
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import (
@@ -28,11 +29,15 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.faults.native import CRule, load_filter
+from testbed.faults.way import LinkWay
 from tests.support.native import needs_native
 from tests.support.roce_frames import CONNECTIONS, FIRST_PSN, answer, arp, datagram, link_filter, request
 from topologies import Direction
-from workloads.machine import FrameBatch
+from workloads.datagrams.transport import DATAGRAMS
+from workloads.machine import Buffer, FrameBatch
 from workloads.native.layout import check_structure
+from workloads.transports import SentAs
+from workloads.transports.kind import udp_port_of
 
 needs_filter = needs_native("fault_filter")
 
@@ -48,7 +53,9 @@ MATCHES = st.builds(
     packet=st.sampled_from([None, None, 0, -1, 3]),
     attempt=st.none() | st.integers(1, 3),
     source_rank=st.none() | st.integers(0, 1),
-) | st.sampled_from([Match(), Match(attempt=1), Match(attempt=2)])
+) | st.sampled_from(
+    [Match(), Match(attempt=1), Match(attempt=2), Match(kind="data"), Match(kind="ack"), Match(sequence=1, attempt=2)]
+)
 
 
 def some(kind: type[PacketFault], **fields: st.SearchStrategy[object]) -> st.SearchStrategy[PacketFault]:
@@ -130,6 +137,60 @@ def test_screen_and_admit_decide_the_same(
             break
 
 
+class Elsewhere(type(DATAGRAMS)):
+    """Datagrams of a format of its own, by which a repetition is known by its bytes."""
+
+    udp_port = 4790
+
+    def identify(self, frame: Buffer) -> SentAs | None:
+        if udp_port_of(frame) != self.udp_port or len(frame) < 54:
+            return None
+        return SentAs("a>b", "data", int.from_bytes(frame[50:54], "big"))
+
+
+class Counted(Elsewhere):
+    """The same, where a repetition has other bytes: the last one says which it is."""
+
+    resends_alike = False
+
+    def identify(self, frame: Buffer) -> SentAs | None:
+        found = super().identify(frame)
+        return found and found._replace(attempt=frame[-1])
+
+
+@needs_filter
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(FAULTS, max_size=3),
+    st.lists(st.lists(FRAMES, min_size=1, max_size=12), max_size=6),
+    st.integers(0, 5),
+    st.sampled_from([Elsewhere(), Counted()]),
+)
+def test_datagrams_of_a_foreign_format_are_decided_alike(
+    faults: list[PacketFault], batches: list[list[bytes]], seed: int, transport: Elsewhere
+) -> None:
+    named = [replace(fault, name=f"f{number}") for number, fault in enumerate(faults)]
+    fast, slow = (link_filter(*named, seed=seed, native=native, transports=(transport,)) for native in (True, False))
+    assert by_batches(fast, batches) == one_by_one(slow, batches)
+    while True:
+        event = fast.next_event()
+        assert event == slow.next_event()
+        if event is None:
+            break
+
+
+@pytest.mark.parametrize("native", [False, pytest.param(True, marks=needs_filter)])
+def test_the_header_says_which_attempt_it_is(native: bool) -> None:
+    """Though no frame comes twice."""
+    fault = Drop("d", LINK, match=Match(kind="data", sequence=4, attempt=2))
+    filter_ = link_filter(fault, native=native, transports=(Counted(),))
+    frames = [datagram(3, port=4790)[:-1] + bytes((attempt,)) for attempt in (1, 2, 3)]
+    assert [row for row, _, _ in by_batches(filter_, [frames])] == [0, 2]
+    event = filter_.next_event()
+    assert isinstance(event, FaultStruck)
+    assert (event.occurrence, event.packet.partition(" #")[0]) == (2, "data a>b packet 4, attempt 2")
+
+
 @needs_filter
 def test_screen_passes_what_no_fault_touches() -> None:
     """The fast path is one: at 10 % loss nine frames of ten never see Python."""
@@ -194,11 +255,8 @@ def test_many_connections_are_told_apart() -> None:
         for n in range(800)
     )
     filter_ = LinkFilter(
-        seed=1,
-        link="l",
-        direction=Direction.UP,
-        faults=[Drop("d", LINK, match=Match(source_rank=77, psn_offset=5))],
-        table=table,
+        LinkWay(1, "l", Direction.UP, table),
+        [Drop("d", LINK, match=Match(source_rank=77, psn_offset=5))],
     )
     batch = FrameBatch.of(800, 256)
     frame = bytearray(request(FIRST_PSN + 5))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.interop.guestvm import GuestMachine
-from testbed.interop.qemu import Wire
+from testbed.interop.qemu import QemuWire
 from testbed.kernel.ledger import Ledger, PathEntry, ProcessEntry
 from testbed.kernel.processes import ProcessId, identify, is_alive
 from workloads.errors import HostCapabilityError, InternalError
@@ -24,7 +24,7 @@ def start(tmp_path, monkeypatch):
     def make(*command: str) -> tuple[GuestMachine, Ledger]:
         out = tmp_path / "out"
         out.mkdir(exist_ok=True)
-        wires = [Wire("02:00:00:00:00:01", ledger.folder / "0.vm", ledger.folder / "0.sw")]
+        wires = [QemuWire("02:00:00:00:00:01", ledger.folder / "0.vm", ledger.folder / "0.sw")]
         machines.append(GuestMachine(command, wires, ledger, tmp_path, out))
         return machines[-1], ledger
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.interop.qemu import Share, Wire, qemu_command
+from testbed.interop.qemu import QemuWire, Share, qemu_command
 
 
 def a_command(**changes):
@@ -13,7 +13,7 @@ def a_command(**changes):
         "initrd": Path("/w/initrd.gz"),
         "console": Path("/r/console.log"),
         "shares": (Share("usr", Path("/usr")), Share("out", Path("/r/out"), writable=True)),
-        "wires": (Wire("02:00:00:00:00:01", Path("/s/0.vm"), Path("/s/0.sw")),),
+        "wires": (QemuWire("02:00:00:00:00:01", Path("/s/0.vm"), Path("/s/0.sw")),),
         "script": "setup.sh",
     }
     return qemu_command(**{**values, **changes})
@@ -48,7 +48,7 @@ def test_only_a_writable_share_can_be_written():
     "changes",
     [
         {"shares": (Share("usr", Path("/a,b")),)},
-        {"wires": (Wire("02:00:00:00:00:01", Path("/s,/0.vm"), Path("/s/0.sw")),)},
+        {"wires": (QemuWire("02:00:00:00:00:01", Path("/s,/0.vm"), Path("/s/0.sw")),)},
     ],
 )
 def test_a_path_that_qemu_would_take_for_options_is_refused(changes):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.perf.request import Request, resolved
-from testbed.perf.rows import Measured, Row, Times
+from testbed.perf.rows import BandwidthRow, MeasuredBandwidth, Times
 
 FIGURES = {
     "algbw_bps": 8e9,
@@ -19,16 +19,16 @@ FIGURES = {
 
 
 @pytest.fixture
-def measured() -> Measured:
-    return Measured("pass", "", True, Times((1e-6, 3e-6)), 4, "h1-s1 up", FIGURES)
+def measured() -> MeasuredBandwidth:
+    return MeasuredBandwidth("pass", "", True, Times((1e-6, 3e-6)), 4, "h1-s1 up", FIGURES)
 
 
 @pytest.fixture
-def rows(measured: Measured) -> list[Row]:
+def rows(measured: MeasuredBandwidth) -> list[BandwidthRow]:
     wrong = replace(measured, verdict="fail", reason="bit_exact: 1 of 8 results differ", is_exact=False)
     slow = replace(measured, times=Times((0.123456, 0.123456)))
-    none = Measured("", "ring has no in-place form", None, None, 0, "", {})
-    return [Row("ring", 4000, 4, measured, wrong), Row("ring", 8000, 4, slow, none)]
+    none = MeasuredBandwidth("", "ring has no in-place form", None, None, 0, "", {})
+    return [BandwidthRow("ring", 4000, 4, measured, wrong), BandwidthRow("ring", 8000, 4, slow, none)]
 
 
 @pytest.fixture

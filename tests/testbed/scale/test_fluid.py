@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from testbed.scale.fluid import Flow, Phase, max_min_rates, phase_seconds, run_phases
+from testbed.scale.fluid import Flow, FluidPhase, max_min_rates, phase_seconds, run_phases
 
 
 def test_the_textbook_case():
@@ -35,11 +35,11 @@ def test_nobody_could_get_more_without_taking_it_from_one_who_has_less(seed):
 
 def test_what_is_done_leaves_its_share_to_the_rest():
     """8 bit/s: 1 byte and 3 bytes share for 2 s, then the second has the link alone."""
-    phase = Phase((Flow(("a",), 1, latency_s=5), Flow(("a",), 3)))
+    phase = FluidPhase((Flow(("a",), 1, latency_s=5), Flow(("a",), 3)))
     assert phase_seconds(phase, {"a": 8})[0] == pytest.approx(7)
-    assert phase_seconds(Phase((Flow(("a",), 1), Flow(("a",), 3))), {"a": 8})[0] == pytest.approx(4)
+    assert phase_seconds(FluidPhase((Flow(("a",), 1), Flow(("a",), 3))), {"a": 8})[0] == pytest.approx(4)
 
 
 def test_phases_follow_one_another():
-    outcome = run_phases([Phase((Flow(("a",), 1),), 3), Phase((Flow((), 0, 2.0),))], {"a": 8})
+    outcome = run_phases([FluidPhase((Flow(("a",), 1),), 3), FluidPhase((Flow((), 0, 2.0),))], {"a": 8})
     assert (outcome.seconds, outcome.sent_bytes) == (pytest.approx(5), 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.strategies.measure import Fabric, devices_of, measured, scenario_of
+from testbed.strategies.measure import MeasuredFabric, devices_of, measured, scenario_of
 from workloads.errors import ScenarioError
 from workloads.strategies import Chain, Operator, price_of
 
@@ -12,8 +12,8 @@ MB, MS = 1_000_000, 1_000_000
 CHAIN = Chain("c", (Operator("a", 400 * MB, 200 * MB, 80 * MS), Operator("b", 900 * MB, 40 * MB, 8 * MS)))
 
 
-def rack(collective: str, *overrides: str, devices: int | None = None) -> Fabric:
-    return Fabric("rack", overrides, collective, 1000, devices)
+def rack(collective: str, *overrides: str, devices: int | None = None) -> MeasuredFabric:
+    return MeasuredFabric("rack", overrides, collective, 1000, devices)
 
 
 @pytest.mark.parametrize("collective", ["netreduce", "ring", "switchml", "atp", "esa"])

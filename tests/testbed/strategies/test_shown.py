@@ -7,25 +7,26 @@ from xml.etree import ElementTree
 
 import pytest
 
-from testbed.strategies.measure import Fabric, Measured
+from testbed.strategies.measure import Measured, MeasuredFabric
 from testbed.strategies.plot import plot_svg
-from testbed.strategies.shown import Row, Rows, to_csv, to_json
-from workloads.strategies import Chain, Operator, Point, frontier, price_of
+from testbed.strategies.shown import StrategyRow, StrategyRows, to_csv, to_json
+from workloads.strategies import Chain, Operator, StrategyPoint, frontier, price_of
 from workloads.strategies.costs import Devices
 
 CHAIN = Chain("mine", (Operator("a", 100, 10, 10**9), Operator("b", 10, 400, 10**9)))
 DEVICES = Devices(2, 100.0)
 
 
-def rows(*verdicts: str) -> Rows:
+def rows(*verdicts: str) -> StrategyRows:
     """The frontier of two, and DP for both."""
-    points = [*frontier(CHAIN, DEVICES), Point(("DP", "DP"), price_of(CHAIN, ("DP", "DP"), DEVICES))]
+    points = [*frontier(CHAIN, DEVICES), StrategyPoint(("DP", "DP"), price_of(CHAIN, ("DP", "DP"), DEVICES))]
     found = [Measured(2 * p.price.time_s if v == "pass" else None, v, "" if v == "pass" else "liveness: h2 waits")
              for p, v in zip(points, verdicts, strict=False)]  # fmt: skip
-    return Rows(
+    return StrategyRows(
         CHAIN, DEVICES, tuple(
-            Row(point, place < 2, found[place] if place < len(found) else None) for place, point in enumerate(points)
-        ), Fabric("rack", ("seed=3",), "ring", 10) if verdicts else None,
+            StrategyRow(point, place < 2, found[place] if place < len(found) else None)
+            for place, point in enumerate(points)
+        ), MeasuredFabric("rack", ("seed=3",), "ring", 10) if verdicts else None,
     )  # fmt: skip
 
 
@@ -55,7 +56,9 @@ def test_the_table_with_what_was_measured() -> None:
 def test_it_fits(width: int) -> None:
     long = Chain("c", tuple(Operator(f"o{n}", 1 + n % 3, 1 + n % 5) for n in range(40)))
     strategy = tuple("DP" if n % 2 else "MP" for n in range(40))
-    many = Rows(long, DEVICES, (Row(Point(strategy, price_of(long, strategy, DEVICES)), is_best=True),))
+    many = StrategyRows(
+        long, DEVICES, (StrategyRow(StrategyPoint(strategy, price_of(long, strategy, DEVICES)), is_best=True),)
+    )
     table = list(many.lines(width))[3:]
     assert max(map(len, table)) <= width
     assert "".join(table).count("DP") >= 20

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from testbed.checkers.folds import ring_fold
 from testbed.protocols.dlcp.bounded_ring import RingJob
-from testbed.protocols.dlcp.bounded_told import Findings, Told
+from testbed.protocols.dlcp.bounded_told import Findings, ToldLoss
 from tests.support.dlcp_star import events, gradients, host_config, run
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import BlockSummed
@@ -22,8 +22,8 @@ from workloads.events import CollectiveCompleted, DatagramResent, FrameRejected
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind, decode_datagram, encode_datagram
 
 
-def told_by(hosts: Any) -> Told:
-    told = Told()
+def told_by(hosts: Any) -> ToldLoss:
+    told = ToldLoss()
     for rank, (_, told_events) in enumerate(hosts):
         name = f"h{rank + 1}"
         for end in events(told_events, FlowClosed):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.strategies.chain import SPLITS, Chain, Operator
-from workloads.strategies.costs import Devices, Point, Price, price_of
+from workloads.strategies.costs import Devices, Price, StrategyPoint, price_of
 from workloads.strategies.frontier import frontier
 
 NS_PER_S = 1_000_000_000
@@ -26,9 +26,9 @@ def prices(chain: Chain, devices: Devices) -> list[Price]:
     return [point.price for point in frontier(chain, devices)]
 
 
-def all_points(chain: Chain, devices: Devices) -> list[Point]:
+def all_points(chain: Chain, devices: Devices) -> list[StrategyPoint]:
     strategies = product(SPLITS, repeat=len(chain.operators))
-    return [Point(strategy, price_of(chain, strategy, devices)) for strategy in strategies]
+    return [StrategyPoint(strategy, price_of(chain, strategy, devices)) for strategy in strategies]
 
 
 @given(CHAINS, DEVICES)

@@ -229,15 +229,11 @@ def test_hosts_are_made_by_the_class_of_their_configuration() -> None:
     assert isinstance(create_host(CONFIG), SwitchMlWorker)
 
     class Mine(SwitchMlConfig):
-        runs = f"{__name__}:created"
+        def create(self, start_ns: int) -> tuple[str, int]:  # type: ignore[override]
+            return "mine", start_ns
 
     made: object = create_host(Mine(**{field.name: getattr(CONFIG, field.name) for field in fields(CONFIG)}), 7)
     assert made == ("mine", 7)
-
-
-def created(config: SwitchMlConfig, start_ns: int) -> tuple[str, int]:
-    """What a user's own configuration names."""
-    return "mine", start_ns
 
 
 def test_a_packet_says_whose_it_is_and_how_many_there_are() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topologies.routing.gradients.filling import Way
-from topologies.routing.gradients.network import Network
+from topologies.routing.gradients.network import FlowNetwork
 
 __all__ = ["Assignment", "Choices", "blind_choices", "link_choices"]
 
@@ -52,7 +52,7 @@ class Choices:
         return float(min(self.most_bps, 1.0 / np.max(self.loads(assignment) / self.capacity_bps)))
 
 
-def link_choices(network: Network, ways: Sequence[Sequence[Way]], out: dict[str, tuple[int, ...]]) -> Choices:
+def link_choices(network: FlowNetwork, ways: Sequence[Sequence[Way]], out: dict[str, tuple[int, ...]]) -> Choices:
     """`ways`: by site, the options of its workers; `out`: arcs from each aggregator to the server. Places: arcs, then
     aggregators."""
     nodes = list(out)
@@ -82,7 +82,7 @@ def link_choices(network: Network, ways: Sequence[Sequence[Way]], out: dict[str,
     )
 
 
-def blind_choices(network: Network, most_bps: float) -> Choices:
+def blind_choices(network: FlowNetwork, most_bps: float) -> Choices:
     """As Eq. 1 sees it: switches and the server's link only. `most_bps`: T."""
     problem = network.problem
     (server,) = problem.servers
@@ -105,7 +105,7 @@ def blind_choices(network: Network, most_bps: float) -> Choices:
     )
 
 
-def _sites_of(network: Network) -> tuple[int, ...]:
+def _sites_of(network: FlowNetwork) -> tuple[int, ...]:
     found = {worker: index for index, site in enumerate(network.sites) for worker in site.workers}
     return tuple(found[worker] for worker in network.problem.workers)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from topologies.routing.gradients.network import Network
+from topologies.routing.gradients.network import FlowNetwork
 from topologies.routing.gradients.plan import Route
 
 __all__ = ["Share", "route_of", "routes_of"]
@@ -28,7 +28,7 @@ class Share:
 
 
 def routes_of(
-    network: Network, receiver: str, flow: Mapping[int, float], shares: Sequence[Share]
+    network: FlowNetwork, receiver: str, flow: Mapping[int, float], shares: Sequence[Share]
 ) -> list[tuple[Route, ...]]:
     """By share; none where a share is nothing but dust. `receiver`: a switch or server; `flow`: bits per second by arc,
     conserved at every other switch.
@@ -68,7 +68,7 @@ def routes_of(
     return found
 
 
-def route_of(network: Network, sender: str, start: str, path: Iterable[int], rate_bps: float) -> Route:
+def route_of(network: FlowNetwork, sender: str, start: str, path: Iterable[int], rate_bps: float) -> Route:
     """`sender`: a worker of switch `start`, or `start` itself."""
     nodes, links = [start], list[str]()
     for index in path:
@@ -81,7 +81,7 @@ def route_of(network: Network, sender: str, start: str, path: Iterable[int], rat
 
 
 def _widest_walk(
-    network: Network,
+    network: FlowNetwork,
     start: str,
     receiver: str,
     leaving: Mapping[str, list[int]],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from topologies.routing.gradients.choices import Floats
-from topologies.routing.gradients.linear import Program
+from topologies.routing.gradients.linear import LinearProgram
 from topologies.routing.gradients.network import network_of
 from topologies.routing.gradients.problem import Problem
 
@@ -35,7 +35,7 @@ def solve_eq1(problem: Problem, most_bps: float, *, whole: bool = False) -> Eq1:
     network = network_of(problem)
     server = network.arcs[network.server_arcs[problem.servers[0]]].capacity_bps
     top, nodes = most_bps / server, network.aggregators
-    program = Program()
+    program = LinearProgram()
     slowest = program.variable(cost=-1.0)
     merged = [program.variable() for _ in nodes]
     sends = [[program.variable() for _ in (*nodes, "server")] for _ in problem.workers]

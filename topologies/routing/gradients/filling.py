@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from topologies.routing.gradients.decompose import route_of
-from topologies.routing.gradients.linear import Program
-from topologies.routing.gradients.network import Network, Site
+from topologies.routing.gradients.linear import LinearProgram
+from topologies.routing.gradients.network import FlowNetwork, Site
 from topologies.routing.gradients.plan import Merge, Route, Stream
 
 __all__ = ["Filled", "Way", "fill"]
@@ -43,7 +43,9 @@ class _Group:
 
 
 def fill(
-    network: Network, ways: Mapping[tuple[str, str], tuple[Way, ...]], out: Mapping[tuple[str, str], tuple[int, ...]]
+    network: FlowNetwork,
+    ways: Mapping[tuple[str, str], tuple[Way, ...]],
+    out: Mapping[tuple[str, str], tuple[int, ...]],
 ) -> Filled:
     """`ways`: of each (worker, server), one or several, among which its rate may be split. `out`: arcs from each
     (switch, server) that a way leads to. First the rates, slowest first; then, with these, as little load on links as
@@ -51,7 +53,7 @@ def fill(
     return _Filling(network, _groups(network, ways), out).run()
 
 
-def _groups(network: Network, ways: Mapping[tuple[str, str], tuple[Way, ...]]) -> list[_Group]:
+def _groups(network: FlowNetwork, ways: Mapping[tuple[str, str], tuple[Way, ...]]) -> list[_Group]:
     found: list[_Group] = []
     for site in network.sites:
         alike: dict[tuple[str, tuple[Way, ...]], list[str]] = {}
@@ -63,7 +65,9 @@ def _groups(network: Network, ways: Mapping[tuple[str, str], tuple[Way, ...]]) -
 
 
 class _Filling:
-    def __init__(self, network: Network, groups: list[_Group], out: Mapping[tuple[str, str], tuple[int, ...]]) -> None:
+    def __init__(
+        self, network: FlowNetwork, groups: list[_Group], out: Mapping[tuple[str, str], tuple[int, ...]]
+    ) -> None:
         self.network, self.groups, self.out = network, groups, out
         self.unit = max(network.arcs[arc].capacity_bps for arc in network.server_arcs.values())
         self.fixed: dict[int, float] = {}
@@ -88,9 +92,9 @@ class _Filling:
             program.price(variable, float(len(self.out[key])))
         return self._filled([float(value) for value in program.solve().values])
 
-    def _program(self) -> tuple[Program, int]:
+    def _program(self) -> tuple[LinearProgram, int]:
         """(rows for the ways and all rates that are fixed, the lowest of the others)"""
-        program = Program()
+        program = LinearProgram()
         lowest = program.variable()
         self.sends = [[program.variable() for _ in group.ways] for group in self.groups]
         self.merged: dict[tuple[str, str], int] = {}

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from topologies.routing.gradients.decompose import route_of
-from topologies.routing.gradients.linear import NoSolution, Program, Solution
-from topologies.routing.gradients.network import Network, network_of
+from topologies.routing.gradients.linear import LinearProgram, NoSolution, Solution
+from topologies.routing.gradients.network import FlowNetwork, network_of
 from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 
@@ -37,7 +37,7 @@ class Placement:
     """(worker, sub-model, switch, or the server where the rounding left it none)"""
     cost: float
     """bytes times links, as above"""
-    network: Network
+    network: FlowNetwork
 
     def packets(self) -> dict[str, float]:
         """What each switch sends on, in units of sub-model size 1: its own sums, and what it passes along."""
@@ -69,7 +69,7 @@ def place_submodels(
         raise ValueError("GOAT knows one server")
     (server,) = problem.servers
     away = {name: {other: float(hops) for other, hops in network.distances(name).items()} for name in network.switches}
-    program = Program()
+    program = LinearProgram()
     whole = rng is None
     holds: dict[tuple[str, str], int] = {}
     picks: dict[tuple[str, str, str], int] = {}
@@ -150,7 +150,7 @@ def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:
     )
 
 
-def _way(network: Network, sender: str, start: str, end: str, rate: float) -> Route:
+def _way(network: FlowNetwork, sender: str, start: str, end: str, rate: float) -> Route:
     return route_of(network, sender, start, network.path(start, end), rate)
 
 

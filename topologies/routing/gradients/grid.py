@@ -10,7 +10,7 @@ from topologies.routing.gradients.choices import Floats, blind_choices, link_cho
 from topologies.routing.gradients.eq1 import solve_eq1
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
-from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.one_node import most_whole_bps, worthwhile
 from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan, Stream
@@ -97,7 +97,7 @@ def plan_grid_rounded(
 
 
 def _few(
-    network: Network, nodes: tuple[str, ...], rng: np.random.Generator
+    network: FlowNetwork, nodes: tuple[str, ...], rng: np.random.Generator
 ) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
     def allowed(site: Site, node: str, server: str) -> bool:
         return node == server or node in nodes
@@ -106,7 +106,7 @@ def _few(
 
 
 def link_rounding(
-    network: Network, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
+    network: FlowNetwork, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
 ) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
     """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every
     node. `nodes`: the few switches that may aggregate, between which sites are divided evenly; by default all that can.
@@ -165,7 +165,7 @@ def eq1_rounding(problem: Problem, rng: np.random.Generator, most_bps: float | N
 
 
 def _filled(
-    network: Network,
+    network: FlowNetwork,
     name: str,
     ways: Mapping[tuple[str, str], tuple[Way, ...]],
     out: dict[str, tuple[int, ...]],
@@ -178,11 +178,11 @@ def _filled(
     return Plan(network.problem, name, filled.streams, filled.merges, bound, binds, note)
 
 
-def _ways(network: Network, stream: Stream) -> list[tuple[Way, float]]:
+def _ways(network: FlowNetwork, stream: Stream) -> list[tuple[Way, float]]:
     return [
         (Way(stream.node, _arcs(network, route.nodes[1:], route.links[1:])), route.rate_bps) for route in stream.routes
     ]
 
 
-def _arcs(network: Network, nodes: tuple[str, ...], links: tuple[str, ...]) -> tuple[int, ...]:
+def _arcs(network: FlowNetwork, nodes: tuple[str, ...], links: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(network.arc_of[link, tail] for tail, link in zip(nodes, links, strict=False))

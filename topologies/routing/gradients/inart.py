@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from topologies.routing.gradients.linear import NoSolution
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
-from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan
 from topologies.routing.gradients.problem import Problem
@@ -45,7 +45,7 @@ def plan_inart(problem: Problem) -> Plan:
     return _plan(problem, LinkAware(alone, chosen).solve(), relaxation, "rounded to the largest shares")
 
 
-def replace_sites(network: Network) -> Network:
+def replace_sites(network: FlowNetwork) -> FlowNetwork:
     """The same network, each worker a site of its own."""
     sites = tuple(replace(site, workers=(worker,)) for site in network.sites for worker in site.workers)
     return replace(network, sites=sites)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["NoSolution", "Program", "Solution"]
+__all__ = ["LinearProgram", "NoSolution", "Solution"]
 
 _LARGE = 5_000
 """variables from which interior points beat the simplex method: fabrics have very many equal optima"""
@@ -37,7 +37,7 @@ class Solution:
     """False: the time limit ended an integer program at its best point so far"""
 
 
-class Program:
+class LinearProgram:
     """Minimises the cost of its variables. All are at least 0."""
 
     def __init__(self) -> None:

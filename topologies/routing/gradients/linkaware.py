@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from topologies.routing.gradients.decompose import Share, routes_of
-from topologies.routing.gradients.linear import Program, Solution
-from topologies.routing.gradients.network import Network, Site
+from topologies.routing.gradients.linear import LinearProgram, Solution
+from topologies.routing.gradients.network import FlowNetwork, Site
 from topologies.routing.gradients.plan import Merge, Stream
 
 __all__ = ["Allowed", "LinkAware", "Optimum"]
@@ -42,7 +42,7 @@ class Optimum:
 
 @dataclass
 class LinkAware:
-    network: Network
+    network: FlowNetwork
     allowed: Allowed = lambda site, node, server: True
     whole: bool = False
     """each worker has one node and one way; all servers get equal shares"""
@@ -50,7 +50,7 @@ class LinkAware:
     """each worker has one node per server, but ways may be split and shares may differ; sites must be single workers"""
     time_limit_s: float | None = None
 
-    program: Program = field(init=False, default_factory=Program)
+    program: LinearProgram = field(init=False, default_factory=LinearProgram)
     _sends: dict[tuple[int, str, str], int] = field(init=False, default_factory=dict)
     """(site, node, server) -> x, per worker (linear form) or in workers (integer form)"""
     _merged: dict[tuple[str, str], int] = field(init=False, default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
-from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.plan import Plan
 from topologies.routing.gradients.problem import Problem
 
@@ -16,7 +16,7 @@ __all__ = ["nearest_aggregator", "plan_atp", "plan_atp_whole", "plan_switchml"]
 _TIME_LIMIT_S = 10.0
 
 
-def nearest_aggregator(network: Network, switch: str, server: str) -> str | None:
+def nearest_aggregator(network: FlowNetwork, switch: str, server: str) -> str | None:
     """By links from `switch`, then by links to the server, then by the order of the topology; None: it reaches none."""
     away, home = network.distances(switch), network.home[server]
     near = [name for name in network.aggregators if name in away]
@@ -61,17 +61,17 @@ def plan_atp_whole(problem: Problem) -> Plan:
     return Plan(problem, "atp-whole", best.streams, best.merges, float("inf"))
 
 
-def _to_nearest(network: Network, worker: str, server: str) -> tuple[Way, ...]:
+def _to_nearest(network: FlowNetwork, worker: str, server: str) -> tuple[Way, ...]:
     home = network.home[worker]
     node = nearest_aggregator(network, home, server)
     return () if node is None else (Way(node, network.path(home, node)),)
 
 
-def _direct(network: Network, rank: int, worker: str, server: str) -> Way:
+def _direct(network: FlowNetwork, rank: int, worker: str, server: str) -> Way:
     return Way(server, network.path(network.home[worker], server, rank))
 
 
-def _on_the_way(network: Network, direct: Way) -> Iterator[Way]:
+def _on_the_way(network: FlowNetwork, direct: Way) -> Iterator[Way]:
     """The last switch of the way that can aggregate."""
     heads = [network.arcs[arc].head for arc in direct.path]
     for place in reversed(range(len(heads))):
@@ -80,7 +80,7 @@ def _on_the_way(network: Network, direct: Way) -> Iterator[Way]:
             return
 
 
-def _filled(network: Network, name: str, ways: dict[tuple[str, str], tuple[Way, ...]]) -> Plan:
+def _filled(network: FlowNetwork, name: str, ways: dict[tuple[str, str], tuple[Way, ...]]) -> Plan:
     keys = {(way.node, server) for (_, server), chosen in ways.items() for way in chosen if way.node != server}
     out = {(switch, server): network.path(switch, server) for switch, server in keys}
     filled = fill(network, ways, out)

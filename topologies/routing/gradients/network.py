@@ -14,7 +14,7 @@ from topologies.routing.gradients.problem import Infeasible, Problem
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Arc", "Network", "Site", "network_of"]
+__all__ = ["Arc", "FlowNetwork", "Site", "network_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Network:
+class FlowNetwork:
     problem: Problem
     arcs: tuple[Arc, ...]
     sites: tuple[Site, ...]
@@ -96,7 +96,7 @@ class Network:
 
 
 @lru_cache(maxsize=8)
-def network_of(problem: Problem) -> Network:
+def network_of(problem: Problem) -> FlowNetwork:
     """Raises Infeasible when a worker cannot reach a server."""
     import networkx as nx
 
@@ -129,7 +129,7 @@ def network_of(problem: Problem) -> Network:
             graph.add_edge(arc.tail, arc.head, key=index)
     index_of = {(arc.link, arc.tail): index for index, arc in enumerate(arcs)}
     sites = tuple(_sites(problem, home, access))
-    network = Network(problem, tuple(arcs), sites, home, access, graph, server_arcs, index_of)
+    network = FlowNetwork(problem, tuple(arcs), sites, home, access, graph, server_arcs, index_of)
     for site in network.sites:
         reached = network.distances(site.switch)
         for server in problem.servers:
@@ -148,7 +148,7 @@ def _sites(problem: Problem, home: dict[str, str], access: dict[str, Link]) -> I
 
 
 @lru_cache(maxsize=1 << 14)
-def _equal_paths(network: Network, start: str, end: str) -> tuple[tuple[int, ...], ...]:
+def _equal_paths(network: FlowNetwork, start: str, end: str) -> tuple[tuple[int, ...], ...]:
     import networkx as nx
 
     if start == end:

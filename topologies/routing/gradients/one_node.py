@@ -5,7 +5,7 @@ Each open switch sends one stream to the server, as fast as its workers; so does
 
 from __future__ import annotations
 
-from topologies.routing.gradients.network import Network
+from topologies.routing.gradients.network import FlowNetwork
 
 __all__ = ["most_whole_bps", "worthwhile"]
 
@@ -13,7 +13,7 @@ _TRIED = 3
 """numbers of switches around the best one"""
 
 
-def most_whole_bps(network: Network) -> float:
+def most_whole_bps(network: FlowNetwork) -> float:
     """No plan with one node per worker has a higher smallest rate. One server."""
     workers, capacities = len(network.problem.workers), _largest(network)
     sums = [0.0]
@@ -29,7 +29,7 @@ def most_whole_bps(network: Network) -> float:
     return best
 
 
-def worthwhile(network: Network) -> tuple[tuple[str, ...], ...]:
+def worthwhile(network: FlowNetwork) -> tuple[tuple[str, ...], ...]:
     """Sets of the largest switches, of about as many as suit the server's link best; in the order of their promise. One
     server."""
     workers, capacities = len(network.problem.workers), _largest(network)
@@ -42,12 +42,12 @@ def worthwhile(network: Network) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(name for name, _ in capacities[:-opened]) for _, opened in chosen)
 
 
-def _largest(network: Network) -> list[tuple[str, float]]:
+def _largest(network: FlowNetwork) -> list[tuple[str, float]]:
     found = [(name, network.problem.capacity_bps(name)) for name in network.aggregators]
     return sorted(found, key=lambda item: -item[1])
 
 
-def _links(network: Network) -> tuple[float, float]:
+def _links(network: FlowNetwork) -> tuple[float, float]:
     """(of the server, of the slowest worker)"""
     (last,) = network.server_arcs.values()
     return network.arcs[last].capacity_bps, min(site.access_bps for site in network.sites)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topologies.routing.gradients.decompose import route_of
-from topologies.routing.gradients.linear import Program, Solution
+from topologies.routing.gradients.linear import LinearProgram, Solution
 from topologies.routing.gradients.linkaware import Allowed, LinkAware, Optimum
-from topologies.routing.gradients.network import Network
+from topologies.routing.gradients.network import FlowNetwork
 from topologies.routing.gradients.plan import Merge, Route, Stream
 
 __all__ = ["MOST_ARC_FLOWS", "relaxed"]
@@ -44,7 +44,9 @@ _Forward = tuple[str, str, Path]
 """(switch, server, arcs)"""
 
 
-def relaxed(network: Network, allowed: Allowed = lambda site, node, server: True, rounds: int | None = None) -> Optimum:
+def relaxed(
+    network: FlowNetwork, allowed: Allowed = lambda site, node, server: True, rounds: int | None = None
+) -> Optimum:
     """The optimum of the linear form: gradients may be split between nodes and ways. `rounds`: of ways that join in
     large networks, at most; then it is a plan, and no bound. Raises NoSolution."""
     receivers = len(network.aggregators) + len(network.problem.servers)
@@ -67,7 +69,7 @@ class _Rows:
 
 
 class _PathWise:
-    def __init__(self, network: Network, allowed: Allowed) -> None:
+    def __init__(self, network: FlowNetwork, allowed: Allowed) -> None:
         self.network, self.allowed = network, allowed
         self.servers = network.problem.servers
         self.unit = max(network.arcs[arc].capacity_bps for arc in network.server_arcs.values())
@@ -114,9 +116,9 @@ class _PathWise:
         sends = {send: first + place for place, send in enumerate(self.sends)}
         return sends, {forward: first + len(sends) + place for place, forward in enumerate(self.forwards)}
 
-    def _program(self) -> tuple[Program, dict[str, int], _Rows]:
+    def _program(self) -> tuple[LinearProgram, dict[str, int], _Rows]:
         """(program without a cost, variable of each server's rate, rows)"""
-        program, rows, network = Program(), _Rows(), self.network
+        program, rows, network = LinearProgram(), _Rows(), self.network
         rates = {server: program.variable() for server in self.servers}
         sends, forwards = self._variables(len(rates))
         for _ in (*sends, *forwards):
@@ -230,7 +232,7 @@ class _PathWise:
 class _Costs:
     """Cheapest ways to every receiver, at given prices of arcs."""
 
-    def __init__(self, network: Network, prices: dict[int, float]) -> None:
+    def __init__(self, network: FlowNetwork, prices: dict[int, float]) -> None:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 

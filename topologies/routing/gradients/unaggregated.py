@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
-from topologies.routing.gradients.network import Network, Site, network_of
+from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan
 from topologies.routing.gradients.problem import Problem
@@ -55,6 +55,6 @@ def plan_multipath(problem: Problem) -> Plan:
     return Plan(problem, "multipath", best.streams, best.merges, best.rate_bps, best.binds)
 
 
-def _filled(network: Network, name: str, ways: Mapping[tuple[str, str], tuple[Way, ...]], note: str = "") -> Plan:
+def _filled(network: FlowNetwork, name: str, ways: Mapping[tuple[str, str], tuple[Way, ...]], note: str = "") -> Plan:
     filled = fill(network, ways, {})
     return Plan(network.problem, name, filled.streams, filled.merges, float("inf"), (), note)

@@ -11,8 +11,8 @@ from switch_nodes.netreduce.tables import (
     ConnectionEvent,
     ConnectionState,
     FrameKind,
-    SlotEvent,
-    SlotState,
+    RingSlotEvent,
+    RingSlotState,
 )
 
 pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
@@ -30,7 +30,7 @@ def _run(m, bench):
 
 @pytest.mark.parametrize(
     ("table", "states", "events"),
-    [(CONNECTION_TABLE, ConnectionState, ConnectionEvent), (SLOT_TABLE, SlotState, SlotEvent)],
+    [(CONNECTION_TABLE, ConnectionState, ConnectionEvent), (SLOT_TABLE, RingSlotState, RingSlotEvent)],
     ids=["connection", "slot"],
 )
 def test_every_pair_of_a_table(table, states, events):

@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from testbed.bench.evolution.bench import rack_cells, rack_rows, star_rows
-from testbed.bench.evolution.cells import FABRICS, MODELS, RACK_MODEL, ROWS, Cell, Model, cells
+from testbed.bench.evolution.cells import FABRICS, MODELS, RACK_MODEL, ROWS, Cell, EvolutionModel, cells
 from testbed.bench.evolution.matrix import best_of, by_column, matrix_lines, wins
-from testbed.bench.evolution.runs import Figures, figures_of, points_of, run_cells
+from testbed.bench.evolution.runs import EvolutionFigures, figures_of, points_of, run_cells
 from testbed.sweeps.compute import compute_point, task_of
 from testbed.sweeps.scenario_model import Outcome
 from testbed.sweeps.showing import read_sweep
 from tests.support.emulated import needs_root
 
-SMALL = Model("small", 5_120_000, 1000)
+SMALL = EvolutionModel("small", 5_120_000, 1000)
 
 
 def measured(cell, world="simulated"):
@@ -27,7 +27,7 @@ def measured(cell, world="simulated"):
 
 def invented():
     """Figures as if they had been measured: the n-th scheme takes n times as long."""
-    return {cell: Figures(0.1 * (1 + ROWS.index(cell.scheme)), 2.5, 1.0, 1.0) for cell in cells(quick=True)}
+    return {cell: EvolutionFigures(0.1 * (1 + ROWS.index(cell.scheme)), 2.5, 1.0, 1.0) for cell in cells(quick=True)}
 
 
 @pytest.mark.parametrize("scheme", ROWS, ids=lambda scheme: scheme.name)

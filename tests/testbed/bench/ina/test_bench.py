@@ -8,7 +8,7 @@ import pytest
 from testbed.bench import swept
 from testbed.bench.ina.analysis import Cell
 from testbed.bench.ina.bench import bench_ina, grid_rows
-from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML, Case, cases_of
+from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML, InaCase, cases_of
 from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Row
 from testbed.sweeps.scenario_model import Outcome, Point
@@ -19,11 +19,11 @@ from workloads.errors import InternalError, ScenarioError
 MIXES = {case.mix: case for case in cases_of(seeds=1)}
 
 
-def small_case(memory: int = 8) -> Case:
+def small_case(memory: int = 8) -> InaCase:
     """All subjects, one seed, little to send."""
     case = MIXES["mix-2+2"]
     changes = (*case.sweep.changes, "job.scale=1000000", "job.iterations=1")
-    return Case(case.mix, replace(case.sweep, axes=((MEMORY_KEY, (memory,)),), changes=changes))
+    return InaCase(case.mix, replace(case.sweep, axes=((MEMORY_KEY, (memory,)),), changes=changes))
 
 
 def rows_of(memory: int, jcts: dict[str, tuple[float, ...]], mix: str = "mix-2+2") -> list[Row]:

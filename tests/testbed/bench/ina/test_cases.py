@@ -14,7 +14,7 @@ from testbed.bench.ina.cases import (
     ESA_EQUAL,
     MEMORY_KEY,
     SWITCHML,
-    Case,
+    InaCase,
     cases_of,
     emulated_case,
     words_of,
@@ -27,7 +27,7 @@ from workloads.switchml import SwitchMlConfig
 
 
 @cache
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, InaCase]:
     return {case.mix: case for case in cases_of(seeds=1)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from testbed.bench.ina.cases import ATP, SWITCHML
-from testbed.bench.ina.runs import Figures, figures_of
+from testbed.bench.ina.runs import InaFigures, figures_of
 from testbed.sweeps.compute import compute_point, task_of
 from testbed.sweeps.scenario_model import Outcome
 from tests.support.ina_runs import outcome
@@ -20,7 +20,7 @@ def test_counts_are_sums_over_jobs() -> None:
     second = {name.replace("vgg16-1", "vgg16-2"): value for name, value in found.figures.items() if "vgg16-1" in name}
     second["jobs.each.vgg16-2.evictions"] = None
     both = replace(found, figures={**found.figures, **second})
-    assert figures_of(both, "here") == Figures(0.5, 0.75, 0.5, 0.25, 6, 1, 4, 1000)
+    assert figures_of(both, "here") == InaFigures(0.5, 0.75, 0.5, 0.25, 6, 1, 4, 1000)
 
 
 def test_figures_of_a_machine_that_did_not_keep_up_come_with_the_reason() -> None:
@@ -50,6 +50,6 @@ def test_a_point_measured() -> None:
     assert 0 < atp.average_jct_s <= atp.p95_jct_s < 1
 
 
-def _measured(found: dict[str, object]) -> Figures:
+def _measured(found: dict[str, object]) -> InaFigures:
     found.pop("document")
     return figures_of(Outcome(**found), "here")  # type: ignore[arg-type]

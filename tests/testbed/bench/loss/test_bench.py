@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from testbed.bench.loss.bench import cost_table
-from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
+from testbed.bench.loss.cases import LOSS_KEY, LossCase, cases_of
 from testbed.sweeps.groups import Group
 from testbed.sweeps.scenario_model import Outcome, Point
 
@@ -16,7 +16,7 @@ def group(label: str, loss: float, times: list[float], verdict: str = "pass") ->
     return Group(labels, points, tuple(Outcome("done", verdict, {"jct_s": time}, "why") for time in times))
 
 
-def case() -> Case:
+def case() -> LossCase:
     first = cases_of("simulated")[0]
     return replace(first, sweep=replace(first.sweep, axes=((LOSS_KEY, (0.0, 0.01)),)))
 

@@ -12,10 +12,10 @@ import pytest
 
 from testbed.bench.loss import bench, peers
 from testbed.bench.loss.bench import cost_table
-from testbed.bench.loss.cases import LOSS_KEY, Case, cases_of
+from testbed.bench.loss.cases import LOSS_KEY, LossCase, cases_of
 from testbed.bench.loss.peers import has_peers, with_peers
 from testbed.bench.options import BenchOptions
-from testbed.bench.peers.cases import Case as PeerCase
+from testbed.bench.peers.cases import PeerBenchCase as PeerCase
 from testbed.bench.peers.cases import Sample
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
@@ -46,13 +46,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, set[str]]]:
     return found
 
 
-def finished(case: Case) -> FinishedScenarios:
+def finished(case: LossCase) -> FinishedScenarios:
     points = tuple(make_points(case.sweep))
     outcomes = tuple(Outcome("done", "pass", {"jct_s": 0.1}) for _ in points)
     return FinishedScenarios(case.sweep, points, outcomes, tuple("x" for _ in points), 0, 0, "code", Path())
 
 
-def rack_of(workers: int, world: str = "emulated") -> Case:
+def rack_of(workers: int, world: str = "emulated") -> LossCase:
     [case] = [case for case in cases_of(world) if case.network == "rack" and case.workers == workers]
     return replace(case, sweep=replace(case.sweep, variants=case.sweep.variants[:1]))
 

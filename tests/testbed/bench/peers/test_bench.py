@@ -13,7 +13,7 @@ import pytest
 
 from testbed.bench import BenchOptions, registry, run_bench
 from testbed.bench.peers import bench, gloo, kernel_tcp, openmpi
-from testbed.bench.peers.cases import SUBJECTS, Case, Grid, Sample
+from testbed.bench.peers.cases import SUBJECTS, Grid, PeerBenchCase, Sample
 from testbed.kernel.ledger import state_dir
 
 _GRID = Grid((2,), (400_000,), (0.0, 0.01), 2)
@@ -23,7 +23,7 @@ class _Fake:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def measure(self, case: Case, repeat: int) -> Sample:
+    def measure(self, case: PeerBenchCase, repeat: int) -> Sample:
         return Sample(self._name, case, repeat, 1.0, 0)
 
 

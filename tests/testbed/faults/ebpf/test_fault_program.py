@@ -36,12 +36,14 @@ from testbed.faults.model import (
     Reorder,
     Window,
 )
+from testbed.faults.way import LinkWay
 from tests.support.roce_frames import FIRST_PSN, TABLE, answer, link_filter, request
 from topologies import Direction
 from workloads.errors import HostCapabilityError, InternalError
 from workloads.wire import Opcode
 
 LINK = ("h1-s1",)
+WAY = LinkWay(6, "h1-s1", Direction.UP, TABLE)
 _SO_RCVBUFFORCE = 33
 _PASS, _SHOT = 0, 2
 """TC_ACT_OK and TC_ACT_SHOT (linux/pkt_cls.h)"""
@@ -109,7 +111,7 @@ class TestAsRoot:
             Drop("again", LINK, match=Match(attempt=2), rate=0.5),
         )
         reference, lost = link_filter(*faults, seed=6), 0
-        with EbpfFaults(faults, seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+        with EbpfFaults(WAY, faults) as program:
             program.start()
             for number, frame in enumerate(any_packets(50_000)):
                 passes = bool(reference.admit(frame, 0))
@@ -165,7 +167,7 @@ class TestAsRoot:
         source.write_text(small, encoding="utf-8")
         made = build_object(source)
         monkeypatch.setattr(attach, "build_object", lambda: made)
-        with EbpfFaults((Loss("all", LINK),), seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+        with EbpfFaults(WAY, (Loss("all", LINK),)) as program:
             program.start()
             passed = sum(program._object.run("faults", request(psn)) == _PASS for psn in range(50))
             assert passed == program.uncounted > 30
@@ -173,7 +175,7 @@ class TestAsRoot:
         made.unlink()
 
     def test_strikes_beyond_the_log_are_counted_and_told(self) -> None:
-        with EbpfFaults((Loss("all", LINK),), seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+        with EbpfFaults(WAY, (Loss("all", LINK),)) as program:
             program.start()
             assert {program._object.run("faults", request(7)) for _ in range(attach._LOG_ENTRIES + 20)} == {_SHOT}
             assert (program.undescribed, program.uncounted) == (20, 0)
@@ -220,12 +222,12 @@ class TestAsRoot:
 
     def test_no_such_interface(self) -> None:
         with pytest.raises(InternalError, match=r"^no interface nowhere$"):
-            EbpfFaults.attach("nowhere", (), seed=1, link="l", direction=Direction.UP, table=TABLE)
+            EbpfFaults.attach("nowhere", WAY, ())
 
 
 def test_a_fault_that_ebpf_cannot_serve_is_refused() -> None:
     with pytest.raises(InternalError, match=r"^fault r: eBPF cannot hold a packet back$"):
-        EbpfFaults((Reorder("r", LINK),), seed=1, link="l", direction=Direction.UP, table=TABLE)
+        EbpfFaults(WAY, (Reorder("r", LINK),))
 
 
 def undated(event: FaultStruck) -> tuple[object, ...]:
@@ -275,7 +277,7 @@ def tc(*arguments: str) -> str:
 
 @contextlib.contextmanager
 def attached(faults: tuple[PacketFault, ...], *, start: bool = True) -> Iterator[EbpfFaults]:
-    with EbpfFaults.attach("right", faults, seed=6, link="h1-s1", direction=Direction.UP, table=TABLE) as program:
+    with EbpfFaults.attach("right", WAY, faults) as program:
         if start:
             program.start()
         yield program

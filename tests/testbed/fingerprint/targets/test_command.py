@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from testbed.fingerprint.reducer import Refused, Unusable
+from testbed.fingerprint.reducer import ReducerRefused, Unusable
 from testbed.fingerprint.targets.command import CommandReducer
 from workloads.errors import ScenarioError
 
@@ -43,9 +43,9 @@ def test_numbers(tmp_path: Path) -> None:
 
 def test_other_exit_codes_refuse(tmp_path: Path) -> None:
     path = script(tmp_path, "echo first >&2; echo too large >&2; exit 7")
-    with pytest.raises(Refused, match="ended with exit code 7: too large"):
+    with pytest.raises(ReducerRefused, match="ended with exit code 7: too large"):
         reducer(f"{path} {{in}} {{out}}").reduce(GIVEN)
-    with pytest.raises(Refused, match=r"longer than 0\.05 s"):
+    with pytest.raises(ReducerRefused, match=r"longer than 0\.05 s"):
         reducer(f"{script(tmp_path, 'exec sleep 9')} {{in}} {{out}}", timeout_s=0.05).reduce(GIVEN)
 
 

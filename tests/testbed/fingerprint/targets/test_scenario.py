@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testbed.fingerprint.infer import fingerprint
-from testbed.fingerprint.reducer import Refused, Unusable
+from testbed.fingerprint.reducer import ReducerRefused, Unusable
 from testbed.fingerprint.targets.scenario import ScenarioReducer
 from workloads.errors import ScenarioError
 
@@ -41,7 +41,7 @@ def test_a_program_of_the_users_own() -> None:
     reducer = ScenarioReducer("switchml", (f"switch.program={PROGRAMS / 'endless.py'}:Endless",), None, ELEMENTS)
     ones = np.ones((1, 4, ELEMENTS), np.float32)
     assert (reducer.reduce(ones) == 4).all()
-    with pytest.raises(Refused, match="gave up: unquantisable"):
+    with pytest.raises(ReducerRefused, match="gave up: unquantisable"):
         reducer.reduce(ones * np.float32(np.inf))
 
 
@@ -53,7 +53,7 @@ def test_ranks_that_hold_different_sums() -> None:
 
 def test_a_network_that_fails() -> None:
     reducer = ScenarioReducer("dead-link", (), None, 100_000)
-    with pytest.raises(Refused, match="h2 gave up: RETRY_EXC"):
+    with pytest.raises(ReducerRefused, match="h2 gave up: RETRY_EXC"):
         reducer.reduce(np.ones((1, 4, 100_000), np.float32))
 
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from testbed.lab.agent.guard import PORTS, Guards
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 from workloads.wire import ROCE_PORT
 from workloads.wire.aggregation import AGGREGATION_PORT
 
@@ -45,7 +45,7 @@ def test_port_that_somebody_has():
     guards, last = Guards(), PORTS[-1]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", last))
-        with pytest.raises(Refused, match=f"interface lo: UDP port {last}: Address already in use"):
+        with pytest.raises(AgentRefused, match=f"interface lo: UDP port {last}: Address already in use"):
             guards.attach("lo", 1500, "host")
     assert guards.attached() == ()
     assert is_refused(PORTS[0])

@@ -20,7 +20,7 @@ from testbed.lab.agent.backends import process_argv
 from testbed.lab.agent.cards import bitstream_path
 from testbed.lab.agent.fake import FakeCard
 from testbed.lab.agent.operations import Operations
-from testbed.lab.agent.protocol import Refused
+from testbed.lab.agent.protocol import AgentRefused
 from testbed.lab.agent.requests import PrepareProcess, read_request
 from testbed.lab.agent.runs import checked_name
 from workloads.errors import LabError, ScenarioError
@@ -55,7 +55,7 @@ def agent(tmp_path: Path) -> _Agent:
 
 
 def _problem(act: Callable[[], Any]) -> str:
-    with pytest.raises(Refused) as told:
+    with pytest.raises(AgentRefused) as told:
         act()
     return told.value.problem
 
@@ -257,7 +257,7 @@ def test_workers_that_finished_or_failed_are_noticed_while_they_run(agent: _Agen
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a..b", ".hidden", "x" * 101, "a\n", None, "-rf/"])
 def test_names_lead_nowhere_else(name: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(AgentRefused):
         checked_name(name)
 
 
@@ -269,7 +269,7 @@ def test_clients_choose_no_commands_of_their_own() -> None:
     chosen = process_argv(replace(worker, capture=True))
     assert chosen[chosen.index("--capture") + 1] == "h1.pcapng"
     for changes in ({"kind": "sh"}, {"device": "--help"}, {"capture": True, "name": "../h1"}):
-        with pytest.raises(Refused):
+        with pytest.raises(AgentRefused):
             process_argv(replace(worker, **changes))  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from testbed.lab.agent import requests
-from testbed.lab.agent.protocol import Refused, decode, encode
+from testbed.lab.agent.protocol import AgentRefused, decode, encode
 from testbed.lab.agent.requests import Request, TakeLease, read_request, write_request
 
 KINDS = [getattr(requests, name) for name in requests.__all__ if isinstance(getattr(requests, name), type)]
@@ -60,6 +60,6 @@ def test_what_may_be_left_out_and_what_a_later_version_adds() -> None:
     ],
 )
 def test_what_is_told_of_a_request_that_is_none(line: str, problem: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(AgentRefused) as refused:
         read_request(json.loads(line))
     assert refused.value.problem == problem

@@ -8,7 +8,7 @@ import numpy as np
 
 from testbed.checkers.folds import fold, ring_fold
 from testbed.protocols.dlcp.bounded_ring import RingJob
-from testbed.protocols.dlcp.bounded_told import Findings, Told
+from testbed.protocols.dlcp.bounded_told import Findings, ToldLoss
 from tests.support.dlcp_star import gradients, host_config
 from workloads.config import ArithmeticSpec
 from workloads.datagrams.blocks import BlockSummed
@@ -19,7 +19,7 @@ WORDS, RANKS = 46, 4
 
 def judged(bitmaps: dict[tuple[int, int], int], others: int, bound: float) -> list[tuple[int, Any, Any]]:
     """By rank, as the judge has it, where (receiver, step) got those packets, and all others those of `others`."""
-    told = Told()
+    told = ToldLoss()
     for rank in range(RANKS):
         for step in range(2 * (RANKS - 1)):
             number = (rank - 1 - step) % RANKS if step < RANKS - 1 else (rank - (step - RANKS + 1)) % RANKS

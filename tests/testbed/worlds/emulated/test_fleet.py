@@ -13,7 +13,7 @@ from testbed.history.events import NodeExited
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, ProcessEntry
 from testbed.worlds.emulated.control import NodeChannel
-from testbed.worlds.emulated.fleet import Fleet, Phase
+from testbed.worlds.emulated.fleet import Fleet, FleetPhase
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from tests.support.emulated import make_rack_plan, needs_root
 from topologies import Role
@@ -110,7 +110,7 @@ def test_the_end_of_a_node_may_be_heard_before_its_last_words_of_the_same_turn(
         fleet = Fleet(ledger, lambda *_: Idle(), interruption, tell=told.append, on_record=lambda record: None)
         try:
             fleet.launch(task, os.getpid())
-            fleet.await_all(Phase.READY, 10)
+            fleet.await_all(FleetPhase.READY, 10)
             node = fleet._nodes["s1"]
             node.doomed = True
             fleet.signal("s1", signal.SIGKILL)

@@ -1,9 +1,12 @@
 """What one worker is told before it starts. Values only."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from workloads.switchml import SwitchMlConfig
+
+if TYPE_CHECKING:
+    from workloads.machine import HostMachine
 
 __all__ = ["Bf16Config"]
 
@@ -12,4 +15,7 @@ __all__ = ["Bf16Config"]
 class Bf16Config(SwitchMlConfig):
     """As SwitchML's; only what makes the Machine differs."""
 
-    runs: ClassVar[str] = "workloads.bf16.worker:create_worker"
+    def create(self, start_ns: int) -> "HostMachine":
+        from workloads.bf16 import create_worker  # whose module knows this configuration
+
+        return create_worker(self, start_ns)

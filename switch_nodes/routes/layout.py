@@ -1,19 +1,18 @@
-"""What a switch of program `grid` knows of a plan: its own aggregator, and from when on which routes hold.
-Values only."""
+"""What a switch knows of a plan of routes: its own aggregator, and from when on which routes hold. Values only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.grid.config import NodeShare
+from workloads.datagrams.shares import NodeShare
 
-__all__ = ["COLLISIONS", "GridOrders", "GridRoute", "GridSwitch"]
+__all__ = ["COLLISIONS", "PlannedRoute", "RouteOrders", "RoutedSwitch"]
 
 COLLISIONS = ("drop", "to_ps")
 
 
 @dataclass(frozen=True, slots=True)
-class GridRoute:
+class PlannedRoute:
     """Frames from one address to another leave by these ports, a copy by each. The routes that name a source come
     first."""
 
@@ -27,10 +26,10 @@ class GridRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class GridOrders:
+class RouteOrders:
     """One plan, as one switch sees it."""
 
-    routes: tuple[GridRoute, ...]
+    routes: tuple[PlannedRoute, ...]
     shares: tuple[tuple[NodeShare, ...], ...]
     """shares of all workers, by rank: which workers' packets meet at which node"""
     at_ns: int = 0
@@ -42,7 +41,7 @@ class GridOrders:
 
 
 @dataclass(frozen=True, slots=True)
-class GridSwitch:
+class RoutedSwitch:
     node: int
     """its id, from 1"""
     ip: bytes
@@ -52,7 +51,7 @@ class GridSwitch:
     server_mac: bytes
     group_ip: bytes
     """group address for results that go to all workers"""
-    orders: tuple[GridOrders, ...]
+    orders: tuple[RouteOrders, ...]
     """orders by time, the first one from the start"""
     capacity_bps: float = 0.0
     """bits of frames that are aggregated, per second; 0: none, everything goes on to the server"""

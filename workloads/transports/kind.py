@@ -1,0 +1,93 @@
+"""What a transport answers to faults, captures, timelines, checkers, plans and Wireshark.
+
+`workloads/rc`, `workloads/uc` and `workloads/datagrams` have one each, in a module `transport`. A protocol names its
+own (`Protocol.transport`), which may have a header that nothing here knows.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from workloads.machine import Buffer
+from workloads.wire.layout import Layout
+
+__all__ = ["UDP_PAYLOAD_AT", "SentAs", "ShownHeader", "TransportKind", "udp_port_of"]
+
+_IPV4, _NO_OPTIONS, _UDP = 0x0800, 0x45, 17
+_MORE_FRAGMENTS = 0x3FFF
+_HEADS = struct.Struct("!12xHB5xHxB10xHH")
+"""Ethernet, IPv4 and UDP: EtherType, version and length, fragment, protocol, ports"""
+UDP_PAYLOAD_AT = 42
+"""where the payload of such a datagram begins"""
+
+
+class SentAs(NamedTuple):
+    """What a frame says of itself."""
+
+    flow: str
+    """sender and receiver, for people, as `10.77.0.1>10.77.0.9 job 3`"""
+    kind: str
+    """one of `TransportKind.kinds`; else what people read instead, as `kind 9`"""
+    sequence: int
+    """number of the packet in its flow; with the kind it names the packet"""
+    attempt: int = 0
+    """1: sent for the first time; 0: the header does not say"""
+    again: bool = False
+    """marked as a repetition"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHeader:
+    """A header as Wireshark and people see it: behind UDP, with elements behind it."""
+
+    layout: Layout
+    title: str
+    """as `Sparse sums`"""
+    words: Mapping[str, Mapping[int, str]]
+    """field -> number -> word"""
+    elements: str = ""
+    """int32, float32: big-endian numbers of 32 bits up to the end; empty: not shown"""
+
+
+class TransportKind(ABC):
+    """One way for packets to travel. Its methods never raise for what a peer sent."""
+
+    name: str
+    """for people and lists, as `rc`"""
+    summary: str
+    """one line for people"""
+    kinds: Mapping[str, str] = MappingProxyType({})
+    """words that a fault's `match.kind` may name -> what such a packet carries: data, results, answers. Empty: RoCE,
+    whose opcodes are named instead"""
+    udp_port: int | None = None
+    """to which its frames go; None: they are no UDP"""
+    header_bytes: int = 0
+    """of a datagram: behind UDP and in front of the elements"""
+    resends_alike: bool = True
+    """a packet that is sent again has the bytes of the first time. Then compiled filters and eBPF count attempts by
+    themselves; else only ports of our switches can, in Python"""
+    headers: tuple[ShownHeader, ...] = ()
+    """layouts; `tb dissector` makes a part for Wireshark of them, ours are written there by hand"""
+    transparent: str = ""
+    """what a switch must leave as it is in packets that it passes on, for people; empty: nothing"""
+    timers: Mapping[str, str] = MappingProxyType({})
+    """name -> what happens when it expires"""
+
+    @abstractmethod
+    def identify(self, frame: Buffer) -> SentAs | None:
+        """None: not one of its frames. Lenient: a fault must know a packet again that another link has damaged."""
+
+
+def udp_port_of(frame: Buffer) -> int | None:
+    """To which a datagram over IPv4 goes. None: the frame is something else, or a fragment."""
+    if len(frame) < UDP_PAYLOAD_AT:
+        return None
+    ethertype, version, fragment, protocol, _, port = _HEADS.unpack_from(frame)
+    if (ethertype, version, protocol) != (_IPV4, _NO_OPTIONS, _UDP) or fragment & _MORE_FRAGMENTS:
+        return None
+    return int(port)
