@@ -12,17 +12,19 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs
-from switch_nodes.program import SwitchProgram
 from workloads.ownvalues import shown
 from workloads.plugins import PROGRAMS, plugins
 
+if TYPE_CHECKING:
+    from switch_nodes.program import SwitchProgram
+
 __all__ = ["ProgramFactory", "ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
 
-ProgramFactory: TypeAlias = Callable[[SwitchConfig], SwitchProgram]
+ProgramFactory: TypeAlias = "Callable[[SwitchConfig], SwitchProgram]"
 
 
 @dataclass(frozen=True, slots=True)

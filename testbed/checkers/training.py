@@ -66,8 +66,8 @@ def training(context: CheckContext) -> CheckResult:
 
 def _carried(context: CheckContext) -> tuple[int, Counter[str]]:
     """All-reduces that all ranks have, and how many other operations, by what they were."""
-    whats = {record.event.number: record.event.what for record in context.events(AllReducePosted)}
-    found = Counter(whats.get(record.event.number, "") for record in context.events(AllReduceCarried))
+    texts = {record.event.number: record.event.what for record in context.events(AllReducePosted)}
+    found = Counter(texts.get(record.event.number, "") for record in context.events(AllReduceCarried))
     return found.pop("", 0), found
 
 

@@ -15,11 +15,11 @@ from workloads.errors import ScenarioError
 if TYPE_CHECKING:
     from testbed.scenario.model import Scenario
 
-__all__ = ["SimulatedCard", "scenario_with_card", "with_hardware"]
+__all__ = ["CardWord", "scenario_with_card", "with_hardware"]
 
 
-class SimulatedCard(StrEnum):
-    """Cards of the simulated world; each has the name of its switch program."""
+class CardWord(StrEnum):
+    """Values of `--card` in the simulated world; each is the name of a switch program."""
 
     HARDWARE = "rtl"
 
@@ -35,7 +35,7 @@ def with_hardware(overrides: Sequence[str], command: str) -> list[str]:
                 "a card runs no such program", file=command, key="--card rtl", found=f"{PROGRAM_KEY}={value.strip()}",
                 allowed=", ".join(programs),
             )  # fmt: skip
-    return [*overrides, f"{PROGRAM_KEY}={SimulatedCard.HARDWARE}"]
+    return [*overrides, f"{PROGRAM_KEY}={CardWord.HARDWARE}"]
 
 
 def scenario_with_card(scenario: Scenario, args: argparse.Namespace) -> Scenario:
@@ -49,13 +49,13 @@ def scenario_with_card(scenario: Scenario, args: argparse.Namespace) -> Scenario
     if scenario.world == "lab":
         raise refuse("means nothing in this world", "with --world emulated or simulated; a lab has its own card")
     if scenario.world == "emulated":
-        if args.card == SimulatedCard.HARDWARE:
+        if args.card == CardWord.HARDWARE:
             raise refuse(
                 "is the card in hardware of the simulated world",
                 "--world simulated; or `tb lab up --emulated --tunnels --card rtl`, then --card fpga0",
             )  # fmt: skip
         return scenario
-    if args.card != SimulatedCard.HARDWARE:
+    if args.card != CardWord.HARDWARE:
         raise refuse("is no card of this world", "rtl; or --world emulated, for a card of the lab")
     args.card = None
     return load_scenario(args.scenario, with_hardware(args.overrides, "tb run"), args.seed, args.world)

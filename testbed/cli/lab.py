@@ -91,8 +91,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _up(args: argparse.Namespace) -> int:
+    from switch_nodes.fpga.cards import RTL
     from testbed.lab.emulated import LabShape, lab_up
-    from testbed.lab.emulated.shape import RTL
 
     if not args.emulated:
         raise ScenarioError(

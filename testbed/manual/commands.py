@@ -103,4 +103,4 @@ def _default(action: argparse.Action) -> str:
         return ""
     if isinstance(action.type, Quantity) and isinstance(default, int):
         return code(action.type.show(default))
-    return code(default)
+    return code(f"{default:,}" if isinstance(default, int) else default)

@@ -23,12 +23,13 @@ from testbed.plan.paths import (
     tenant_paths,
 )
 from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
-from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
+from testbed.scenario.transports import transport_of
 from testbed.terminal.numbers import seconds
 from workloads.config import HostConfig
 from workloads.datagrams.problems import LEAST_RTO_NS
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["drafted", "timers_of"]
 
@@ -100,7 +101,7 @@ def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Time
 
 def _is_reliable(draft: Plan) -> bool:
     """Packets are acknowledged on RoCE connections."""
-    return bool(draft.ring_workers) or traits_of(draft.scenario.job.collective).reliable
+    return bool(draft.ring_workers) or transport_of(draft.scenario.job.collective) is RELIABLE
 
 
 def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Timer]:

@@ -32,11 +32,6 @@ class ScenarioProtocol(KnownProtocol):
         """Why its sums cannot be int32sat. Empty: they can."""
         return ""
 
-    def reads_workload(self, text: str) -> bool:
-        """Whether this value of `job.workload` is a file of its own. A job that names such a file runs on this
-        collective; the collective that the scenario names then is `job.all_reduce`."""
-        return False
-
     def transfers(self, operation: str, ranks: int, elements: int, job: Job) -> tuple[PairPhase, ...] | None:
         """What an operation consists of, where it is a schedule of transfers between pairs of ranks. `job`: its root
         and the protocol's own keys. None: the protocol runs the operation in another way, or not at all."""

@@ -24,12 +24,10 @@ from testbed.reading.sections import (
 from testbed.scenario import names
 from testbed.scenario.checks_jobs import check_entries
 from testbed.scenario.checks_own import check_collective
-from testbed.scenario.contract import ScenarioProtocol
 from testbed.scenario.job import Job, JobEntry, SizedKeys
 from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.named import protocol_names
 from testbed.scenario.own_code import is_in_file
-from testbed.scenario.protocol import KnownProtocol
 from testbed.scenario.stages import block_elements, stage_elements
 from testbed.scenario.transport import Transport
 from topologies import Topology
@@ -83,15 +81,11 @@ def _with_file(value: Any) -> Any:
     workload = value.get("workload") if isinstance(value, Mapping) else None
     if not isinstance(workload, str) or workload in names.WORKLOADS:
         return value
-    reader = next((each.name for each in protocols() if _reads(each, workload)), None)
+    reader = next((each.name for each in protocols() if each.reads_workload(workload)), None)
     given = value.get("collective", reader)
     if reader is None or given == reader:
         return value if reader is None else {**value, "collective": reader}
     return {**value, "collective": reader, "all_reduce": given}
-
-
-def _reads(protocol: KnownProtocol, workload: str) -> bool:
-    return isinstance(protocol, ScenarioProtocol) and protocol.reads_workload(workload)
 
 
 def _with_keys(collective: str, more: type[Section]) -> type[Section]:

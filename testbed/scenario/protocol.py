@@ -104,6 +104,11 @@ class KnownProtocol(ABC):
         """Values of `job.operation` that it runs."""
         return (ALL_REDUCE,)
 
+    def reads_workload(self, text: str) -> bool:
+        """Whether this value of `job.workload` is a file of its own. A job that names such a file runs on this
+        collective; the collective that the scenario names then is `job.all_reduce`."""
+        return False
+
     def transport(self, framing: str) -> TransportKind:
         """How its packets travel, and are recognised. `framing`: value of `transport.framing`."""
         if self.traits.reliable:

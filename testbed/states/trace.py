@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.faults.identity import NOT_ROCE, IdentityReader
 from testbed.states.search import COPY, DELIVER, EXPIRES, HOLD, LATE, LOSE, Search, Violation
 from workloads.datagrams.transport import DATAGRAMS
-from workloads.wire import Opcode
-from workloads.wire.aggregation import DatagramKind, decode_datagram
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["Moment", "frame_words", "trace_of"]
 
@@ -57,14 +55,8 @@ def trace_of(search: Search, violation: Violation) -> list[Moment]:
 
 def frame_words(frame: bytes) -> str:
     """What a frame is."""
-    identity = IdentityReader().read(frame)
-    if identity.opcode != NOT_ROCE:
-        try:
-            return f"{Opcode(identity.opcode).name} {identity.psn}"
-        except ValueError:
-            return f"opcode {identity.opcode:#x} {identity.psn}"
-    datagram = decode_datagram(frame) if identity.transport is DATAGRAMS else None
-    if datagram is None:
-        return f"a frame of {len(frame)} bytes"
-    header = datagram.header
-    return f"{DatagramKind(header.kind).name} of packet {header.sequence}"
+    for transport in (RELIABLE, DATAGRAMS):
+        said = transport.identify(frame)
+        if said is not None:
+            return f"{said.kind} {said.sequence}"
+    return f"a frame of {len(frame)} bytes"

@@ -26,7 +26,7 @@ def success() -> list[Any]:
     told = []
     for worker, digest, size in GIVEN["told"]:
         told += [
-            named(theirs.CollectiveStarted, worker, 0, size, 0),
+            named(theirs.CollectiveStarted, worker, 0, size, 0, ""),
             named(theirs.CollectiveCompleted, worker, 0, digest, size, 1),
             named(theirs.WorkerFinished, worker, 1),
         ]

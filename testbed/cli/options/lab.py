@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from switch_nodes.fpga.cards import CARD_KINDS
 from testbed.cli.values import duration, hosts, named_path
-from testbed.lab.emulated.shape import CARD_KINDS
 
 __all__ = ["ACTIONS", "configure_lab"]
 

@@ -137,6 +137,7 @@ def _of_protocol(name: str) -> tuple[str, Sequence[str]]:
             continue
         if scenario.job.collective == name:
             return each, ()
-        calm.append(scenario)
+        if protocol_of(scenario.job.collective).job_keys is None:
+            calm.append(scenario)
     other = next(filter(serves, calm))
     return other.name, (f"{COLLECTIVE_KEY}={name}",)

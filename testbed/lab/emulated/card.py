@@ -21,6 +21,7 @@ from switch_nodes.events import PlaneStatistics
 from switch_nodes.forwarding.frame_queue import switch_library
 from switch_nodes.fpga.bitstream import bitstream_hash
 from switch_nodes.fpga.card import EmulatedCard
+from switch_nodes.fpga.cards import RTL
 from switch_nodes.fpga.datagrams import RegisterServer
 from switch_nodes.fpga.events import CardCommanded
 from switch_nodes.fpga.faults import parse_fault
@@ -34,7 +35,7 @@ from testbed.history.codec import encode_record
 from testbed.history.events import CaptureCut
 from testbed.lab.emulated.cables import Cables, cables_of
 from testbed.lab.emulated.hardware import bitstream_of
-from testbed.lab.emulated.shape import CARD_LIBRARY, CARD_SOCKET, CARD_TRACE, PYTHON, RTL, LabShape
+from testbed.lab.emulated.shape import CARD_LIBRARY, CARD_SOCKET, CARD_TRACE, PYTHON, LabShape
 from workloads.machine import Buffer, Event, FrameBatch
 
 __all__ = ["Trace", "card_command", "main"]

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from switch_nodes.fpga.bitstream import reference_bitstream
+from switch_nodes.fpga.cards import RTL
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.simulation.building import built_library, card_verilog
-from testbed.lab.emulated.shape import RTL, LabShape
+from testbed.lab.emulated.shape import LabShape
 
 __all__ = ["bitstream_of", "library_of"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from switch_nodes.fpga.cards import EMULATED, RTL
 from topologies import format_ip, host_ip
 
 __all__ = [
@@ -12,12 +13,10 @@ __all__ = [
     "BITSTREAM",
     "CARD",
     "CARD_HOST",
-    "CARD_KINDS",
     "CARD_LIBRARY",
     "CARD_SOCKET",
     "CARD_TRACE",
     "PYTHON",
-    "RTL",
     "RTL_DILATION",
     "USER",
     "LabShape",
@@ -33,7 +32,6 @@ CARD, CARD_HOST = "fpga0", "f1"
 BITSTREAM = "card.bit"
 CARD_SOCKET, CARD_TRACE = "/run/ina-card/fpga0.sock", "/run/ina-card/fpga0"
 CARD_LIBRARY = "/run/host/card.so"
-CARD_KINDS = EMULATED, RTL = "emulated", "rtl"
 RTL_DILATION = 50
 """a simulated card takes a real second for some 350 frames: as many per emulated second as links of 100 Mb/s carry"""
 CONNECT_TIMEOUT = "20s"
@@ -62,7 +60,7 @@ class LabShape:
     card_faults: tuple[str, ...] = ()
     """faults as `switch_nodes.fpga.faults` reads them"""
     card_kind: str = EMULATED
-    """of CARD_KINDS; `rtl`: the card in hardware, simulated"""
+    """of `CARD_KINDS` (`switch_nodes.fpga.cards`); `rtl`: the card in hardware, simulated"""
 
     @property
     def dilation(self) -> int:

@@ -18,7 +18,7 @@ from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.config import ELEMENT_BYTES, JobShare, QpConfig
 from workloads.flows import FlowEnd, FlowsConfig
-from workloads.wire import PSN_MODULUS
+from workloads.rc.numbers import any_psn, psn_of
 
 __all__ = ["plan_flows"]
 
@@ -42,7 +42,7 @@ def plan_flows(scenario: Scenario) -> Plan:
     connections = []
     patient = transport.retry_count == _PATIENT
     for number, flow in enumerate(flows):
-        psn = draw.randrange(PSN_MODULUS) if transport.start_psn is None else transport.start_psn % PSN_MODULUS
+        psn = any_psn(draw.randrange) if transport.start_psn is None else psn_of(transport.start_psn)
         sports = draw.randrange(0xC000, 0x10000), draw.randrange(0xC000, 0x10000)
         qpns = _FIRST_QPN + 2 * number, _FIRST_QPN + 2 * number + 1
         ends = hosts[flow.source], hosts[flow.target]

@@ -8,7 +8,7 @@ from typing import Any
 from switch_nodes.program import slot_waits
 from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
-from workloads.wire import PSN_MASK
+from workloads.rc.numbers import psn_of
 
 __all__ = ["waits_in"]
 
@@ -49,4 +49,4 @@ def _of_worker(name: str, worker: Any, switch: str, hosts: Mapping[bytes, str]) 
         una = getattr(recovery, "una", None)
         una = recovery.window.una if una is None else una
         peer = hosts.get(pair.config.envelope.dst_ip, "")
-        yield NodeWait(name, f"the acknowledgement of PSN {una & PSN_MASK} by {peer}", peer, recovery.deadline)
+        yield NodeWait(name, f"the acknowledgement of PSN {psn_of(una)} by {peer}", peer, recovery.deadline)

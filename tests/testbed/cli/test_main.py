@@ -245,7 +245,7 @@ def test_no_help_imports_anything_heavy():
         "workloads.blame", "workloads.collectives", "workloads.collectives.operations",
         "workloads.errors", "workloads.lazily", "workloads.native", "workloads.native.compiled",
         "workloads.native.places", "workloads.plugins", "workloads.trusted", "workloads.visible", "switch_nodes",
-        "switch_nodes.fpga", "switch_nodes.fpga.faults",
+        "switch_nodes.fpga", "switch_nodes.fpga.cards", "switch_nodes.fpga.faults",
     }  # fmt: skip
 
 

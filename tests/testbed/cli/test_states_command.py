@@ -77,7 +77,7 @@ def test_a_violation_is_replayed_and_explained(tmp_path: Path) -> None:
     own = ("--set", "switch.program=own.py:Silent")
     found = _tb(tmp_path, "states", "switchml", *_SMALL, *own)
     assert found.returncode == 1, found.stderr
-    assert "RESULT of packet 1 is lost" in found.stdout
+    assert "result 1 is lost" in found.stdout
     scenario = "states/switchml-stuck.yaml"
     assert f"./tb run {scenario}" in " ".join(found.stdout.split())
     run = _tb(tmp_path, "run", scenario, "--world", "simulated", *own)

@@ -60,8 +60,8 @@ _MISTAKES = {
     "unknown-key": (
         _HOSTS + "card: {}\n",
         (
-            "lab.yaml:4: card: unknown key; allowed: name, known_hosts, defaults, hosts, cards, groups; did you mean "
-            "'cards'?"
+            "lab.yaml:4: card: unknown key; allowed: name, known_hosts, defaults, hosts, cards, groups, dilation; "
+            "did you mean 'cards'?"
         ),
     ),
     "default-address": (

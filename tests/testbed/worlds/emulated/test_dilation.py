@@ -206,7 +206,7 @@ def test_the_world_shapes_links_for_frames_that_come_one_by_one(
 ) -> None:
     told: list[bool] = []
 
-    def build(*_: Any, exact: bool) -> None:
+    def build(*_: Any, exact: bool, **more: Any) -> None:
         told.append(exact)
         raise _EnoughError
 
