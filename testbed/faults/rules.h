@@ -121,9 +121,10 @@ INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet
     packet->opcode = packet->psn = packet->syndrome = packet->qpn = 0;
     packet->transport_at = 0;
     packet->end = size;
+    if (size < INA_UDP_PAYLOAD)
+        return 0;
     ethertype = ina_be16(head + 12);
-    if (size >= INA_UDP_PAYLOAD && ethertype == 0x0800 && head[14] == 0x45 && head[23] == 17 &&
-        !(ina_be16(head + 20) & 0x3fff))
+    if (ethertype == 0x0800 && head[14] == 0x45 && head[23] == 17 && !(ina_be16(head + 20) & 0x3fff))
         packet->udp_port = ina_be16(head + 36);
     if (size < INA_ETHERNET + 40)
         return 0;
