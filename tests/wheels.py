@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -63,7 +65,8 @@ def build(python: Path, out: Path, work: Path) -> Path:
     source, venv = work / "source", work / "build"
     source.mkdir()
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=_TOP, capture_output=True, check=True).stdout
-    subprocess.run(["tar", "-x"], cwd=source, input=archive, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(source, filter="data")
     _run([python, "-m", "venv", venv])
     before = set(out.glob("*.whl"))
     cache = {"XDG_CACHE_HOME": str(work / "cache"), "PIP_CACHE_DIR": str(Path.home() / ".cache/pip")}
