@@ -29,6 +29,7 @@ _OPTIONAL = {
     "amaranth",
     "argparse_manpage",
     "distributed",
+    "google",
     "markdown_it",
     "mininet",
     "mkdocs",

@@ -60,8 +60,8 @@ def _highest_rates(plan: Plan) -> Mapping[str, float]:
 
 
 def _alone_s(work: WorkloadConfig) -> float:
-    """What a worker needs though it sent nothing: from its arrival on, each iteration as long as it computes."""
-    return (work.arrival_ns + work.straggle_ns + work.iterations * _computing_ns(work)) / 1e9
+    """What a worker needs though it sent nothing: from its arrival on, each iteration straggles and computes."""
+    return (work.arrival_ns + work.iterations * (work.straggle_ns + _computing_ns(work))) / 1e9
 
 
 def _computing_ns(work: WorkloadConfig) -> float:

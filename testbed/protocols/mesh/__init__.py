@@ -39,8 +39,11 @@ class _Mesh(Protocol):
     def bound(self, plan: Plan, link_bps: float) -> float:
         from testbed.protocols.mesh.plan import times_of_vector  # when a run is measured
 
+        # Connections of a host take turns, so its link is not divided among them.
+        topology, framing = plan.scenario.topology, plan.workers[0].framing
+        rate_bps = min(link.shape.rate_bps for worker in plan.workers for _, link, _ in topology.ports(worker.name))
         times = times_of_vector(plan.scenario.job.operation, len(plan.workers))
-        return link_bps / times if times else link_bps
+        return rate_bps * framing.payload_bytes / framing.frame_bytes / (times or 1)
 
     def record_share(self) -> float:
         return 0.5

@@ -38,6 +38,7 @@ def test_time_and_bytes(case: tuple[str, str, int], tmp_path: Path) -> None:
         assert seconds <= 1.05 * 8 * wire_bytes / RATE_BPS
     # Of two iterations; a rank that gets data also acknowledges it, in frames of its own.
     assert 2 * wire_bytes <= metrics["busiest_link"]["bytes"] <= 1.03 * 2 * wire_bytes
+    assert 0.95 <= metrics["goodput_bps"] / metrics["bound_bps"] <= 1
     assert metrics["retransmissions"]["packets"] == 0
 
 
