@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from switch_nodes.kinds import sums
-from testbed.protocols.parts.checks_fabric import check_fabric
+from testbed.protocols.parts.checks_switch_sums import check_switch_sums
 from testbed.reading.fields import choice
-from testbed.reading.problems import Problems, show
+from testbed.reading.problems import Problems
 from testbed.scenario import names
 from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_of
 from testbed.scenario.stages import StagesKeys
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
-from topologies import Topology, attachment
+from topologies import Topology
 from workloads.collectives.kinds import ring_kind
 from workloads.strategies.stages import REDUCE
 
@@ -55,19 +53,8 @@ def check_strategy(
     keys: StrategyKeys = job.own
     if keys is None or not ring_kind(keys.all_reduce).is_summed:
         return
-    if not sums(switch.program):
-        problems.add(
-            ("job", "all_reduce"), f"program {switch.program} sums nothing", found=show(keys.all_reduce),
-            allowed=f"{_between_hosts()}; or switch.program: {', '.join(protocol_of(keys.all_reduce).programs)}",
-        )  # fmt: skip
+    if not check_switch_sums(problems, topology, switch, job, keys.all_reduce, names.STAGES):
         return
-    if attachment(topology) is not None:
-        problems.add(
-            ("job", "all_reduce"), "an accelerator next to its switch serves one ring", found=show(keys.all_reduce),
-            allowed=f"{_between_hosts()}, or another topology.kind",
-        )  # fmt: skip
-        return
-    check_fabric(problems, topology, job)
     ranks = len(job.hosts) or len(topology.hosts)
     rings = sum(stage.kind == REDUCE for stage in keys.stages(ranks))
     each = 2 * job.window_messages * job.message_packets * (ranks + 1) * transport.path_mtu
@@ -76,7 +63,3 @@ def check_strategy(
             ("job", "message_packets"), "the windows of all rings are too large for the switch's memory",
             found=f"{rings} rings of {each} bytes", allowed=f"at most {_SWITCH_MEMORY} bytes in all",
         )  # fmt: skip
-
-
-def _between_hosts() -> str:
-    return ", ".join(name for name in names.STAGES if not ring_kind(name).is_summed)

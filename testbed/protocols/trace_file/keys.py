@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from switch_nodes.kinds import sums
-from testbed.protocols.parts.checks_fabric import check_fabric
+from testbed.protocols.parts.checks_switch_sums import between_hosts, check_switch_sums
 from testbed.protocols.trace_file.keys_files import FORMS, load_trace, with_groups
 from testbed.protocols.trace_file.keys_runs import ALL_REDUCES, rings_of
 from testbed.reading.fields import choice, refuse, whole
@@ -16,11 +15,10 @@ from testbed.reading.keytypes import At, KeyType, Refer
 from testbed.reading.problems import Problems, show
 from testbed.reading.sections import Key, NotKnown, Section
 from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_of
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
-from topologies import MAX_RANKS, Topology, attachment
+from topologies import MAX_RANKS, Topology
 from workloads.collectives.kinds import ring_kind
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import HostCapabilityError, ScenarioError
@@ -150,28 +148,17 @@ def _check_sums(
     if transport.speaks_irn:
         problems.add(
             ("transport", "recovery"), "switches sum for a trace with go-back-N alone", found=show(transport.recovery),
-            allowed=f"gbn; or job.all_reduce: {_between_hosts()}",
+            allowed=f"gbn; or job.all_reduce: {between_hosts(ALL_REDUCES)}",
         )  # fmt: skip
-    if not sums(switch.program):
-        problems.add(
-            ("job", "all_reduce"), f"program {switch.program} sums nothing", found=show(keys.all_reduce),
-            allowed=f"{_between_hosts()}; or switch.program: {', '.join(protocol_of(keys.all_reduce).programs)}",
-        )  # fmt: skip
+    if not check_switch_sums(problems, topology, switch, job, keys.all_reduce, ALL_REDUCES):
         return
-    if attachment(topology) is not None:
-        problems.add(
-            ("job", "all_reduce"), "an accelerator next to its switch serves one ring", found=show(keys.all_reduce),
-            allowed=f"{_between_hosts()}, or another topology.kind",
-        )  # fmt: skip
-        return
-    check_fabric(problems, topology, job)
     ranks = len(job.hosts) or len(topology.hosts)
     some = next((each for each in summed if len(each.ranks) < ranks), None)
     if some is not None and len(topology.switches) > 1:
         problems.add(
             ("job", "all_reduce"), "several switches sum over all ranks of a job only",
             found=f"an all-reduce of ranks {', '.join(map(str, some.ranks[:8]))}",
-            allowed=f"{_between_hosts()}, or a topology with one switch",
+            allowed=f"{between_hosts(ALL_REDUCES)}, or a topology with one switch",
         )  # fmt: skip
     each_ring = 2 * job.window_messages * job.message_packets * (ranks + 1) * transport.path_mtu
     if len(summed) * each_ring > _SWITCH_MEMORY:
@@ -179,7 +166,3 @@ def _check_sums(
             ("job", "message_packets"), "the windows of all all-reduces are too large for the switch's memory",
             found=f"{len(summed)} rings of {each_ring} bytes", allowed=f"at most {_SWITCH_MEMORY} bytes in all",
         )  # fmt: skip
-
-
-def _between_hosts() -> str:
-    return ", ".join(name for name in ALL_REDUCES if not ring_kind(name).is_summed)
