@@ -13,11 +13,13 @@ __all__ = ["problems"]
 _ELSEWHERE = {
     "brctl": "a benchmark starts it",
     "cc": "gcc is there",
+    "g++": "simulations of the card in hardware start it; Amaranth comes with the first command that needs it",
     "kill": "runs on a host of a lab",
     "pgrep": "runs on a host of a lab",
     "pkill": "runs on a host of a lab",
     "python3": "it runs the tests",
     "ssh": "only people start it",
+    "verilator": "as g++",
     "sshd": "the emulated lab starts it, with an environment of its own; the tests of a lab need it",
 }
 
