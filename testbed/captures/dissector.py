@@ -100,7 +100,7 @@ def dissector(others: Iterable[TransportKind] = ()) -> str:
 
 
 def _other(transport: TransportKind) -> Iterator[str]:
-    """The headers of a transport that is none of ours, one behind the other."""
+    """The headers of a transport that is not built in, one behind the other."""
     if transport.udp_port is None or not transport.headers:
         return
     names = []

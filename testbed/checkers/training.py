@@ -47,13 +47,13 @@ def training(context: CheckContext) -> CheckResult:
         return CheckResult(name, Verdict.FAIL, found[0], found[:_SHOWN])
     carried, moved = _carried(context)
     counts = ", ".join(f"{count:,} {what}" for what, count in _over_store(context).items())
-    beside = f"; not aggregated in the network: {counts}" if counts else ""
+    extra = f"; not aggregated in the network: {counts}" if counts else ""
     others = ", ".join(f"{count:,} {what}" for what, count in sorted(moved.items()))
     if others:
-        beside = f"; also over the network: {others}{beside}"
+        extra = f"; also over the network: {others}{extra}"
     if not carried and not moved:
         what = "no rank posted a float32 all-reduce of sums: the network had nothing to do"
-        return CheckResult(name, Verdict.UNKNOWN, what + beside)
+        return CheckResult(name, Verdict.UNKNOWN, what + extra)
     left = {record.event.rank for record in context.events(RankLeft)}
     missing = [str(rank) for rank in range(len(context.workers)) if rank not in left]
     if missing:
@@ -61,7 +61,7 @@ def training(context: CheckContext) -> CheckResult:
     steps = max((record.event.step for record in context.events(RankStepped)), default=0)
     stepped = f" in {amount(steps, 'step')}" if steps else ""
     detail = f"{amount(len(left), 'rank')} posted the same {amount(carried, 'all-reduce')}{stepped}, and ended in order"
-    return CheckResult(name, Verdict.PASS, detail + beside)
+    return CheckResult(name, Verdict.PASS, detail + extra)
 
 
 def _carried(context: CheckContext) -> tuple[int, Counter[str]]:

@@ -114,10 +114,10 @@ def _inner(machine: object) -> object:
 
 def _out_of_order(scenario: Scenario, ended: _Ended) -> dict[str, str]:
     """What faults keep from working at the end."""
-    struck = {record.event.fault for record in ended.history if isinstance(record.event, FaultStruck)}
+    hit = {record.event.fault for record in ended.history if isinstance(record.event, FaultStruck)}
     found: dict[str, str] = {}
     for fault in scenario.faults:
-        if fault.name not in struck or not is_active(fault, ended.at_ns):
+        if fault.name not in hit or not is_active(fault, ended.at_ns):
             continue
         if isinstance(fault, Kill):
             found[fault.node] = f"is dead (fault {fault.name})"

@@ -178,7 +178,7 @@ def guarded(function: F, name: str, what: str) -> F:
 
 
 def methods_of(value: object) -> tuple[str, ...]:
-    """Names of the public methods that its class has from classes of ours, also where it replaces them."""
+    """Names of the public methods that its class has from classes of this project, also where it replaces them."""
     found = {
         name
         for kind in type(value).__mro__

@@ -46,7 +46,8 @@ def difference(posts: Mapping[int, Post]) -> str:
 
 
 def _words_differ(posts: Mapping[int, Post]) -> str:
-    """Where the words of a swap do not fit each other, though what the ranks posted does: no rank of ours does that."""
+    """Where the words of a swap do not fit each other, though what the ranks posted does. Only a faulty rank causes
+    that."""
     wires = [post.wired for post in posts.values() if post.wired is not None and post.wired.operation == "swap"]
     given, taken = ([getattr(wire, name) for wire in wires] for name in ("gives", "takes"))
     if all(len(row) == len(posts) for row in (*given, *taken)) and list(zip(*given, strict=True)) == taken:

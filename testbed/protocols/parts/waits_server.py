@@ -7,6 +7,7 @@ from typing import Any
 
 from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
+from testbed.protocols.parts.waits_blocks import waits_for_blocks
 
 __all__ = ["waits_with_server"]
 
@@ -17,7 +18,8 @@ def waits_with_server(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeW
     names = {job: [worker.name for worker in workers] for job, workers in plan.groups.items()}
     for worker in plan.workers:
         if worker.name in machines:
-            yield from _of_worker(worker.name, machines[worker.name], servers[worker.group])
+            machine = machines[worker.name]
+            yield from waits_for_blocks(worker.name, machine, servers[worker.group], _outstanding(machine._window))
     for server in plan.servers:
         for job, served in getattr(machines.get(server.name), "_jobs", {}).items():
             for block in served._open.values():
@@ -35,14 +37,7 @@ def _missing(bitmap: int, names: Sequence[str]) -> list[str]:
     return [name for rank, name in enumerate(names) if not bitmap >> rank & 1]
 
 
-def _of_worker(name: str, worker: Any, server: str) -> Iterator[NodeWait]:
-    if worker.finished or worker.failed:
-        return
-    window = worker._window
-    if worker._tensor is None:
-        yield NodeWait(name, "the start of its iteration", name, worker._training.get_timer())
-        return
+def _outstanding(window: Any) -> Iterator[tuple[int, int]]:
     for packet in range(window.base, window.next):
         if window.is_outstanding(packet):
-            deadline = window._deadline[packet % window.window]
-            yield NodeWait(name, f"the result of block {packet}", server, deadline if deadline >= 0 else None)
+            yield packet, window._deadline[packet % window.window]

@@ -9,6 +9,7 @@ from switch_nodes.switchml.pool import VERSIONS
 from switch_nodes.switchml.tables import PoolSlotState
 from testbed.explain.contract import NodeWait
 from testbed.plan import Plan
+from testbed.protocols.parts.waits_blocks import waits_for_blocks
 from workloads.automaton import number_of
 
 __all__ = ["waits_in"]
@@ -21,7 +22,8 @@ def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeWait]:
     switch = plan.switches[0].name
     for worker in plan.workers:
         if worker.name in machines:
-            yield from _of_worker(worker.name, machines[worker.name], switch)
+            machine = machines[worker.name]
+            yield from waits_for_blocks(worker.name, machine, switch, _outstanding(machine._window))
     program = machines.get(switch)
     for job, pool in program.served.items() if program is not None else ():
         names = [worker.name for worker in plan.groups[job]]
@@ -33,15 +35,8 @@ def waits_in(machines: Mapping[str, Any], plan: Plan) -> Iterator[NodeWait]:
                     yield NodeWait(switch, f"block {pool.block[slot]} of {name}", name)
 
 
-def _of_worker(name: str, worker: Any, switch: str) -> Iterator[NodeWait]:
-    if worker.finished or worker.failed:
-        return
-    window = worker._window
-    if worker._tensor is None:
-        yield NodeWait(name, "the start of its iteration", name, worker._training.get_timer())
-        return
+def _outstanding(window: Any) -> Iterator[tuple[int, int]]:
     for index in range(window.window):
         packet = window._outstanding[index]
         if packet >= 0 and window._tries[index]:
-            deadline = window._deadline[index]
-            yield NodeWait(name, f"the result of block {packet}", switch, deadline if deadline >= 0 else None)
+            yield packet, window._deadline[index]

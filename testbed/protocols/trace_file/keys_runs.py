@@ -1,4 +1,4 @@
-"""What runs each operation of a trace: a collective of ours, as one ring or as a schedule of pairs."""
+"""What runs each operation of a trace: a built-in collective, as one ring or as a schedule of pairs."""
 
 from __future__ import annotations
 

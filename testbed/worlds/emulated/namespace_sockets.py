@@ -45,7 +45,8 @@ class NamespaceSockets:
     def absorb_datagrams(self, ports: Collection[int]) -> None:
         """Keep the kernel's own stack from answering frames that a program reads by AF_PACKET. It would answer with
         ICMP port unreachable, and sends only so many of these per second of real time. Each of their UDP
-        ports, `ports` or else those of ours, gets a socket that is there and takes nothing. Raises OSError."""
+        ports, `ports` or else those of the built-in transports, gets a socket that is there and takes
+        nothing. Raises OSError."""
         code = ctypes.create_string_buffer(_BPF_RET_NOTHING)
         for port in ports or (RELIABLE.udp_port, DATAGRAMS.udp_port):
             with inside(self.pid):

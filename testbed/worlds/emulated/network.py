@@ -79,7 +79,7 @@ class Network:
         ports: Collection[int] = (),
     ) -> None:
         """`spliced`: names of links with a joint. `clock`: of the time that their rates are in. `exact`: frames are to
-        come one by one. `ports`: of UDP, that programs on hosts read; none: those of ours."""
+        come one by one. `ports`: of UDP, that programs on hosts read; none: those of the built-in transports."""
         self.clock, self.exact = clock or EmulatedClock(), exact
         self.spliced = frozenset(spliced)
         self.splices: Splices | None = None

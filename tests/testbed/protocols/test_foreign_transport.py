@@ -95,7 +95,7 @@ def test_the_data_says_which_blocks_are_summed(site: Path) -> None:
     inside = {tuple(each["contributions"]) for each in sums}
     assert len(inside) > 5, "ranks send different blocks"
     assert not any(set(each) == {0} for each in inside)
-    assert len(sums) < 2 * 20, "what nobody sends is not summed"
+    assert len(sums) < 2 * 20, "blocks that no worker sends are not summed"
 
 
 @pytest.mark.parametrize("world", [pytest.param("emulated", marks=needs_root)])
