@@ -30,6 +30,10 @@ from tests.support.selection import mark_by_cost  # noqa: E402
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# With these pytest prints whole differences: of 160 kB of bytes that takes longer than a test may.
+for ci in ("CI", "BUILD_NUMBER"):
+    os.environ.pop(ci, None)
+
 os.environ["COLUMNS"] = "160"
 """What is printed is folded to the width of the terminal; the tests read sentences, whatever that is (their own tests:
  `tests/testbed/cli/test_screens.py`)."""
