@@ -34,6 +34,7 @@ from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
 from testbed.scenario.job import JobEntry
 from testbed.scenario.known import names_where
 from testbed.scenario.names import NODE_ROLES
+from testbed.scenario.protocol import KeyGroup
 from testbed.scenario.topology_keys import CustomLink, CustomNode
 from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.transport import DcqcnOptions
@@ -126,7 +127,9 @@ def test_every_word_is_explained(heading, words):
 def test_keys_of_datagrams_name_every_collective_that_takes_them(key):
     """All are refused with other collectives, and taken with these."""
     row = re.search(rf"^\| `{key}` \|.*$", _KEYS, re.MULTILINE).group()
-    assert [word for word in names_where(lambda traits: traits.layered) if f"`{word}`" not in row] == []
+    assert [
+        word for word in names_where(lambda each: KeyGroup.LAYERS in each.optional_keys()) if f"`{word}`" not in row
+    ] == []
 
 
 def test_every_event_of_switches_and_servers_is_explained():

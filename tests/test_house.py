@@ -11,8 +11,8 @@ from tests.support import house
 MOST = {
     "open types in the contract": 0,
     "functions named by strings": 0,
-    "flags of Traits": 18,
-    "files that ask a flag": 32,
+    "flags of a protocol": 0,
+    "files that ask a flag": 0,
     "functions with nine or more parameters": 11,
     "public classes that share a name": 149,
     "files outside its folders that name a protocol": 82,

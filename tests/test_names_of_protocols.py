@@ -1,5 +1,5 @@
 """Nobody but the protocols themselves compares the name of a collective, of a switch program, or of a class of theirs:
-all others ask `Protocol`, `Traits`, `ProgramKind` or `RingKind`."""
+all others ask `Protocol`, `ProgramKind` or `RingKind`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER_THINGS = {
 }
 """tables whose keys are such words, and name something else, as `file:table`"""
 NAMES = {*protocol_names(), *program_kinds()}
-LOOK_UPS = {"get", "pop", "startswith", "endswith", "index", "count", "protocol_of", "traits_of"}
+LOOK_UPS = {"get", "pop", "startswith", "endswith", "index", "count", "protocol_of"}
 """functions that a name must not be given to"""
 
 
@@ -154,7 +154,7 @@ def test_every_exception_is_needed() -> None:
         'if job.collective == "atp": ...', 'if program != "forward": ...', 'if kind in ("netreduce", "shift"): ...',
         'SERVED = ("atp", "esa")\nif name in SERVED: ...', '{"switchml": 1}', "isinstance(worker, AtpConfig)",
         'match name:\n    case "atp" | "esa": ...', 'dict(ring=1)', 'TABLE["grid"]', 'TABLE.get("grid")',
-        'protocol_of("atp").traits', 'name.startswith("ring")', "match worker:\n    case GridConfig(): ...",
+        'protocol_of("atp").servers()', 'name.startswith("ring")', "match worker:\n    case GridConfig(): ...",
     ],
 )  # fmt: skip
 def test_such_lines_are_found(text: str) -> None:

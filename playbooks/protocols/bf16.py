@@ -10,7 +10,7 @@ from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.folds import Array
 from testbed.checkers.orders import quantised
 from testbed.plan import Plan, plan_as
-from testbed.protocols import Hunt, Protocol, Traits
+from testbed.protocols import Hunt, KeyGroup, Protocol
 from testbed.scenario import Scenario
 from workloads.config import HostConfig
 from workloads.gradients import GradientSource, source_of
@@ -47,6 +47,16 @@ class Bf16Config(SwitchMlConfig):
 class Bf16(Protocol):
     """SwitchML, with gradients that are cut."""
 
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        """Several jobs at a time, and gradients that are sent layer by layer."""
+        return frozenset({KeyGroup.JOBS, KeyGroup.LAYERS})
+
+    def wire_dtype(self, dtype: str) -> str:
+        return "int32" if dtype == "float32" else dtype
+
+    def largest_mtu(self) -> int:
+        return 1024
+
     def plan(self, scenario: Scenario) -> Plan:
         """That of SwitchML, for workers that cut."""
         found = plan_as("switchml", scenario)
@@ -71,5 +81,4 @@ BF16 = Bf16(
     summary="SwitchML with floats cut to bfloat16",
     like="switchml",
     programs=("switchml",),
-    traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, largest_mtu=1024),
 )

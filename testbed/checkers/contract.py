@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from testbed.plan.contract import PlannedProtocol
 from testbed.scenario.known import lacks_methods, protocol_of
 from testbed.scenario.own_types import CHECKER
-from testbed.scenario.protocol import Shortfall
+from testbed.scenario.protocol import ResultKind, Shortfall
 from workloads.errors import InternalError
 from workloads.ownvalues import shown
 
@@ -80,12 +80,16 @@ class JudgedProtocol(PlannedProtocol):
         if not isinstance(found, tuple) or not all(map(CHECKER.holds, found)):
             allowed = f"a tuple of them, each {CHECKER.words}"
             return Shortfall("has a checker that is none (checkers)", shown(found), allowed)
-        if self.traits.approximate and not found:
+        result: object = self.result()
+        if not isinstance(result, ResultKind):
+            return Shortfall("has a result that is none (result)", shown(result), ", ".join(map(str, ResultKind)))
+        exact = result.is_exact
+        if not exact and not found:
             return Shortfall(
-                "sums approximately, and no checker of its own judges that (checkers)", "approximate=True",
+                "sums approximately, and no checker of its own judges that (checkers)", f"result {result}",
                 "a method checkers that returns (Checker(...),)",
             )  # fmt: skip
-        if type(self).order is JudgedProtocol.order and not self.traits.approximate:
+        if type(self).order is JudgedProtocol.order and exact:
             return Shortfall(
                 "does not say in which order it adds (order), and its sums are not approximate", "no method order",
                 "a method order, with a function as in testbed/checkers/orders.py",

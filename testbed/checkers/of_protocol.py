@@ -37,9 +37,9 @@ def _checkers(protocol: JudgedProtocol) -> tuple[Checker, ...]:
 def skip_approximate(context: CheckContext) -> str | None:
     """Of checkers that know one right sum: where the protocol's are approximate, its own checkers judge them."""
     protocol = judged_protocol(context.plan.scenario.job.collective)
-    if not protocol.traits.approximate:
+    if protocol.result().is_exact:
         return None
     names = ", ".join(checker.name for checker in checkers_of(protocol.name))
-    if not protocol.traits.sums:
+    if not protocol.result().is_sum:
         return f"{protocol.name} has no result that all hosts share: {names} judges what came"
     return f"the sums of {protocol.name} are approximate: {names} judges them"

@@ -23,7 +23,7 @@ __all__ = ["bandwidths", "link_metrics", "others_since", "utilisation"]
 def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, float | None]:
     """`algbw_bps` and `busbw_bps` of the metrics; None where the job is no all-reduce, did not end, or is not the only
     one."""
-    if goodput_bps is None or not protocol_of(context.plan.scenario.job.collective).traits.sums:
+    if goodput_bps is None or not protocol_of(context.plan.scenario.job.collective).result().is_sum:
         return {"algbw_bps": None, "busbw_bps": None}
     return {
         "algbw_bps": goodput_bps,

@@ -28,12 +28,12 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.names import RECOVERIES
 from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
 from testbed.scenario.own_protocol import COLLECTIVE_KEY
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import KnownProtocol
 from testbed.terminal.shellwords import shell_words
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
@@ -189,9 +189,9 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
     return program
 
 
-def _is_hunted_in_rings(traits: Traits) -> bool:
+def _is_hunted_in_rings(protocol: KnownProtocol) -> bool:
     """Until when a ring of connections must have ended is worked out where switches sum its messages."""
-    return traits.reliable and traits.in_messages and traits.sums
+    return protocol.message_window(1, 1) is not None and protocol.repairs_losses() and protocol.result().is_sum
 
 
 def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str]:
@@ -257,7 +257,7 @@ def _check_base(base: Scenario) -> None:
         found = " + ".join(part.job.collective for part in base.parts)
         raise refuse("schedules are drawn for one collective", "beside", found, "the jobs of one collective")
     hunted = hunted_in(base)
-    if hunted is None and not _is_hunted_in_rings(traits_of(base.job.collective)):
+    if hunted is None and not _is_hunted_in_rings(protocol_of(base.job.collective)):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
             ", ".join((NETREDUCE, *PROTOCOLS)),
@@ -271,7 +271,7 @@ def _check_base(base: Scenario) -> None:
     if base.job.workload == "digits":
         allowed = "synthetic, extreme, special"
         raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, allowed)
-    if not traits_of(base.job.collective).reliable:
+    if not protocol_of(base.job.collective).repairs_losses():
         return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
     rto = rto_ns(transport.chosen_timeout_code)

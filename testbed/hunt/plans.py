@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import replace
 
 from testbed.plan import Plan, make_plan
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 
 __all__ = ["plan_of", "with_timers"]
@@ -28,7 +28,7 @@ def plan_of(scenario: Scenario) -> Plan:
 
 def with_timers(scenario: Scenario) -> Scenario:
     """The scenario with numbers for the timers which bounds of schedules are made of. It loads back from its file."""
-    key = "timeout_code" if traits_of(scenario.job.collective).reliable else "rto_ns"
+    key = "timeout_code" if protocol_of(scenario.job.collective).repairs_losses() else "rto_ns"
     if getattr(scenario.transport, key) is not None:
         return scenario
     chosen = plan_of(scenario).scenario.transport

@@ -9,11 +9,11 @@ from functools import cache
 from testbed.hunt.contract import Hunted, whole_protocol
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.own import own_hunt
-from testbed.scenario.known import traits_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
 from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_definition import require_definition
+from testbed.scenario.protocol import KeyGroup
 from workloads.server.tables import BLOCK_TABLE
 
 __all__ = ["BLOCK_STEPS", "PROTOCOLS", "hunted_in", "hunted_of", "kind_of_scenario"]
@@ -24,12 +24,17 @@ BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, even
 
 def _seen(collective: str) -> Hunted | None:
     """Raises ScenarioError for what a protocol of the user's own may not define."""
-    protocol, traits = whole_protocol(collective), traits_of(collective)
+    protocol = whole_protocol(collective)
     hunt = own_hunt(protocol) if is_own_code(collective) else protocol.hunt()
     if hunt is None:
         return None
     return Hunted(
-        protocol.name, protocol.programs[0], hunt, traits.has_server, traits.has_priorities, protocol.operations()
+        protocol.name,
+        protocol.programs[0],
+        hunt,
+        protocol.servers() > 0,
+        KeyGroup.PRIORITY in protocol.optional_keys(),
+        protocol.operations(),
     )
 
 

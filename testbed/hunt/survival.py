@@ -56,7 +56,7 @@ from testbed.hunt.fault_reach import equal_ways, hold_ns, tiers
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.geometry import packet_bytes
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.rc.go_back_n import INFINITE_RNR_RETRY
 from workloads.rc.numbers import rnr_wait_ns
@@ -122,8 +122,9 @@ def travel_ns(scenario: Scenario) -> int:
 def _under_way(scenario: Scenario) -> int:
     """Packets at once on one link: a window of messages, which switches sum; or the gradients of all ranks."""
     job = scenario.job
-    if traits_of(job.collective).in_messages:
-        return job.window_messages * job.message_packets
+    window = protocol_of(job.collective).message_window(job.window_messages, job.message_packets)
+    if window is not None:
+        return window
     return len(scenario.ranks) * (job.size_bytes // scenario.transport.path_mtu + 1)
 
 

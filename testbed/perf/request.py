@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from testbed.reading.problems import closest, show
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import protocols, traits_of
+from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.own_program import PROGRAM_KEY
-from testbed.scenario.protocol import KnownProtocol
+from testbed.scenario.protocol import KeyGroup, KnownProtocol
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import ScenarioSweep, Variant
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, OperationKind
@@ -99,7 +99,7 @@ class Request:
 
     def path_mtu(self, scenario: Scenario, protocol: str) -> int:
         """That of the scenario, or the largest that the protocol's packets have."""
-        return min(scenario.transport.path_mtu, traits_of(protocol).largest_mtu)
+        return min(scenario.transport.path_mtu, protocol_of(protocol).largest_mtu())
 
 
 def require_collective(name: str) -> None:
@@ -154,13 +154,13 @@ def _name_of_nccl(name: str) -> str:
 
 
 def _runs(protocol: KnownProtocol, request: Request) -> bool:
-    summing = protocol.traits.sums or not request.operation.sums
+    summing = protocol.result().is_sum or not request.operation.sums
     return summing and COLLECTIVES[request.collective] in protocol.operations()
 
 
 def takes_in_place(request: Request, protocol: str) -> bool:
     """Whether there is an in-place half."""
-    return request.collective == ALL_REDUCE and traits_of(protocol).in_place
+    return request.collective == ALL_REDUCE and KeyGroup.IN_PLACE in protocol_of(protocol).optional_keys()
 
 
 def halves_of(request: Request) -> Iterator[Half]:

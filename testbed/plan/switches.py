@@ -10,7 +10,7 @@ from switch_nodes.forwarding.equal_cost import salt_of
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.plan.pairs import receive_va
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from topologies import Node, attachment
 from topologies.racks import racks_of
@@ -25,7 +25,7 @@ RING_ID = 1
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
     # Programs that serve jobs are told of those, not of a ring (`testbed/plan/jobs.py`).
-    sums_rings = sums(scenario.switch.program) and traits_of(scenario.job.collective).reliable
+    sums_rings = sums(scenario.switch.program) and protocol_of(scenario.job.collective).repairs_losses()
     alone, beside = len(topology.switches) == 1, attachment(topology)
     fabric = _fabric_rings(scenario, arithmetic) if sums_rings and not alone and beside is None else {}
     sprays = topology.multipath == "spray"

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from testbed.checkers.contract import Part
     from testbed.hunt.contract import Hunt, Protocol
     from testbed.hunt.kinds import DatagramHunt, PairsHunt
-    from testbed.scenario.protocol import Traits
+    from testbed.scenario.protocol import KeyGroup, ResultKind
 
 _SHARED = "parts"
 """The folder of what several protocols bind alike"""
-__all__ = ["DatagramHunt", "Hunt", "PairsHunt", "Part", "Protocol", "Traits", "names"]
+__all__ = ["DatagramHunt", "Hunt", "KeyGroup", "PairsHunt", "Part", "Protocol", "ResultKind", "names"]
 
 
 @cache
@@ -31,9 +31,10 @@ __getattr__ = lazily(
     {
         "DatagramHunt": "testbed.hunt.kinds",
         "Hunt": "testbed.hunt.contract",
+        "KeyGroup": "testbed.scenario.protocol",
         "PairsHunt": "testbed.hunt.kinds",
         "Part": "testbed.checkers.contract",
         "Protocol": "testbed.hunt.contract",
-        "Traits": "testbed.scenario.protocol",
+        "ResultKind": "testbed.scenario.protocol",
     },
 )

@@ -30,7 +30,7 @@ def reference_of(plan: Plan) -> dict[str, str]:
         if not is_own_code(name):
             continue
         protocol = judged_protocol(name)
-        if protocol.traits.approximate or not _is_ours(protocol.order):
+        if not protocol.result().is_exact or not _is_ours(protocol.order):
             sums.append(name)
         if any(is_from_own_file(maker_of(host)) for host in part.hosts):
             digests.append(name)

@@ -15,9 +15,10 @@ from testbed.reading.problems import KeyPath, Problems, show
 from testbed.reading.sections import Key, Section, as_far_as_known, read_section, write_section
 from testbed.scenario.job import Job
 from testbed.scenario.job_loader import JobsType, JobType
-from testbed.scenario.known import names_where, protocol_of, protocols, traits_of
+from testbed.scenario.known import names_where, protocol_of, protocols
 from testbed.scenario.names import MOST_JOBS
 from testbed.scenario.own_code import is_own_code
+from testbed.scenario.protocol import KeyGroup
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
 from topologies import Topology, attachment
@@ -152,7 +153,7 @@ def _check_hosts(problems: Problems, parties: Sequence[Party]) -> None:
         for path, job in party.all_jobs:
             with as_far_as_known():
                 _check_host(problems, path, job, taken)
-                serves = traits_of(party.job.collective).has_server
+                serves = protocol_of(party.job.collective).servers()
                 own |= dict.fromkeys((*job.hosts, *([job.server] if serves and job.server else [])))
         for name in own:
             with as_far_as_known():
@@ -165,7 +166,7 @@ def _check_host(problems: Problems, path: KeyPath, job: Job, taken: dict[str, st
             (*path, "hosts"), "nothing says which hosts are left to the other collectives",
             allowed="the hosts of the job, as [h1, h2, h3]",
         )  # fmt: skip
-    servers = [job.server] if traits_of(job.collective).has_server and job.server else []
+    servers = [job.server] if protocol_of(job.collective).servers() and job.server else []
     for key, names in (("hosts", job.hosts), ("server", servers)):
         for name in names:
             if name in taken:
@@ -182,7 +183,7 @@ def _check_ids(problems: Problems, parties: Sequence[Party]) -> None:
         with as_far_as_known():
             count += max([job.number or 1 for job in party.jobs], default=1)
     if count > MOST_JOBS:
-        names = ", ".join(names_where(lambda traits: traits.several_jobs))
+        names = ", ".join(names_where(lambda each: KeyGroup.JOBS in each.optional_keys()))
         problems.add(
             ("beside",), "more jobs than ids", found=f"ids up to {count}",
             allowed=f"at most {MOST_JOBS} in all; the jobs of {names} have ids behind one another",

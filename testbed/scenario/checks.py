@@ -13,7 +13,7 @@ from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
 from testbed.scenario.contract import scenario_protocol
 from testbed.scenario.geometry import largest_packet
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, protocol_of, protocols, traits_of
+from testbed.scenario.known import names_where, protocol_of, protocols
 from testbed.scenario.names import PROGRAMS, ROCE_PATH_MTUS
 from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.switch import SwitchOptions
@@ -65,8 +65,8 @@ def check_commodity(problems: Problems, switch: SwitchOptions, topology: Topolog
 
 def check_path_mtu(problems: Problems, job: Job, transport: Transport) -> None:
     """Datagrams say themselves what is too long for them."""
-    if traits_of(job.collective).reliable and transport.path_mtu not in ROCE_PATH_MTUS:
-        larger = names_where(lambda traits: traits.largest_mtu >= transport.path_mtu)
+    if protocol_of(job.collective).repairs_losses() and transport.path_mtu not in ROCE_PATH_MTUS:
+        larger = names_where(lambda each: each.largest_mtu() >= transport.path_mtu)
         problems.add(
             ("transport", "path_mtu"),
             "RoCE has no such MTU",
@@ -153,8 +153,8 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
     if job.size_bytes == 0 and protocol_of(job.collective).operations() == (ALL_REDUCE,):
         problems.add((*path, "size"), "out of range", found="0 bytes", allowed="4 bytes to 4GiB")
-    traits = traits_of(job.collective)
-    if job.workload == "special" and job.dtype == "float32" and traits.floats_as_integers:
+    protocol = protocol_of(job.collective)
+    if job.workload == "special" and job.dtype == "float32" != protocol.wire_dtype(job.dtype):
         problems.add(
             (*path, "workload"),
             f"floats of {job.collective} travel as integers, and an infinity or a NaN is none",
@@ -169,10 +169,10 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         for key in ("size", "model", "layers", "stages"):
             if key in given or (key == "model" and job.model is not None and "layers" not in given):
                 problems.add((*path, key), "workload digits has the size of its model", allowed="leave the key out")
-        if not traits.sums:
+        if not protocol.result().is_sum:
             problems.add(
                 (*path, "collective"), f"{job.collective} sums nothing to train with", found=f"'{job.collective}'",
-                allowed=", ".join(names_where(lambda each: each.sums)),
+                allowed=", ".join(names_where(lambda each: each.result().is_sum)),
             )  # fmt: skip
     summing = [job.collective] if job.fallback == "none" else [job.collective, job.fallback]
     why_not = next(filter(None, (scenario_protocol(each).why_no_clamping() for each in summing)), "")

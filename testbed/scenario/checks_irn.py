@@ -7,7 +7,7 @@ from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import Problems
 from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
 from workloads.config import IRN_RECOVERIES
@@ -21,19 +21,19 @@ def check_irn(
     problems: Problems, transport: Transport, job: Job, switch: SwitchOptions, nics: tuple[tuple[str, str], ...]
 ) -> None:
     """`nics`: (host, device) of hosts on devices, which speak go-back-N."""
-    if not traits_of(job.collective).reliable:
+    if not protocol_of(job.collective).repairs_losses():
         return
     _check_timers(problems, transport)
     if transport.recovery not in IRN_RECOVERIES:
         return
     path = ("transport", "recovery")
-    if transport.recovery not in traits_of(job.collective).recoveries:
+    if transport.recovery not in protocol_of(job.collective).recoveries():
         problems.add(
             path,
             f"collective {job.collective} does not run over IRN",
             found=f"'{transport.recovery}'",
             allowed=f"gbn; or {transport.recovery} with job.collective: "
-            f"{', '.join(names_where(lambda traits: transport.recovery in traits.recoveries))}",
+            f"{', '.join(names_where(lambda each: transport.recovery in each.recoveries()))}",
         )
     if transport.verb != "write":
         problems.add(

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import format_duration
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.names import MOST_JOBS
+from testbed.scenario.protocol import KeyGroup
 from topologies import MAX_HOSTS, MAX_PORTS, Topology
 from workloads.models import MOST_LAYERS, model_names
 
@@ -55,7 +56,7 @@ def check_layers(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> Non
 def check_stages(problems: Problems, jobs: Iterable[tuple[KeyPath, Job]]) -> None:
     """What a packet says of floats that travel in another one would hold the end of a stage back."""
     for path, job in jobs:
-        in_blocks = traits_of(job.collective).floats_as_integers
+        in_blocks = protocol_of(job.collective).wire_dtype("float32") != "float32"
         if in_blocks and job.stages is not None and job.dtype == "float32" and job.fixed_scale is None:
             problems.add(
                 (*path, "dtype"), "the exponents of a stage's last blocks would travel with the stage behind it",
@@ -107,11 +108,12 @@ def check_entries(problems: Problems, jobs: Sequence[Job], base: Job | None, top
 
 
 def _check_base(problems: Problems, base: Job) -> None:
-    if not traits_of(base.collective).several_jobs:
+    if KeyGroup.JOBS not in protocol_of(base.collective).optional_keys():
+        able = ", ".join(names_where(lambda each: KeyGroup.JOBS in each.optional_keys()))
         problems.add(
             ("jobs",),
             f"collective {base.collective} runs one job",
-            allowed=f"job.collective: {', '.join(names_where(lambda traits: traits.several_jobs))}; or `job` alone",
+            allowed=f"job.collective: {able}; or `job` alone",
         )
     if base.copies > 1:
         problems.add(
@@ -139,7 +141,7 @@ def _check_nodes(problems: Problems, jobs: Sequence[Job], workers: dict[str, str
                     ("jobs", index, "hosts"), "no such host", found=show(host), allowed=f"some of {some}",
                     hint=closest(host, known),
                 )  # fmt: skip
-        if not job.server or not traits_of(job.collective).has_server:
+        if not job.server or not protocol_of(job.collective).servers():
             continue
         path = ("jobs", index, "server")
         if job.server not in known:

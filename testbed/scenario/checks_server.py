@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.sections import changed
 from testbed.scenario.job import Job
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.names import PRIORITIES
+from testbed.scenario.protocol import KeyGroup
 from topologies import Topology
 
 __all__ = ["check_server_keys", "with_server"]
@@ -18,7 +19,7 @@ __all__ = ["check_server_keys", "with_server"]
 def with_server(problems: Problems, topology: Topology | None, job: Job) -> Job:
     """The last host is the parameter server unless the file names another one. A server must be there, and be no
     worker."""
-    if topology is None or not traits_of(job.collective).has_server:
+    if topology is None or not protocol_of(job.collective).servers():
         return job
     known = [host.name for host in topology.hosts]
     if not job.server:
@@ -43,10 +44,10 @@ def check_server_keys(
 ) -> None:
     """`given`: keys that the file holds at `job` and at each of the `entries` of `jobs`: servers, scales,
     priorities."""
-    traits = traits_of(job.collective)
+    taken = protocol_of(job.collective).optional_keys()
     for path, each in ((("job",), job), *entries):
         keys = given.get(path, ())
-        if each.fixed_scale is not None and traits.fixed_scale and each.dtype != "float32":
+        if each.fixed_scale is not None and KeyGroup.FIXED_SCALE in taken and each.dtype != "float32":
             problems.add(
                 (*path, "quantisation"),
                 "integers need no scale",
@@ -58,7 +59,7 @@ def check_server_keys(
                 (*path, "priority_x0"), "rule equal has no scale", found=f"{each.priority_x0:g}",
                 allowed="leave the key out, or another priority",
             )  # fmt: skip
-        if "priority" in keys and traits.has_priorities and each.priority not in PRIORITIES:
+        if "priority" in keys and KeyGroup.PRIORITY in taken and each.priority not in PRIORITIES:
             problems.add(
                 (*path, "priority"), "no such policy", found=show(each.priority), allowed=", ".join(PRIORITIES),
                 hint=closest(each.priority, list(PRIORITIES)),

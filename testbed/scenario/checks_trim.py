@@ -5,7 +5,7 @@ from __future__ import annotations
 from switch_nodes.kinds import program_kinds
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.job import Job
-from testbed.scenario.known import names_where, traits_of
+from testbed.scenario.known import names_where, protocol_of
 from testbed.scenario.switch import SwitchOptions
 from topologies import LinkShape, Topology
 
@@ -25,9 +25,9 @@ def check_trim(
     if path is None:
         return
     kind = program_kinds().get(switch.program)
-    if not traits_of(job.collective).reliable:
+    if not protocol_of(job.collective).repairs_losses():
         problem = f"collective {job.collective} sends datagrams, which keep timers of their own and are never trimmed"
-        reliable = ", ".join(names_where(lambda traits: traits.reliable))
+        reliable = ", ".join(names_where(lambda each: each.repairs_losses()))
         problems.add(path, problem, found="'trim'", allowed=f"drop; or job.collective: {reliable}")
     elif nics:
         host, device = nics[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from testbed.scenario.job import Job
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.transport import Transport
 from testbed.scenario.transports import transport_of
 
@@ -68,7 +68,8 @@ class Geometry:
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
     """None where it does not follow from the scenario alone (the chunks of rings and phases, a model's size)."""
-    if not traits_of(job.collective).in_messages or job.workload == "digits":
+    window = protocol_of(job.collective).message_window(job.window_messages, job.message_packets)
+    if window is None or job.workload == "digits":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES
     count = -(-job.size_bytes // room)

@@ -27,7 +27,8 @@ from testbed.reading.sections import Also, Key, Section
 from testbed.scenario import names
 from testbed.scenario.gradients import LayersType, ModelType
 from testbed.scenario.own_code import OWN_CODE
-from testbed.scenario.owned_keys import only
+from testbed.scenario.owned_keys import only, takes
+from testbed.scenario.protocol import KeyGroup
 from testbed.scenario.stages import StagesKeys
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
 from workloads.atp.priority import LEAST_X0, MOST_X0
@@ -36,15 +37,15 @@ from workloads.models import Model
 
 __all__ = ["Compute", "Job", "JobEntry", "SharedJob", "SizedKeys", "Straggler"]
 
-_OVER_ROCE = only(lambda traits: traits.reliable, "has no RoCE connections with messages", "over RoCE")
-_LAYERED = only(lambda traits: traits.layered, "knows nothing of it")
-_IN_DATAGRAMS = only(lambda traits: not traits.reliable, "has a window of messages")
-_WITH_SERVER = only(lambda traits: traits.has_server, "has no parameter server")
-_WITH_SCALE = only(lambda traits: traits.fixed_scale, "has no way to tell that a sum left its range")
-_WITH_PRIORITIES = only(lambda traits: traits.has_priorities, "has no priorities")
-_SEVERAL = only(lambda traits: traits.several_jobs, "runs one job")
-_IN_PLACE = only(lambda traits: traits.in_place, "still reads its gradient when parts of the result are there")
-_FALLS_BACK = only(lambda traits: traits.may_fall_back, "asks nothing of the network that could fail alone")
+_OVER_ROCE = only(lambda protocol: protocol.repairs_losses(), "has no RoCE connections with messages", "over RoCE")
+_LAYERED = takes(KeyGroup.LAYERS, "knows nothing of it")
+_IN_DATAGRAMS = only(lambda protocol: not protocol.repairs_losses(), "has a window of messages")
+_WITH_SERVER = only(lambda protocol: protocol.servers(), "has no parameter server")
+_WITH_SCALE = takes(KeyGroup.FIXED_SCALE, "has no way to tell that a sum left its range")
+_WITH_PRIORITIES = takes(KeyGroup.PRIORITY, "has no priorities")
+_SEVERAL = takes(KeyGroup.JOBS, "runs one job")
+_IN_PLACE = takes(KeyGroup.IN_PLACE, "still reads its gradient when parts of the result are there")
+_FALLS_BACK = takes(KeyGroup.FALLBACK, "asks nothing of the network that could fail alone")
 _LAYERS = (
     "the same, as a list in forward order: `[{layer: conv1, elements: 23296, forward: 1ms, "
     "backward: 2ms}, ...]`. `elements` may be a list, one number for each tensor. If you omit the times, "

@@ -14,7 +14,7 @@ from workloads.plugins import PROGRAMS, PROTOCOLS, plugins
 
 if TYPE_CHECKING:
     from switch_nodes.kinds import ProgramKind
-    from testbed.scenario.protocol import KnownProtocol, Traits
+    from testbed.scenario.protocol import KnownProtocol
 
 __all__ = [
     "Listed",
@@ -24,7 +24,6 @@ __all__ = [
     "programs",
     "protocol_of",
     "protocols",
-    "traits_of",
 ]
 
 _PACKAGE = "testbed.protocols"
@@ -60,18 +59,14 @@ def _named(name: str) -> KnownProtocol:
     return cast("KnownProtocol", import_module(f"{_PACKAGE}.{name}").PROTOCOL)
 
 
-def traits_of(collective: str) -> Traits:
-    return protocol_of(collective).traits
-
-
 def protocols() -> Iterator[KnownProtocol]:
     """All that have a name, in the order of the alphabet."""
     return map(protocol_of, protocol_names())
 
 
-def names_where(holds: Callable[[Traits], object]) -> tuple[str, ...]:
-    """Names of collectives whose traits are so, for messages."""
-    return tuple(protocol.name for protocol in protocols() if holds(protocol.traits))
+def names_where(holds: Callable[[KnownProtocol], object]) -> tuple[str, ...]:
+    """Names of collectives for which `holds` is true, for messages."""
+    return tuple(protocol.name for protocol in protocols() if holds(protocol))
 
 
 class Listed(Mapping[str, str]):

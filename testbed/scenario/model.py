@@ -170,5 +170,5 @@ class Scenario(Section):
             return ("emulated",)
         virtual = self.clocks != TRUE_CLOCKS or self.pfc is not None or len(self.topology.hosts) > MAX_PORTS
         virtual = virtual or any(link.shape.red is not None for link in self.topology.links)
-        virtual = virtual or any(protocol_of(part.job.collective).only_virtual for part in self.parts)
+        virtual = virtual or any("emulated" not in protocol_of(part.job.collective).worlds() for part in self.parts)
         return ("simulated",) if virtual else ("emulated", "simulated")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from testbed.scenario.known import Listed, collectives, names_where, programs, traits_of
+from testbed.scenario.known import Listed, collectives, names_where, programs, protocol_of
 from workloads.collectives import operations
 
 __all__ = [
@@ -72,19 +72,19 @@ _NO_FALLBACK = "none"
 
 
 def _fallbacks() -> tuple[str, ...]:
-    return (_NO_FALLBACK, *names_where(lambda traits: traits.as_fallback))
+    return (_NO_FALLBACK, *names_where(lambda each: each.as_fallback()))
 
 
 def _fallback(name: str) -> str:
-    return "the job fails when its connections die" if name == _NO_FALLBACK else traits_of(name).as_fallback
+    return "the job fails when its connections die" if name == _NO_FALLBACK else protocol_of(name).as_fallback()
 
 
 FALLBACKS = Listed(_fallbacks, _fallback, _fallbacks)
 """of a job whose connections die"""
 STAGES = Listed(
-    lambda: names_where(lambda traits: traits.is_stage),
-    lambda name: collectives[name],
-    lambda: names_where(lambda traits: traits.is_stage),
+    lambda: names_where(lambda each: each.as_stage()),
+    lambda name: protocol_of(name).as_stage(),
+    lambda: names_where(lambda each: each.as_stage()),
 )
 """all-reduces of a strategy"""
 FRAMINGS = {

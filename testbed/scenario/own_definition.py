@@ -7,10 +7,10 @@ from dataclasses import is_dataclass
 
 from testbed.reading.known import Section
 from testbed.scenario.known import programs, protocol_of
-from testbed.scenario.names import FRAMINGS, PATH_MTUS, RECOVERIES
+from testbed.scenario.names import DTYPES, FRAMINGS, PATH_MTUS, RECOVERIES
 from testbed.scenario.own_types import wrong_field
-from testbed.scenario.protocol import KnownProtocol
-from workloads.ownvalues import Allowed
+from testbed.scenario.protocol import KeyGroup, KnownProtocol
+from workloads.ownvalues import Allowed, instances
 
 __all__ = ["require_definition"]
 
@@ -24,11 +24,20 @@ def require_definition(name: str) -> None:
 
 def _definitions(found: KnownProtocol) -> Iterator[tuple[str, object, Allowed]]:
     """What the types of the fields do not say."""
-    traits = found.traits
     yield "programs", found.programs, _words(tuple(programs))
-    yield "traits.recoveries", traits.recoveries, _words(tuple(RECOVERIES))
-    yield "traits.framings", traits.framings, _words(tuple(FRAMINGS))
-    yield "traits.largest_mtu", traits.largest_mtu, Allowed(f"one of {PATH_MTUS}", lambda mtu: mtu in PATH_MTUS)
+    yield "recoveries", found.recoveries(), _words(tuple(RECOVERIES))
+    yield "framings", found.framings(), _words(tuple(FRAMINGS))
+    yield "largest_mtu", found.largest_mtu(), Allowed(f"one of {PATH_MTUS}", lambda mtu: mtu in PATH_MTUS)
+    yield "worlds", found.worlds(), _words(("emulated", "simulated"))
+    yield "servers", found.servers(), Allowed("0 or 1", lambda count: type(count) is int and count in (0, 1))
+    groups = f"a frozenset of {', '.join(map(str, KeyGroup))}"
+    yield "optional_keys", found.optional_keys(), Allowed(groups, lambda keys: keys <= frozenset(KeyGroup))
+    for dtype in DTYPES:
+        yield "wire_dtype", found.wire_dtype(dtype), Allowed(f"one of {', '.join(DTYPES)}", DTYPES.__contains__)
+    for name, text in (("as_stage", found.as_stage()), ("as_fallback", found.as_fallback())):
+        yield name, text, instances("text", str)
+    is_window = Allowed("None, or a whole number from 1", lambda held: held is None or (type(held) is int and held > 0))
+    yield "message_window", found.message_window(1, 1), is_window
     is_section = Allowed("a Section that is a dataclass", lambda kind: issubclass(kind, Section) and is_dataclass(kind))
     if found.job_keys is not None:
         yield "job_keys", found.job_keys, is_section

@@ -11,23 +11,29 @@ from typing import Any
 
 from testbed.reading.problems import KeyPath, Problems, show
 from testbed.reading.sections import KeyOf, Only, keys_of
-from testbed.scenario.known import names_where, protocol_of, traits_of
-from testbed.scenario.protocol import Traits
+from testbed.scenario.known import names_where, protocol_of
+from testbed.scenario.protocol import KeyGroup, KnownProtocol
 
-__all__ = ["check_owned_keys", "foreign_keys", "only"]
+__all__ = ["check_owned_keys", "foreign_keys", "only", "takes"]
 
 
-def only(holds: Callable[[Traits], object], lacks: str, shown: str = "") -> Only:
-    """The mark of a key of those collectives whose traits are so. `lacks`: what the others do, after their name."""
+def only(holds: Callable[[KnownProtocol], object], lacks: str, shown: str = "") -> Only:
+    """The mark of a key of those collectives for which `holds` is true. `lacks`: what the others do, as text that
+    follows their name."""
     return Only(lambda: names_where(holds), f"collective {{}} {lacks}", holds, shown)
+
+
+def takes(group: KeyGroup, lacks: str) -> Only:
+    """The mark of the keys of a group."""
+    return only(lambda protocol: group in protocol.optional_keys(), lacks)
 
 
 def foreign_keys(section: type, collective: str) -> Iterator[KeyOf]:
     """Keys of the section that a collective does not have. A protocol of the user's own runs files of one of ours, and
     so has its keys, too."""
     protocol = protocol_of(collective)
-    traits = [protocol.traits, *([traits_of(protocol.like)] if protocol.like else [])]
-    return (key for key in keys_of(section) if key.only is not None and not any(map(key.only.holds, traits)))
+    asked = [protocol, *([protocol_of(protocol.like)] if protocol.like else [])]
+    return (key for key in keys_of(section) if key.only is not None and not any(map(key.only.holds, asked)))
 
 
 def check_owned_keys(

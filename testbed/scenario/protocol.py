@@ -1,4 +1,4 @@
-"""What is known of every collective before it plans anything: its name, its traits, and what a scenario file may hold.
+"""What is known of every collective before it plans anything: its name, and what a scenario file may hold.
 
 A protocol is an object of class `testbed.protocols.Protocol`. Each floor declares the methods that it asks for, in a
 module `contract` of its own, and each of these classes derives from that of the floor below: scenario, plan, checkers,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.reading.known import Section
@@ -18,50 +19,44 @@ from workloads.config import HostConfig
 if TYPE_CHECKING:
     from workloads.transports import TransportKind
 
-__all__ = ["KnownProtocol", "Shortfall", "Traits"]
+__all__ = ["KeyGroup", "KnownProtocol", "ResultKind", "Shortfall"]
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
-    """How a protocol differs from others, in the words in which the others ask."""
+class KeyGroup(Enum):
+    """Keys that some protocols take. A file of any other protocol must not hold them."""
 
-    reliable: bool = False
-    """workers talk over reliable connections (RoCE v2 RC), one ring of them or several; False: in datagrams"""
-    sums: bool = True
-    """False: every worker gets something else than the sum"""
-    approximate: bool = False
-    """sums are not bit for bit those of a reference: a checker of its own judges them"""
-    in_messages: bool = False
-    """the gradient travels in messages of `message_packets`, `window_messages` of them at a time, each with its sum"""
-    in_place: bool = False
-    """takes `job.in_place`: no packet, resent ones included, is read from an element after the result of this element
-    was written"""
-    is_stage: bool = False
-    """one ring of its own over all hosts, which can be the all-reduce of a strategy's stage (`job.all_reduce`)"""
-    may_fall_back: bool = False
-    """takes `job.fallback`"""
-    as_fallback: str = ""
-    """what it does as the value of `job.fallback`, one line for people; empty: it is none"""
-    several_jobs: bool = False
-    """its switches serve several jobs: `jobs` and `job.copies`"""
-    layered: bool = False
-    """workers send what is computed layer by layer: `model`, `layers`, `scale`, `compute`, `arrival`"""
-    floats_as_integers: bool = False
-    """neither infinities nor NaNs can travel"""
-    fixed_scale: bool = False
-    """a sum that leaves its range is reported, so that floats can be multiplied by one scale (`job.quantisation`)"""
-    has_server: bool = False
-    """jobs have a parameter server"""
-    has_priorities: bool = False
-    """packets carry a priority: `job.priority`, `job.priority_x0`"""
-    heeds_marks: bool = False
-    """windows follow the marks of congestion: `transport.aimd`"""
-    recoveries: tuple[str, ...] = ("gbn",)
-    """values of `transport.recovery` that it takes"""
-    framings: tuple[str, ...] = ("udp",)
-    """values of `transport.framing` that it takes"""
-    largest_mtu: int = 4096
-    """of `transport.path_mtu`"""
+    JOBS = "jobs, job.copies"
+    """several jobs at a time"""
+    LAYERS = "job.model, layers, scale, compute, arrival"
+    """a gradient that is sent layer by layer, as it is computed"""
+    IN_PLACE = "job.in_place"
+    """no packet, resent ones included, is read from an element after the result of this element was written"""
+    FALLBACK = "job.fallback"
+    """what hosts do when their connections die"""
+    FIXED_SCALE = "job.quantisation"
+    """one scale for all floats: a sum that leaves its range is reported"""
+    PRIORITY = "job.priority, job.priority_x0"
+    """packets carry a priority"""
+    MARKS = "transport.aimd"
+    """windows follow the marks of congestion"""
+
+
+class ResultKind(Enum):
+    """What ranks hold at the end, and who judges it."""
+
+    SUM = "the sum, bit for bit that of `order`"
+    NEAR_SUM = "almost the sum: a checker of the protocol's own judges it"
+    ORDERED = "something else, bit for bit that of `order`"
+    UNORDERED = "something else: a checker of the protocol's own judges it"
+
+    @property
+    def is_sum(self) -> bool:
+        return self in (ResultKind.SUM, ResultKind.NEAR_SUM)
+
+    @property
+    def is_exact(self) -> bool:
+        """`order` says every bit of it."""
+        return self in (ResultKind.SUM, ResultKind.ORDERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +84,10 @@ class KnownProtocol(ABC):
     """name in the legends of figures; empty: `name`"""
     programs: tuple[str, ...] = ("forward",)
     """of switches, that serve it; the usual one first"""
-    traits: Traits = Traits()
     job_keys: type[Section] | None = None
     """keys that it adds to `job`; `Job.own` is the section that they make"""
     worker: type[HostConfig] | None = None
     """class of the configurations of its workers, for `tb worker --config`; None: `workloads.config.WorkerConfig`"""
-    only_virtual: bool = False
-    """runs in virtual time alone"""
     like: str = ""
     """Built-in protocol whose scenario files a protocol of the user's own can run. Scenario files that are kept name
     it."""
@@ -109,12 +101,55 @@ class KnownProtocol(ABC):
         collective; the collective that the scenario names then is `job.all_reduce`."""
         return False
 
-    def transport(self, framing: str) -> TransportKind:
-        """How its packets travel, and are recognised. `framing`: value of `transport.framing`."""
-        if self.traits.reliable:
-            from workloads.rc.transport import RELIABLE
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        """Keys that it takes, of those that not every protocol has."""
+        return frozenset()
 
-            return RELIABLE
+    def result(self) -> ResultKind:
+        """What each of its ranks holds at the end."""
+        return ResultKind.SUM
+
+    def wire_dtype(self, dtype: str) -> str:
+        """The data type in packets, of gradients of this one. Neither infinities nor NaNs travel as integers."""
+        return dtype
+
+    def message_window(self, messages: int, packets: int) -> int | None:
+        """Packets of a worker under way, at most, where gradients travel in messages that each have their own sum.
+        `messages`: of a window; `packets`: of a message. None: there are no such messages."""
+        return None
+
+    def servers(self) -> int:
+        """Parameter servers of a job, on hosts of their own."""
+        return 0
+
+    def as_stage(self) -> str:
+        """What it is as the value of `job.all_reduce`, one line for people. Empty: it runs no stage of a strategy. A
+        protocol that runs one has one ring over all hosts."""
+        return ""
+
+    def as_fallback(self) -> str:
+        """What it does as the value of `job.fallback`, one line for people. Empty: it is none."""
+        return ""
+
+    def worlds(self) -> tuple[str, ...]:
+        """Values of `world` that can run it."""
+        return ("emulated", "simulated")
+
+    def recoveries(self) -> tuple[str, ...]:
+        """Values of `transport.recovery` that it takes."""
+        return ("gbn",)
+
+    def framings(self) -> tuple[str, ...]:
+        """Values of `transport.framing` that it takes."""
+        return ("udp",)
+
+    def largest_mtu(self) -> int:
+        """Of `transport.path_mtu`."""
+        return 4096
+
+    def transport(self, framing: str) -> TransportKind:
+        """How its packets travel, and are recognised. `framing`: value of `transport.framing`. As it is: in datagrams,
+        or over unreliable connections."""
         if framing == "uc":
             from workloads.uc.transport import UNRELIABLE
 
@@ -122,6 +157,10 @@ class KnownProtocol(ABC):
         from workloads.datagrams.transport import DATAGRAMS
 
         return DATAGRAMS
+
+    def repairs_losses(self) -> bool:
+        """Whether its transport sends again what is lost; else hosts of the protocol do."""
+        return self.transport(self.framings()[0]).is_reliable
 
     def shortfall(self) -> Shortfall | None:
         """Asked of protocols of the user's own. None: their runs can be judged."""

@@ -14,7 +14,7 @@ from testbed.reading.keytypes import At, KeyType, Refer, Told
 from testbed.reading.problems import closest, show
 from testbed.scenario import names
 from testbed.scenario.job import Job
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.transport import Transport
 from topologies import Topology
 
@@ -59,7 +59,7 @@ def with_recoveries(
     for host in named:
         if host not in hosts:
             (at / host).add("there is no such host", allowed="a host of the topology", hint=closest(host, hosts))
-    if not traits_of(job.collective).reliable:
+    if not protocol_of(job.collective).repairs_losses():
         host, recovery = next(iter(named.items()))
         why = f"collective {job.collective} has no RC connections, whose losses a recovery repairs"
         (at / host).add(why, found=f"'{recovery}'", allowed="no such key")

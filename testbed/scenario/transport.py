@@ -21,7 +21,8 @@ from testbed.reading.fields import (
 )
 from testbed.reading.sections import Key, Section
 from testbed.scenario import names
-from testbed.scenario.owned_keys import only
+from testbed.scenario.owned_keys import only, takes
+from testbed.scenario.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 from workloads.errors import InternalError
 from workloads.rc.numbers import LAST_PSN
@@ -29,16 +30,16 @@ from workloads.uc.config import MOST_UC_PACKETS
 
 __all__ = ["DcqcnOptions", "Transport"]
 
-_OVER_ROCE = only(lambda traits: traits.reliable, "has no reliable RoCE connections", "over RoCE")
-_SLOWED = only(lambda traits: traits.reliable, "has no RoCE connections to slow down", "over RoCE")
+_OVER_ROCE = only(lambda protocol: protocol.repairs_losses(), "has no reliable RoCE connections", "over RoCE")
+_SLOWED = only(lambda protocol: protocol.repairs_losses(), "has no RoCE connections to slow down", "over RoCE")
 _WITH_PSNS = only(
-    lambda traits: traits.reliable or len(traits.framings) > 1,
+    lambda protocol: protocol.repairs_losses() or len(protocol.framings()) > 1,
     "sends no packets with PSNs",
     "over RoCE, and `switchml`",
 )
-_IN_DATAGRAMS = only(lambda traits: not traits.reliable, "sends no datagrams that it would repeat")
-_FRAMED = only(lambda traits: len(traits.framings) > 1, "has one framing")
-_MARKED = only(lambda traits: traits.heeds_marks, "has no such window")
+_IN_DATAGRAMS = only(lambda protocol: not protocol.repairs_losses(), "sends no datagrams that it would repeat")
+_FRAMED = only(lambda protocol: len(protocol.framings()) > 1, "has one framing")
+_MARKED = takes(KeyGroup.MARKS, "has no such window")
 
 
 @dataclass(frozen=True, slots=True)

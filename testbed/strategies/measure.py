@@ -62,7 +62,7 @@ def scenario_of(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Sce
         "divide": fabric.divide,
     }
     protocol = protocol_of(fabric.collective)
-    if protocol.traits.is_stage:
+    if protocol.as_stage():
         job = {"collective": "staged", "all_reduce": fabric.collective, "hello": False, **stages}
     else:  # Exponents of floats would hold the end of a stage back.
         job = {"collective": fabric.collective, "dtype": "int32", "stages": stages}

@@ -23,7 +23,7 @@ __all__ = ["require_protocol", "under_protocol"]
 
 def _known() -> tuple[str, ...]:
     """Those that sum, and can run the scenario files of any other one of them."""
-    return tuple(name for name in names_where(lambda traits: traits.sums) if not scenario_protocol(name).needs())
+    return tuple(name for name in names_where(lambda each: each.result().is_sum) if not scenario_protocol(name).needs())
 
 
 def _foreign(new: KnownProtocol) -> Mapping[str, Collection[str]]:
@@ -72,7 +72,7 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
     changed["switch"]["program"] = new.programs[0]
     topology = data.get("topology")
     if isinstance(topology, dict) and isinstance(topology.get("hosts"), int) and not job.get("hosts"):
-        more = new.traits.has_server - (old is not None and old.traits.has_server)
+        more = new.servers() - (0 if old is None else old.servers())
         changed["topology"] = {**topology, "hosts": topology["hosts"] + more}
     if not changed["transport"]:
         del changed["transport"]

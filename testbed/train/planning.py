@@ -50,7 +50,8 @@ class TrainingSource:
 
 def _trains(collective: str) -> bool:
     protocol = judged_protocol(collective)
-    return protocol.traits.sums and (not protocol.traits.approximate or protocol.piece_judge() is not None)
+    result = protocol.result()
+    return result.is_sum and (result.is_exact or protocol.piece_judge() is not None)
 
 
 def _require_summing(scenario: Scenario) -> None:

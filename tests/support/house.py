@@ -86,18 +86,20 @@ def by_strings() -> Iterator[str]:
 
 
 def flags() -> Iterator[str]:
-    """Fields of `Traits`."""
+    """Fields of a protocol that are true or false, and fields of its `Traits`."""
     for node in ast.walk(_tree(ROOT / "testbed/scenario/protocol.py")):
-        if isinstance(node, ast.ClassDef) and node.name == "Traits":
-            yield from (ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign))
+        if isinstance(node, ast.ClassDef):
+            fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+            flat = (each for each in fields if node.name == "Traits" or ast.unparse(each.annotation) == "bool")
+            yield from (ast.unparse(each.target) for each in flat)
 
 
 def askers() -> Iterator[str]:
-    """Files outside `testbed/protocols/` that ask a flag of `Traits`."""
+    """Files outside `testbed/protocols/` that ask a flag of a protocol."""
     known = set(flags())
     for path in _files():
         name = _shown(path)
-        if name.startswith("testbed/protocols/") or "trait" not in path.read_text(encoding="utf-8"):
+        if name.startswith("testbed/protocols/") or "protocol" not in path.read_text(encoding="utf-8"):
             continue
         if any(isinstance(node, ast.Attribute) and node.attr in known for node in ast.walk(_tree(path))):
             yield name
@@ -183,7 +185,7 @@ def knowing_roce() -> Iterator[str]:
 MEASURES = {
     "open types in the contract": untyped,
     "functions named by strings": by_strings,
-    "flags of Traits": flags,
+    "flags of a protocol": flags,
     "files that ask a flag": askers,
     "functions with nine or more parameters": with_many_parameters,
     "public classes that share a name": shared_names,

@@ -22,6 +22,7 @@ APPROXIMATE = """
 
 from testbed.checkers import Checker, CheckContext
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.protocols import ResultKind
 from workloads.events import CollectiveCompleted
 
 
@@ -30,7 +31,7 @@ def near(context: CheckContext) -> CheckResult:
 
 
 NEAR = otherwise(
-    BF16, order=Protocol.order, checkers=lambda: (Checker("near", near, proves="sums are near"),), traits=replace(BF16.traits, approximate=True)
+    BF16, order=Protocol.order, checkers=lambda: (Checker("near", near, proves="sums are near"),), result=lambda: ResultKind.NEAR_SUM
 )
 UNJUDGED = otherwise(NEAR, checkers=lambda: ())
 UNLIKE = otherwise(BF16, like="")

@@ -18,7 +18,7 @@ import pytest
 from testbed.faults.kinds.loss import Loss
 from testbed.runs.run import judge_scenario
 from testbed.scenario import builtin_names, load_scenario
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
 from tests.support.scaled import at_rate, lasting
@@ -74,10 +74,10 @@ def _lossy(name: str) -> Scenario:
         description="", world="simulated", capture=False, trace=False, dilation=1, expect="pass", source="",
         switch=switch, background=tuple(flow for flow in scenario.background if flow.kind != "tcp"),
         transport=_selective(
-            scenario.transport, traits_of(scenario.job.collective).recoveries, "irn-rack" if name in RACK else "irn"
+            scenario.transport, protocol_of(scenario.job.collective).recoveries(), "irn-rack" if name in RACK else "irn"
         ),
         beside=tuple(
-            replace(each, transport=_selective(each.transport, traits_of(each.job.collective).recoveries))
+            replace(each, transport=_selective(each.transport, protocol_of(each.job.collective).recoveries()))
             for each in scenario.beside
         ),
         faults=(Loss("loss", links=links, directions=DIRECTIONS, rate=LOSS),),
@@ -124,7 +124,7 @@ def test_timers_take_little(name: str) -> None:
 def test_exceptions_are_built_in() -> None:
     assert {*RACK, *LONG} <= set(cases())
     for name in WITHOUT_SELECTIVE:
-        assert traits_of(load_scenario(name).job.collective).recoveries == ("gbn",)
+        assert protocol_of(load_scenario(name).job.collective).recoveries() == ("gbn",)
 
 
 def test_jobs_last_as_long_at_each_rate() -> None:

@@ -21,6 +21,7 @@ PREFACE = """
 
 from testbed.checkers import Checker
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.protocols import ResultKind
 from workloads.errors import InternalError
 
 
@@ -34,7 +35,7 @@ def near(context):
 
 NEAR = otherwise(
     BF16, order=Protocol.order, checkers=lambda: (Checker("near", near, proves="sums are near"),),
-    traits=replace(BF16.traits, approximate=True),
+    result=lambda: ResultKind.NEAR_SUM,
 )
 
 
@@ -146,14 +147,20 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("programs=()", "OWN.programs: the protocol cannot have this; found (); allowed: some of "),
         ("programs=('nope',)", "OWN.programs: the protocol cannot have this; found ('nope',); allowed: some of "),
         ("programs=(7,)", "OWN.programs[0]: the protocol cannot have this; found 7; allowed: text"),
-        ("traits=None", "OWN.traits: the protocol cannot have this; found None; allowed: a Traits"),
-        ("traits=Traits(largest_mtu='x')", ("OWN.traits.largest_mtu: the protocol cannot have this; found 'x'; "
-            "allowed: a whole number")),
-        ("traits=Traits(largest_mtu=-1)", "OWN.traits.largest_mtu: the protocol cannot have this; found -1; allowed"),
-        ("traits=Traits(several_jobs=1)", ("OWN.traits.several_jobs: the protocol cannot have this; found 1; allowed: "
-            "True or False")),
-        ("traits=Traits(recoveries=('nope',))", "OWN.traits.recoveries: the protocol cannot have this"),
-        ("traits=Traits(framings=())", "OWN.traits.framings: the protocol cannot have this"),
+        ("largest_mtu=None", "OWN.largest_mtu: the protocol cannot have this; found None; allowed: a function"),
+        ("largest_mtu=lambda: 'x'", "OWN.largest_mtu: the protocol cannot have this; found 'x'; allowed: one of "),
+        ("largest_mtu=lambda: -1", "OWN.largest_mtu: the protocol cannot have this; found -1; allowed: one of "),
+        ("recoveries=lambda: ('nope',)", "OWN.recoveries: the protocol cannot have this; found ('nope',)"),
+        ("framings=lambda: ()", "OWN.framings: the protocol cannot have this; found ()"),
+        ("optional_keys=lambda: 7", "OWN.optional_keys: the protocol cannot have this; found 7; allowed: a frozenset"),
+        ("optional_keys=lambda: frozenset({'jobs'})", "OWN.optional_keys: the protocol cannot have this; found "),
+        ("result=lambda: True", "protocol OWN has a result that is none (result); found True"),
+        ("worlds=lambda: ('nope',)", "OWN.worlds: the protocol cannot have this; found ('nope',); allowed: some of "),
+        ("servers=lambda: True", "OWN.servers: the protocol cannot have this; found True; allowed: 0 or 1"),
+        ("wire_dtype=lambda dtype: 8", "OWN.wire_dtype: the protocol cannot have this; found 8; allowed: one of "),
+        ("as_stage=lambda: 7", "OWN.as_stage: the protocol cannot have this; found 7; allowed: text"),
+        ("as_fallback=lambda: None", "OWN.as_fallback: the protocol cannot have this; found None; allowed: text"),
+        ("message_window=lambda *size: 0", "OWN.message_window: the protocol cannot have this; found 0; allowed: None"),
         ("job_keys=7", "OWN.job_keys: the protocol cannot have this; found 7; allowed: a class or None"),
         ("job_keys=dict", "OWN.job_keys: the protocol cannot have this; found <class 'dict'>; allowed: a Section"),
         ("check=7", "OWN.check: the protocol cannot have this; found 7; allowed: a function"),

@@ -18,8 +18,11 @@ class RoceTransport(TransportKind):
 
     udp_port: int = ROCE_PORT
 
-    def __init__(self, name: str, summary: str, timers: dict[str, str], transparent: str = "") -> None:
+    def __init__(
+        self, name: str, summary: str, timers: dict[str, str], transparent: str = "", *, is_reliable: bool = False
+    ) -> None:
         self.name, self.summary, self.timers, self.transparent = name, summary, timers, transparent
+        self.is_reliable = is_reliable
 
     def identify(self, frame: Buffer) -> SentAs | None:
         found = recognise(frame)
@@ -41,4 +44,5 @@ RELIABLE = RoceTransport(
         "receiver not ready": "the peer asked for a pause: the request is sent again",
     },
     "queue pairs, PSNs and answers, with a valid iCRC",
+    is_reliable=True,
 )

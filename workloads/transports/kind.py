@@ -64,6 +64,8 @@ class TransportKind(ABC):
     kinds: Mapping[str, str] = MappingProxyType({})
     """words that a fault's `match.kind` may name -> what such a packet carries: data, results, answers. Empty: RoCE,
     whose opcodes are named instead"""
+    is_reliable: bool = False
+    """it sends again what is lost, over connections that pass messages in order; else the protocol does"""
     udp_port: int | None = None
     """to which its frames go; None: they are no UDP"""
     header_bytes: int = 0

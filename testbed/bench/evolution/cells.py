@@ -57,11 +57,11 @@ class Scheme:
 
     @property
     def has_server(self) -> bool:
-        return protocol_of(self.collective).traits.has_server
+        return protocol_of(self.collective).servers() > 0
 
     @property
     def in_datagrams(self) -> bool:
-        return not protocol_of(self.collective).traits.reliable
+        return not protocol_of(self.collective).repairs_losses()
 
 
 ROWS: Sequence[Scheme] = (

@@ -64,8 +64,10 @@ examples:
 
 def _collective(name: str) -> str:
     from testbed.scenario.known import names_where
+    from testbed.scenario.protocol import KeyGroup
 
-    allowed = names_where(lambda traits: traits.is_stage) + names_where(lambda traits: traits.layered)
+    allowed = names_where(lambda each: each.as_stage())
+    allowed += names_where(lambda each: KeyGroup.LAYERS in each.optional_keys())
     if name not in allowed:
         raise argparse.ArgumentTypeError(f"found {name!r}; allowed: {', '.join(allowed)}")
     return name

@@ -127,8 +127,8 @@ def _of_protocol(name: str) -> tuple[str, Sequence[str]]:
         return same, ()
 
     def serves(scenario: Scenario) -> bool:
-        traits = protocol_of(scenario.job.collective).traits
-        return traits.reliable == protocol.traits.reliable and scenario.switch.program in protocol.programs
+        served = protocol_of(scenario.job.collective)
+        return served.repairs_losses() == protocol.repairs_losses() and scenario.switch.program in protocol.programs
 
     calm = list[Scenario]()
     for each in sorted(builtin_names(), key=lambda each: (len(each), each)):

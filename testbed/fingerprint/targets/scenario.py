@@ -19,7 +19,7 @@ from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import Scenario, load_scenario
 from testbed.scenario.job import SizedKeys
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
 from testbed.worlds.simulated.world import Simulation
@@ -150,7 +150,7 @@ def _simulate(plan: Plan, given: Array) -> list[Array]:
 
 def _require(scenario: Scenario) -> None:
     job = scenario.job
-    traits = traits_of(job.collective)
+    result = protocol_of(job.collective).result()
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job", bool(scenario.jobs)),
         ("beside", "jobs of other collectives", "one job", bool(scenario.beside)),
@@ -159,8 +159,8 @@ def _require(scenario: Scenario) -> None:
         ("job.model", "a model", "a plain gradient", job.model is not None or job.stages is not None),
         ("job.compute", "times of computing", "none", job.compute is not None),
         ("job.operation", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
-        ("job.collective", job.collective, "one that gives all ranks the sum", not traits.sums),
-        ("job.collective", job.collective, "one whose sums lack nothing", traits.approximate),
+        ("job.collective", job.collective, "one that gives all ranks the sum", not result.is_sum),
+        ("job.collective", job.collective, "one whose sums lack nothing", not result.is_exact),
         ("job.collective", job.collective, "one with `job.size`", isinstance(job.own, SizedKeys)),
     )
     for key, found, allowed, is_wrong in wrong:

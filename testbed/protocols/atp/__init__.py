@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.checks_served import check_served_in_racks
 from testbed.protocols.parts.quantised import AtpWorkers
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import KeyGroup
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ __all__ = ["PROTOCOL"]
 
 
 class _Atp(AtpWorkers):
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return super().optional_keys() | {KeyGroup.FIXED_SCALE}
+
     def check(self, sections: KnownSections) -> None:
         check_served_in_racks(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
 
@@ -55,9 +58,5 @@ PROTOCOL = _Atp(
     summary="each host streams its gradient towards a parameter server, and a switch adds what it can (program atp, or "
             "forward)",
     programs=("atp", "forward"),
-    traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, fixed_scale=True, has_server=True,
-        in_place=True, heeds_marks=True, largest_mtu=1024,
-    ),
     worker=AtpConfig,
 )  # fmt: skip

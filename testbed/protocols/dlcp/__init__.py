@@ -9,7 +9,7 @@ from testbed.checkers.contract import Part
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.dlcp.checks import check_dlcp, check_dlcp_fault
 from testbed.protocols.dlcp.keys import DlcpKeys
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import KeyGroup, ResultKind
 from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.checks import problems_in_host
@@ -29,6 +29,15 @@ __all__ = ["PROTOCOL"]
 
 
 class _Dlcp(Protocol):
+    def result(self) -> ResultKind:
+        return ResultKind.NEAR_SUM
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.JOBS})
+
+    def largest_mtu(self) -> int:
+        return 1024
+
     def check(self, sections: KnownSections) -> None:
         check_dlcp(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
@@ -98,6 +107,5 @@ PROTOCOL = _Dlcp(
     "add (program dlcp), or in a ring",
     programs=("forward", "dlcp"),
     job_keys=DlcpKeys,
-    traits=Traits(approximate=True, several_jobs=True, largest_mtu=1024),
     worker=DlcpConfig,
 )

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.checkers.contract import Part
-from testbed.hunt.contract import Protocol
 from testbed.protocols.flows.checks import check_flows
 from testbed.protocols.flows.keys import FlowsKeys
-from testbed.scenario.protocol import Traits
-from workloads.config import IRN_END_TO_END, HostConfig
+from testbed.protocols.parts.connected import ConnectedProtocol
+from testbed.scenario.protocol import ResultKind
+from workloads.config import HostConfig
 from workloads.flows import FlowsConfig
 
 if TYPE_CHECKING:
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Flows(Protocol):
+class _Flows(ConnectedProtocol):
+    def worlds(self) -> tuple[str, ...]:
+        return ("simulated",)
+
+    def result(self) -> ResultKind:
+        return ResultKind.UNORDERED
+
     def check(self, sections: KnownSections) -> None:
         check_flows(sections)
 
@@ -57,8 +63,6 @@ PROTOCOL = _Flows(
     name="flows",
     title="RDMA flows",
     summary="flows of drawn sizes between the hosts, each a WRITE on a connection of its own (program forward)",
-    only_virtual=True,
     job_keys=FlowsKeys,
-    traits=Traits(reliable=True, sums=False, approximate=True, recoveries=("gbn", *IRN_END_TO_END)),
     worker=FlowsConfig,
 )

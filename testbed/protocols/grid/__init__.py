@@ -10,7 +10,6 @@ from testbed.protocols.grid.checks import check_grid
 from testbed.protocols.parts.checks_served import check_served
 from testbed.protocols.parts.quantised import QuantisedSums
 from testbed.reading.known import as_far_as_known
-from testbed.scenario.protocol import Traits
 from workloads.config import HostConfig
 from workloads.grid import GridConfig
 
@@ -25,6 +24,12 @@ __all__ = ["PROTOCOL"]
 
 
 class _Grid(QuantisedSums):
+    def servers(self) -> int:
+        return 1
+
+    def largest_mtu(self) -> int:
+        return 8192
+
     def check(self, sections: KnownSections) -> None:
         with as_far_as_known():
             check_served(sections.problems, sections.topology, sections.transport, sections.job, sections.entries)
@@ -65,12 +70,5 @@ PROTOCOL = _Grid(
     title="GRID",
     summary="each host streams its gradient to the switches that a plan of gradient routes chose for it (program grid)",
     programs=("grid",),
-    traits=Traits(
-        several_jobs=True,
-        layered=True,
-        floats_as_integers=True,
-        has_server=True,
-        largest_mtu=8192,
-    ),
     worker=GridConfig,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Hunt, Protocol
+from testbed.hunt.contract import Hunt
 from testbed.protocols.parts.checks_pairs import check_pairs
-from testbed.scenario.protocol import Traits
+from testbed.protocols.parts.connected import ConnectedProtocol
 from workloads.collectives.moves import MOVES
 from workloads.collectives.operations import OPERATIONS
-from workloads.config import IRN_END_TO_END, HostConfig
+from workloads.config import HostConfig
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Mesh(Protocol):
+class _Mesh(ConnectedProtocol):
     def operations(self) -> tuple[str, ...]:
         return tuple(name for name in OPERATIONS if name in MOVES)
 
@@ -69,5 +69,4 @@ PROTOCOL = _Mesh(
     name="mesh",
     title="Mesh",
     summary="any operation over connections between every two hosts: rings, trees, pairs (program forward)",
-    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END)),
 )

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.checks_fabric import check_fabric
-from testbed.scenario.protocol import Traits
+from testbed.protocols.parts.connected import ConnectedProtocol
+from testbed.scenario.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _NetReduce(Protocol):
+class _NetReduce(ConnectedProtocol):
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.IN_PLACE, KeyGroup.FALLBACK})
+
+    def as_stage(self) -> str:
+        return self.summary
+
+    def message_window(self, messages: int, packets: int) -> int:
+        return messages * packets
+
+    def recoveries(self) -> tuple[str, ...]:
+        return ("gbn", *IRN_RECOVERIES)
+
     def check(self, sections: KnownSections) -> None:
         check_fabric(sections.problems, sections.topology, sections.job)
 
@@ -56,12 +68,4 @@ PROTOCOL = _NetReduce(
     title="NetReduce",
     summary="each host sends its gradient once, the switch sums it (program netreduce)",
     programs=("netreduce", "fpga", "rtl"),
-    traits=Traits(
-        reliable=True,
-        in_place=True,
-        recoveries=("gbn", *IRN_RECOVERIES),
-        in_messages=True,
-        is_stage=True,
-        may_fall_back=True,
-    ),
 )

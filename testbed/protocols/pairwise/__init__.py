@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import ResultKind
 from workloads.collectives.pairwise import pairwise
-from workloads.config import IRN_END_TO_END, HostConfig
+from workloads.config import HostConfig
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -18,6 +18,9 @@ __all__ = ["PROTOCOL"]
 
 
 class _Pairwise(ScheduledProtocol):
+    def result(self) -> ResultKind:
+        return ResultKind.ORDERED
+
     def gradients(self, ranks: int) -> float:
         return 2 * (ranks - 1) / ranks
 
@@ -33,5 +36,4 @@ PROTOCOL = _Pairwise(
     title="Pairwise exchange",
     summary="all-to-all: each rank swaps chunks with one partner after the other (program forward)",
     schedules={"all_to_all": pairwise},
-    traits=Traits(reliable=True, sums=False, recoveries=("gbn", *IRN_END_TO_END)),
 )

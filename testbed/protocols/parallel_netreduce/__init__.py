@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.checks_machines import check_machines, check_pieces
+from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.reading.known import as_far_as_known
-from testbed.scenario.protocol import Traits
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -21,7 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _ParallelNetReduce(Protocol):
+class _ParallelNetReduce(ConnectedProtocol):
+    def recoveries(self) -> tuple[str, ...]:
+        return ("gbn",)
+
     def check(self, sections: KnownSections) -> None:
         with as_far_as_known():
             check_machines(sections.problems, sections.topology, sections.job, sections.nics)
@@ -57,5 +59,4 @@ PROTOCOL = _ParallelNetReduce(
     summary="reduce-scatter inside each machine, NetReduce between them, all-gather inside (topology machines, program "
     "netreduce)",
     programs=("netreduce", "fpga", "rtl"),
-    traits=Traits(reliable=True),
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from testbed.reading.problems import KeyPath, Problems
 from testbed.scenario.checks_datagrams import check_racks, check_rto, check_sizes
 from testbed.scenario.job import Job
-from testbed.scenario.known import traits_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.names import PATH_MTUS
 from testbed.scenario.transport import Transport
 from topologies import Topology, attachment
@@ -48,7 +48,7 @@ def _check_served(
     problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]],
     *, in_racks: bool,
 ) -> None:  # fmt: skip
-    name, traits = job.collective, traits_of(job.collective)
+    name, largest_mtu = job.collective, protocol_of(job.collective).largest_mtu()
     if attachment(topology) is not None:
         problems.add(
             ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
@@ -69,12 +69,12 @@ def _check_served(
         check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
         problems.add(("job", "op"), f"{name} only sums", found=f"'{job.op}'", allowed="sum")
-    if transport.path_mtu > traits.largest_mtu:
+    if transport.path_mtu > largest_mtu:
         problems.add(
             ("transport", "path_mtu"),
-            f"a packet of {name} has at most {traits.largest_mtu // 4} elements",
+            f"a packet of {name} has at most {largest_mtu // 4} elements",
             found=str(transport.path_mtu),
-            allowed=", ".join(str(mtu) for mtu in PATH_MTUS if mtu <= traits.largest_mtu),
+            allowed=", ".join(str(mtu) for mtu in PATH_MTUS if mtu <= largest_mtu),
         )
         return
     check_rto(problems, transport)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
+from testbed.scenario.protocol import KeyGroup
 from workloads.config import HostConfig
 
 if TYPE_CHECKING:
@@ -18,7 +19,13 @@ __all__ = ["AtpWorkers", "QuantisedSums"]
 
 
 class QuantisedSums(Protocol):
-    """Its sums and its blocks."""
+    """Its sums, its blocks, and the keys of jobs that share switches."""
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.JOBS, KeyGroup.LAYERS})
+
+    def wire_dtype(self, dtype: str) -> str:
+        return "int32" if dtype == "float32" else dtype
 
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         from testbed.checkers.orders import quantised  # when a run is judged
@@ -34,6 +41,15 @@ class QuantisedSums(Protocol):
 class AtpWorkers(QuantisedSums):
     """The same, with the workers of ATP: packets carry the slot that they ask for, which is another one after a
     collision."""
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return super().optional_keys() | {KeyGroup.IN_PLACE, KeyGroup.MARKS}
+
+    def servers(self) -> int:
+        return 1
+
+    def largest_mtu(self) -> int:
+        return 1024
 
     def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
         if len(scenario.all_jobs) > 1:

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Hunt, Protocol
+from testbed.hunt.contract import Hunt
 from testbed.protocols.parts.checks_pairs import check_pairs
-from testbed.scenario.protocol import Traits
+from testbed.protocols.parts.connected import ConnectedProtocol
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.collectives.pairs import PairPhase, Schedule
-from workloads.config import IRN_END_TO_END
 
 if TYPE_CHECKING:
     from testbed.plan.model import Plan
@@ -23,12 +22,11 @@ __all__ = ["ScheduledProtocol"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScheduledProtocol(Protocol):
+class ScheduledProtocol(ConnectedProtocol):
     """A protocol needs `order` and `gradients` in addition to these fields."""
 
     schedules: Mapping[str, Schedule]
     """by `job.operation`: (ranks, elements, with options by name) -> its transfers"""
-    traits: Traits = Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END))
 
     @abstractmethod
     def gradients(self, ranks: int) -> float:

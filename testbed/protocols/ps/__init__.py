@@ -10,7 +10,6 @@ from testbed.protocols.parts.quantised import AtpWorkers
 from testbed.protocols.ps.checks import check_ps
 from testbed.protocols.ps.keys import PsKeys
 from testbed.reading.known import as_far_as_known
-from testbed.scenario.protocol import Traits
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
@@ -69,9 +68,5 @@ PROTOCOL = _Ps(
             "options (program ps)",
     programs=("ps",),
     job_keys=PsKeys,
-    traits=Traits(
-        several_jobs=True, layered=True, floats_as_integers=True, has_server=True,
-        in_place=True, heeds_marks=True, largest_mtu=1024,
-    ),
     worker=AtpConfig,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from testbed.checkers.contract import Part
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.repair.checks import check_repair, check_repair_fault
 from testbed.protocols.repair.keys import RepairKeys
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import KeyGroup, ResultKind
 from workloads.config import HostConfig
 from workloads.repair import RepairConfig
 from workloads.repair.checks import problems_in_host
@@ -28,6 +28,15 @@ __all__ = ["PROTOCOL"]
 
 
 class _Repair(Protocol):
+    def result(self) -> ResultKind:
+        return ResultKind.ORDERED
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.JOBS})
+
+    def largest_mtu(self) -> int:
+        return 1024
+
     def check(self, sections: KnownSections) -> None:
         check_repair(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
@@ -91,6 +100,5 @@ PROTOCOL = _Repair(
     "(program repair, or forward)",
     programs=("repair", "forward"),
     job_keys=RepairKeys,
-    traits=Traits(sums=False, several_jobs=True, largest_mtu=1024),
     worker=RepairConfig,
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Hunt, Protocol
-from testbed.scenario.protocol import Traits
+from testbed.hunt.contract import Hunt
+from testbed.protocols.parts.connected import ConnectedProtocol
+from testbed.scenario.protocol import KeyGroup
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.config import IRN_END_TO_END
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Ring(Protocol):
+class _Ring(ConnectedProtocol):
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.IN_PLACE})
+
+    def as_stage(self) -> str:
+        return self.summary
+
+    def as_fallback(self) -> str:
+        return "each worker then starts the job again as ring all-reduce between the hosts (collective netreduce only)"
+
     def operations(self) -> tuple[str, ...]:
         return ALL_REDUCE, "reduce_scatter", "all_gather"
 
@@ -55,12 +64,4 @@ PROTOCOL = _Ring(
     name="ring",
     title="Ring",
     summary="ring all-reduce: reduce-scatter, then all-gather (program forward)",
-    traits=Traits(
-        reliable=True,
-        in_place=True,
-        recoveries=("gbn", *IRN_END_TO_END),
-        is_stage=True,
-        as_fallback="each worker then starts the job again as ring all-reduce between the hosts (collective netreduce "
-        "only)",
-    ),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
-from testbed.scenario.protocol import Traits
-from workloads.config import IRN_END_TO_END
+from testbed.protocols.parts.connected import ConnectedProtocol
+from testbed.scenario.protocol import ResultKind
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -18,7 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Shift(Protocol):
+class _Shift(ConnectedProtocol):
+    def result(self) -> ResultKind:
+        return ResultKind.ORDERED
+
+    def message_window(self, messages: int, packets: int) -> int:
+        return messages * packets
+
     def plan(self, scenario: Scenario) -> Plan:
         from testbed.protocols.parts.plan_ring import plan_ring  # when a plan is made
 
@@ -37,5 +42,4 @@ PROTOCOL = _Shift(
     name="shift",
     title="Shift",
     summary="NetReduce workers through a plain switch: each host gets its predecessor's gradient (program forward)",
-    traits=Traits(reliable=True, recoveries=("gbn", *IRN_END_TO_END), sums=False, in_messages=True),
 )

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.protocols.staged.keys import StrategyKeys, check_strategy
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import ResultKind
 from workloads.collectives.kinds import sent_share
 from workloads.config import HostConfig, WorkerConfig
 
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Staged(Protocol):
+class _Staged(ConnectedProtocol):
+    def result(self) -> ResultKind:
+        """A reshard gives each rank what the others have."""
+        return ResultKind.ORDERED
+
+    def recoveries(self) -> tuple[str, ...]:
+        return ("gbn",)
+
     def check(self, sections: KnownSections) -> None:
         check_strategy(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.nics
@@ -62,9 +69,5 @@ PROTOCOL = _Staged(
     summary="a parallelisation strategy: all-reduces and reshards with computing between them (program netreduce, or "
     "forward)",
     programs=("netreduce", "fpga", "rtl", "forward"),
-    traits=Traits(
-        reliable=True,
-        sums=False,  # a reshard gives each rank what the others have
-    ),
     job_keys=StrategyKeys,
 )

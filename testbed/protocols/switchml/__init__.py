@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import QuantisedSums
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import KeyGroup
 from workloads.config import HostConfig
 from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
@@ -27,6 +27,15 @@ __all__ = ["PROTOCOL"]
 
 
 class _SwitchMl(QuantisedSums):
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return super().optional_keys() | {KeyGroup.IN_PLACE}
+
+    def framings(self) -> tuple[str, ...]:
+        return ("udp", "uc")
+
+    def largest_mtu(self) -> int:
+        return 1024
+
     def check(self, sections: KnownSections) -> None:
         check_switchml(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
@@ -67,13 +76,5 @@ PROTOCOL = _SwitchMl(
     title="SwitchML",
     summary="each host streams its gradient through slots of the switch, over UDP or RoCE UC (program switchml)",
     programs=("switchml",),
-    traits=Traits(
-        in_place=True,
-        several_jobs=True,
-        layered=True,
-        floats_as_integers=True,
-        framings=("udp", "uc"),
-        largest_mtu=1024,
-    ),
     worker=SwitchMlConfig,
 )

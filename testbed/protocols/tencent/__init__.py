@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.checks_machines import check_machines
-from testbed.scenario.protocol import Traits
+from testbed.protocols.parts.connected import ConnectedProtocol
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Tencent(Protocol):
+class _Tencent(ConnectedProtocol):
+    def recoveries(self) -> tuple[str, ...]:
+        return ("gbn",)
+
     def check(self, sections: KnownSections) -> None:
         check_machines(sections.problems, sections.topology, sections.job, sections.nics)
 
@@ -54,5 +56,4 @@ PROTOCOL = _Tencent(
     title="Tencent",
     summary="reduce to a master inside each machine, ring of the masters, broadcast inside (topology machines, program "
     "forward)",
-    traits=Traits(reliable=True),
 )

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.protocols.trace_file.keys import TraceKeys, check_trace
 from testbed.protocols.trace_file.keys_files import is_trace
-from testbed.scenario.protocol import Traits
+from testbed.scenario.protocol import ResultKind
 from workloads.collectives.kinds import sent_share
-from workloads.config import IRN_END_TO_END, HostConfig
+from workloads.config import HostConfig
 from workloads.traces.program import TracedConfig
 
 if TYPE_CHECKING:
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _Trace(Protocol):
+class _Trace(ConnectedProtocol):
+    def result(self) -> ResultKind:
+        """Ranks get what the trace says."""
+        return ResultKind.ORDERED
+
     def check(self, sections: KnownSections) -> None:
         check_trace(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.nics
@@ -71,10 +75,5 @@ PROTOCOL = _Trace(
     title="Trace",
     summary="a Chakra trace or a GOAL text: its computing, messages and collectives (program netreduce, or forward)",
     programs=("netreduce", "fpga", "rtl", "forward"),
-    traits=Traits(
-        reliable=True,
-        recoveries=("gbn", *IRN_END_TO_END),
-        sums=False,  # ranks get what the trace says
-    ),
     job_keys=TraceKeys,
 )

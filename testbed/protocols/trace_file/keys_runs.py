@@ -39,7 +39,7 @@ class TraceRing:
 
 
 def _all_reduces() -> tuple[str, ...]:
-    return tuple(each.name for each in protocols() if each.traits.is_stage or _schedules(each, ALL_REDUCE))
+    return tuple(each.name for each in protocols() if each.as_stage() or _schedules(each, ALL_REDUCE))
 
 
 def _schedules(protocol: KnownProtocol, operation: str) -> bool:
@@ -69,7 +69,7 @@ def runner(operation: str, all_reduce: str) -> KnownProtocol:
     if operation == ALL_REDUCE:
         return protocol_of(all_reduce)
     for protocol in protocols():
-        if operation in protocol.operations() and (protocol.traits.is_stage or _schedules(protocol, operation)):
+        if operation in protocol.operations() and (protocol.as_stage() or _schedules(protocol, operation)):
             return protocol
     raise InternalError(f"no protocol runs {operation} in a trace")
 

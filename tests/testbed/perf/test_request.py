@@ -120,4 +120,4 @@ def test_what_cannot_be_measured(request_, text):
 def test_an_unknown_protocol():
     with pytest.raises(ScenarioError, match="tb perf: --protocol: no such protocol of sweeps; found 'rign'"):
         resolved(Request("rack", (4,), protocols=("rign",)))
-    assert "ring" in names_where(lambda traits: traits.sums)
+    assert "ring" in names_where(lambda each: each.result().is_sum)

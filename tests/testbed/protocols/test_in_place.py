@@ -9,6 +9,7 @@ import pytest
 from testbed.runs.run import judge_scenario
 from testbed.scenario import parse_scenario
 from testbed.scenario.known import names_where
+from testbed.scenario.protocol import KeyGroup
 from testbed.sweeps.protocols import under_protocol
 from workloads.errors import ScenarioError
 
@@ -26,7 +27,7 @@ _IN_PLACE = ("atp", "esa", "netreduce", "ps", "ring", "switchml")
 
 
 def test_every_protocol_that_says_so_is_tried():
-    assert names_where(lambda traits: traits.in_place) == _IN_PLACE
+    assert names_where(lambda each: KeyGroup.IN_PLACE in each.optional_keys()) == _IN_PLACE
 
 
 @pytest.mark.parametrize("name", _IN_PLACE)

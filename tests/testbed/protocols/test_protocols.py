@@ -38,8 +38,8 @@ def test_a_module_holds_the_value_of_its_name(name: str) -> None:
     assert protocol.name == name
     assert collectives[name] == protocol.summary
     assert set(protocol.programs) <= set(programs)
-    assert (type(protocol).order is Protocol.order) == protocol.traits.approximate
-    assert (type(protocol).blocks is Protocol.blocks) == protocol.traits.reliable
+    assert (type(protocol).order is Protocol.order) != protocol.result().is_exact
+    assert (type(protocol).blocks is Protocol.blocks) == protocol.repairs_losses()
     assert (type(protocol).worker_problems is Protocol.worker_problems) == (protocol.worker is None)
     assert protocol.shortfall() is None
     assert set(protocol.server_knobs()) <= {knob for kind in program_kinds().values() for knob in kind.knobs}
@@ -109,9 +109,9 @@ def test_only_these_answer_otherwise_than_most(holds: Callable[[Protocol], objec
     assert [name for name in NAMES if holds(whole_protocol(name))] == [name for name in names.split() if name in NAMES]
 
 
-def test_names_by_trait_are_in_the_order_of_the_list() -> None:
-    assert names_where(lambda traits: traits.has_server) == ("atp", "esa", "grid", "ps")
-    assert names_where(lambda traits: traits.in_messages) == ("netreduce", "shift")
+def test_names_by_answer_are_in_the_order_of_the_list() -> None:
+    assert names_where(lambda each: each.servers()) == ("atp", "esa", "grid", "ps")
+    assert names_where(lambda each: each.message_window(1, 1) is not None) == ("netreduce", "shift")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from workloads.errors import ScenarioError
 
 
 def test_every_collective_that_sums_trains() -> None:
-    able = {protocol.name for protocol in protocols() if protocol.traits.sums}
+    able = {protocol.name for protocol in protocols() if protocol.result().is_sum}
     with pytest.raises(ScenarioError) as error:
         TrainingSource("shift").load()
     assert str(error.value).partition("allowed: ")[2] == ", ".join(sorted(able))

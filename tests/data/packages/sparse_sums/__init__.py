@@ -12,7 +12,7 @@ from testbed.checkers.folds import Array
 from testbed.plan import Plan
 from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, job_members, plan_jobs
 from testbed.plan.switches import plan_switches
-from testbed.protocols import Hunt, Protocol, Traits
+from testbed.protocols import Hunt, KeyGroup, Protocol
 from testbed.scenario import Scenario
 from workloads.config import HostConfig, JobShare
 from workloads.transports import TransportKind
@@ -23,6 +23,12 @@ __all__ = ["PROTOCOL"]
 
 class SparseSums(Protocol):
     """Sums of the blocks that workers keep; a block that a worker does not send counts as zeros."""
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        return frozenset({KeyGroup.JOBS})
+
+    def largest_mtu(self) -> int:
+        return 1024
 
     def transport(self, framing: str) -> TransportKind:
         return TRANSPORT
@@ -82,6 +88,5 @@ PROTOCOL = SparseSums(
     name="sparse_sums",
     summary="sums of the blocks that workers keep",
     programs=("sparse_sums",),
-    traits=Traits(several_jobs=True, largest_mtu=1024),
     worker=SparseConfig,
 )

@@ -17,7 +17,7 @@ from workloads.dlcp.worker import DlcpWorker
 def test_its_own_judge_follows_a_training():
     assert type(piece_judge(training_plan(TrainingSource("dlcp").sized(8192)))) is BoundedPieces
     protocol = judged_protocol("dlcp")
-    assert protocol.traits.approximate
+    assert not protocol.result().is_exact
     assert protocol.piece_judge() is BoundedPieces
 
 

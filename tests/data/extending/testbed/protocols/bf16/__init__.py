@@ -7,7 +7,7 @@ from testbed.checkers.blocks import blocks_with_exponents
 from testbed.checkers.folds import Array
 from testbed.checkers.orders import quantised
 from testbed.plan import Plan, plan_as
-from testbed.protocols import Hunt, Protocol, Traits
+from testbed.protocols import Hunt, KeyGroup, Protocol
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
 from testbed.reading.problems import Problems
 from testbed.scenario.fault_loader import Placed
@@ -24,6 +24,19 @@ __all__ = ["PROTOCOL"]
 
 class Bf16(Protocol):
     """SwitchML, with gradients that are cut."""
+
+    def optional_keys(self) -> frozenset[KeyGroup]:
+        """Several jobs at a time, and gradients that are sent layer by layer."""
+        return frozenset({KeyGroup.JOBS, KeyGroup.LAYERS})
+
+    def wire_dtype(self, dtype: str) -> str:
+        return "int32" if dtype == "float32" else dtype
+
+    def largest_mtu(self) -> int:
+        return 1024
+
+    def framings(self) -> tuple[str, ...]:
+        return ("udp", "uc")
 
     def check(self, sections: KnownSections) -> None:
         check_switchml(
@@ -62,6 +75,5 @@ PROTOCOL = Bf16(
     name="bf16",
     summary="as switchml, with floats cut to bfloat16 (program bf16)",
     programs=("bf16",),
-    traits=Traits(several_jobs=True, layered=True, floats_as_integers=True, framings=("udp", "uc"), largest_mtu=1024),
     worker=Bf16Config,
 )
