@@ -15,8 +15,8 @@ MOST = {
     "files that ask a flag": 0,
     "functions with nine or more parameters": 11,
     "public classes that share a name": 149,
-    "files outside its folders that name a protocol": 82,
-    "modules outside transports that know a RoCE field": 28,
+    "files outside its folders that name a protocol": 79,
+    "modules outside transports that know a RoCE field": 9,
 }
 """of today; if you lower a count, lower it here, too"""
 

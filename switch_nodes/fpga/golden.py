@@ -14,7 +14,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.dissect import FieldDifference, differing_fields, dissect
 from switch_nodes.netreduce.program import NetReduceProgram
 from workloads.machine import Machine
-from workloads.wire import WireError, decode_packet, opcode_name
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["Difference", "Kind", "Output", "TimedFrame", "compare", "describe", "play", "reference_outputs", "sums_in"]
 
@@ -126,33 +126,19 @@ def describe(difference: Difference, inputs: Sequence[TimedFrame]) -> list[str]:
     lines = [f"frame {difference.index} out of port {difference.port} {difference.kind}"]
     if 0 <= difference.step < len(inputs):
         cause = inputs[difference.step]
-        lines.append(f"  after input {difference.step} (port {cause.port}): {_summary(cause.frame)}")
+        lines.append(f"  after input {difference.step} (port {cause.port}): {RELIABLE.describe(cause.frame)}")
     fields = difference.fields
     if not fields:
-        lines.append(f"  it is: {_summary(difference.expected or difference.found)}")
+        lines.append(f"  it is: {RELIABLE.describe(difference.expected or difference.found)}")
         texts = [f"  {field.name:<22} {field.text}" for field in dissect(difference.expected or difference.found)]
         lines += texts[:_MOST_FIELDS] + (
             [f"  and {len(texts) - _MOST_FIELDS} more"] if len(texts) > _MOST_FIELDS else []
         )
         return lines
-    lines.append(f"  expected: {_summary(difference.expected)}")
+    lines.append(f"  expected: {RELIABLE.describe(difference.expected)}")
     for field in fields[:_MOST_FIELDS]:
         bits = f" (bits {field.bits})" if field.bits else ""
         lines.append(f"  {field.name}: expected {field.expected}, found {field.found}{bits}")
     if len(fields) > _MOST_FIELDS:
         lines.append(f"  and {len(fields) - _MOST_FIELDS} fields more")
     return lines
-
-
-def _summary(frame: bytes) -> str:
-    try:
-        packet = decode_packet(frame)
-    except WireError as error:
-        return f"{len(frame)} bytes, {error}"
-    if packet is None:
-        return f"{len(frame)} bytes, not RoCE v2"
-    source, destination = (".".join(map(str, ip)) if len(ip) == 4 else ip.hex(":", 2) for ip in packet.connection[:2])
-    return (
-        f"{opcode_name(packet.bth.opcode)} {source} -> {destination} QPN {packet.bth.dest_qpn:#x} PSN "
-        f"{packet.bth.psn:#x}"
-    )

@@ -8,9 +8,11 @@ connection, matched by signed 24-bit distance; that, and rules B and I, are deci
 from __future__ import annotations
 
 from switch_nodes.netreduce.ring import Ring
-from workloads.wire import psn_add, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["ConnectionTable"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 _NONE = -1
 
@@ -44,15 +46,15 @@ class ConnectionTable:
             return True
         newest = int(ring.newest[rank])
         same, before, after, last = (self._entry(rank, m) for m in (message, message - 1, message + 1, newest))
-        if last is not None and (psn_diff(psn, last[0]) > 0) != (message > newest):
+        if last is not None and (_distance(psn, last[0]) > 0) != (message > newest):
             return False
         gaps_allowed = ring.plain_from[rank] != _NONE
         before = before if message and ring.is_next(message - 1) else None
         after = after if ring.is_next(message) else None
         return (
             same in (None, (psn, packets))
-            and (before is None or gaps_allowed or psn_add(*before) == psn)
-            and (after is None or gaps_allowed or psn_add(psn, packets) == after[0])
+            and (before is None or gaps_allowed or _after(*before) == psn)
+            and (after is None or gaps_allowed or _after(psn, packets) == after[0])
         )
 
     def has(self, rank: int, message: int) -> bool:
@@ -82,8 +84,8 @@ class ConnectionTable:
             ring.entry_length[rank].tolist(),
             strict=True,
         ):
-            if message != _NONE and 0 <= psn_diff(psn, first) < packets:
-                return message, psn_diff(psn, first), packets
+            if message != _NONE and 0 <= _distance(psn, first) < packets:
+                return message, _distance(psn, first), packets
         return None
 
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
@@ -94,7 +96,7 @@ class ConnectionTable:
         entry = self._entry(rank, newest)
         if entry is None or self.ring.plain_from[rank] != _NONE:
             return None
-        offset, packets = psn_diff(psn, psn_add(*entry)), self.ring.packets_of(newest + 1)
+        offset, packets = _distance(psn, _after(*entry)), self.ring.packets_of(newest + 1)
         return (newest + 1, offset, packets) if 0 <= offset < packets else None
 
     def start_plain(self, rank: int, psn: int) -> None:
@@ -105,7 +107,7 @@ class ConnectionTable:
 
     def in_plain(self, rank: int, psn: int) -> bool:
         start, end = int(self.ring.plain_from[rank]), int(self.ring.plain_to[rank])
-        return start != _NONE and psn_diff(psn, start) >= 0 and (end == _NONE or psn_diff(psn, end) < 0)
+        return start != _NONE and _distance(psn, start) >= 0 and (end == _NONE or _distance(psn, end) < 0)
 
     def _entry(self, rank: int, message: int) -> tuple[int, int] | None:
         """(first PSN, packets)"""

@@ -17,9 +17,11 @@ from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.rows import rows_of
 from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, RingSlotEvent, RingSlotState
 from workloads.machine import Buffer
-from workloads.wire import psn_add, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["FabricTable", "LeafRing", "SpineRing", "root_of"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 _NAME = struct.Struct(">HI")
 
@@ -185,7 +187,7 @@ class FabricTable(ConnectionTable):
                 here, there = self._entry(rank, message), self._entry(other, message)
                 if here is None or there is None:
                     continue
-                found = self.match(other, psn_add(there[0], psn_diff(psn, here[0])))
+                found = self.match(other, _after(there[0], _distance(psn, here[0])))
                 if found is not None and ring.packets_of(found[0]) == found[2]:
                     return found
                 break  # it lacks the same FIRST

@@ -9,9 +9,11 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.frames import DataPacket, Edge
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState
 from workloads.collectives.ina_header import InaHeader
-from workloads.wire import psn_add
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["PacketPlace", "Placement"]
+
+_after = RELIABLE.after
 
 _MAX_PLAIN = 4096
 """connections without INA header that are remembered; the oldest goes first"""
@@ -94,7 +96,7 @@ class Placement:
             return PacketPlace(edge, state, ConnectionEvent.MISPLACED)
         message, offset, packets = named
         number, table = ring.number_of(message), self.tables[ring.id]
-        first = psn_add(packet.psn, -offset)
+        first = _after(packet.psn, -offset)
         good = (
             number is not None
             and 0 < offset < packets <= ring.message_packets

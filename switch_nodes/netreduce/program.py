@@ -46,9 +46,11 @@ from switch_nodes.program import SlotWait
 from workloads.automaton import words
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
-from workloads.wire import psn_add, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["Contribution", "NetReduceProgram"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 GATES = ("window", "epsn")
 _AHEAD = "ahead"
@@ -193,10 +195,10 @@ class NetReduceProgram(ForwardProgram):
         """Gate `epsn`: nothing ahead of a gap is taken, which hides gaps from receivers (kept for comparison)."""
         ring, rank = edge.ring, edge.rank
         expected = int(ring.expected[rank]) if ring.qpn[rank] == packet.qpn else -1
-        distance = 0 if expected < 0 else psn_diff(packet.psn, expected)
+        distance = 0 if expected < 0 else _distance(packet.psn, expected)
         if distance == 0:
             self.tables[ring.id].claim(rank, packet.qpn)
-            ring.expected[rank] = psn_add(packet.psn, 1)
+            ring.expected[rank] = _after(packet.psn, 1)
         return distance > 0
 
     def _note_message(self, packet: DataPacket, place: PacketPlace) -> None:
@@ -209,7 +211,7 @@ class NetReduceProgram(ForwardProgram):
             self.tell(MessageInferred(ring.id, ring.ranks[rank], message, place.offset))
         table.claim(rank, packet.qpn)
         ring.announce(place.message, place.packets)
-        table.put(rank, place.message, psn_add(packet.psn, -place.offset), place.packets)
+        table.put(rank, place.message, _after(packet.psn, -place.offset), place.packets)
 
     def elements_from(self, packet: DataPacket, offset: int) -> int:
         """Byte of the frame where the elements begin."""

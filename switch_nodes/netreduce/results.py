@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workloads.machine import Buffer
+from workloads.rc.transport import RELIABLE
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, ipv4_checksum
-from workloads.wire.icrc import icrc_of
 
 __all__ = ["build_result", "ecn_of", "mark_ce"]
 
@@ -38,4 +38,4 @@ def build_result(header: Buffer, value: Buffer, congested: bool) -> bytes:
     udp = _IP + (IPV4.size if packet[_IP] >> 4 == 4 else IPV6.size)
     packet[udp + _UDP_CHECKSUM : udp + _UDP_CHECKSUM + 2] = b"\0\0"
     packet += value
-    return bytes(packet) + icrc_of(memoryview(packet)[_IP:])
+    return RELIABLE.sealed(packet)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from testbed.checkers.frames import RoceFrame
-from workloads.wire import PSN_MODULUS, opcode_name
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["KEPT_PSNS", "RULES", "PsnClock", "Sighting", "Violations"]
 
+_MODULUS = RELIABLE.after(0, -1) + 1
 KEPT_PSNS = 1 << 17
 """how far back packets are remembered, per connection: many times any window"""
 
@@ -67,7 +68,7 @@ class Sighting:
             return text
         source, dest, qpn = self.frame.connection
         path = f"{self.names.get(source, source.hex())} -> {self.names.get(dest, dest.hex())} QP {qpn:#x}"
-        return f"{text}, {opcode_name(self.frame.opcode)} PSN {self.frame.psn}, {path}"
+        return f"{text}, {RELIABLE.kind_name(self.frame.opcode)} PSN {self.frame.psn}, {path}"
 
 
 class PsnClock:
@@ -76,7 +77,7 @@ class PsnClock:
     __slots__ = ("latest",)
 
     def __init__(self, psn: int) -> None:
-        self.latest = PSN_MODULUS + psn
+        self.latest = _MODULUS + psn
 
     def absolute(self, psn: int) -> int:
         return self.latest + ((psn - self.latest + 0x800000) & 0xFFFFFF) - 0x800000

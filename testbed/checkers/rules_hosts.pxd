@@ -10,6 +10,7 @@ cdef long _ACK, _RNR, _NAK, _SEQUENCE_NAK
 cdef class Sent:
     cdef public long opcode, payload_bytes
     cdef public long long reth_length
+    cdef public bint starts
     cdef public bytes extensions
     cdef public object payload
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
-from workloads.wire import OPCODES, PSN_MASK, Nak, opcode_name, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["ConnectionRules", "Sent"]
 
 _ACK, _RNR, _NAK = 0b000, 0b001, 0b011
 """what an answer says: the upper three bits of its syndrome"""
-_SEQUENCE_NAK = int(Nak.PSN_SEQUENCE)
+_SEQUENCE_NAK = RELIABLE.gap_code
+_after, _distance, _PARTS = RELIABLE.after, RELIABLE.distance, RELIABLE.message_parts
 
 
 class Sent:
     """A data packet as its sender put it on the wire."""
 
-    __slots__ = ("extensions", "opcode", "payload", "payload_bytes", "reth_length")
+    __slots__ = ("extensions", "opcode", "payload", "payload_bytes", "reth_length", "starts")
 
     def __init__(self, frame: RoceFrame, payload: int) -> None:
         """`payload`: its hash."""
         self.opcode, self.extensions, self.payload = frame.opcode, frame.extensions, payload
         self.payload_bytes, self.reth_length = frame.payload_bytes, frame.reth_length
+        self.starts = frame.starts
 
 
 class ConnectionRules:
@@ -106,7 +108,7 @@ class ConnectionRules:
 
     def _compare(self, before: Sent, now: Sent, seen: Sighting) -> None:
         if before.opcode != now.opcode:
-            what = f"opcode {opcode_name(now.opcode)}, before {opcode_name(before.opcode)}"
+            what = f"opcode {RELIABLE.kind_name(now.opcode)}, before {RELIABLE.kind_name(before.opcode)}"
         elif before.extensions != now.extensions:
             what = "RETH or ImmDt differ"
         elif before.payload != now.payload or before.payload_bytes != now.payload_bytes:
@@ -117,13 +119,13 @@ class ConnectionRules:
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:
         """The packet at `_next_sent`, in PSN order."""
-        info = OPCODES[packet.opcode]
+        info = _PARTS[packet.opcode]
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
         if info.starts:
             if opened is not None:
                 self._wrong(packet, seen, "begins a message while another is open")
             opened = (packet.opcode, packet.reth_length, 0)
-        elif opened is None or OPCODES[opened[0]].is_write != info.is_write:
+        elif opened is None or _PARTS[opened[0]].is_write != info.is_write:
             self._wrong(packet, seen, "continues a message that did not begin")
             opened = (packet.opcode, -1, 0)
         least = mtu if not info.ends else 0 if info.starts else 1
@@ -136,7 +138,7 @@ class ConnectionRules:
         self._message = None if info.ends else (opcode, announced, total)
 
     def _wrong(self, packet: Sent, seen: Sighting, what: str) -> None:
-        where = f"PSN {self._next_sent & PSN_MASK}, {opcode_name(packet.opcode)}"
+        where = f"PSN {_after(self._next_sent, 0)}, {RELIABLE.kind_name(packet.opcode)}"
         self._violations.add(3, seen, f"{where} {what}")
 
     def left(self, frame: RoceFrame) -> None:
@@ -182,18 +184,18 @@ class ConnectionRules:
             return
         covers = psn + 1 if kind == _ACK else psn
         if covers > self._next_left:
-            what = f"acknowledges up to PSN {(covers - 1) & PSN_MASK}"
+            what = f"acknowledges up to PSN {_after(covers, -1)}"
             if self._sees_sender and self._next_sent < covers <= self._highest_left + 1:
-                hole = self._next_sent & PSN_MASK
+                hole = _after(self._next_sent, 0)
                 self._violations.add(2, seen, f"{what}, but PSN {hole} was never seen to be sent")
             else:
-                hole = self._next_left & PSN_MASK
+                hole = _after(self._next_left, 0)
                 self._violations.add(4, seen, f"{what}, but PSN {hole} has not left towards the receiver")
         if self._in_order:
             if covers < self._covered:
-                before = (self._covered - 1) & PSN_MASK
+                before = _after(self._covered, -1)
                 self._violations.add(4, seen, f"the receiver had acknowledged up to PSN {before} before")
-            if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
+            if self._msn is not None and _distance(frame.msn, self._msn) < 0:
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
         self._covered = max(self._covered, min(covers, self._clock.latest + 1))
@@ -242,7 +244,7 @@ class ConnectionRules:
         """The run ended without a failure: what a NAK asked for must have come."""
         for psn in sorted(self._trimmed):
             if psn >= self._covered:
-                self._violations.add(10, f"PSN {psn & PSN_MASK}", "it left trimmed, and its receiver never got it")
+                self._violations.add(10, f"PSN {_after(psn, 0)}", "it left trimmed, and its receiver never got it")
         for psn, where in sorted(self._owed.items()):
             if psn >= self._covered:
-                self._violations.add(5, where, f"PSN {psn & PSN_MASK} was not sent again")
+                self._violations.add(5, where, f"PSN {_after(psn, 0)} was not sent again")

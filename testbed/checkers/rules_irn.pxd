@@ -5,7 +5,8 @@ from testbed.checkers.rules cimport Sighting
 from testbed.checkers.rules_hosts cimport ConnectionRules, Sent
 
 
-cdef long _ACK, _FIRST, _ONLY, _LAST, _GAP, _CUT
+cdef long _ACK, _GAP, _CUT
+cdef object _KINDS, _LAST
 
 
 cdef class IrnConnectionRules(ConnectionRules):

@@ -6,13 +6,15 @@ from __future__ import annotations
 from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, Sighting
 from testbed.checkers.rules_hosts import ConnectionRules, Sent
-from workloads.wire import PSN_MASK, Nak, Opcode, continues, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["IrnConnectionRules"]
 
-_ACK = 0
-_FIRST, _ONLY, _LAST = int(Opcode.WRITE_FIRST), int(Opcode.WRITE_ONLY), int(Opcode.WRITE_ONLY_IMM)
-_GAP, _CUT = int(Nak.PSN_SEQUENCE), int(Nak.TRIMMED)
+_ACK, _GAP, _CUT = RELIABLE.ack_code, RELIABLE.gap_code, RELIABLE.trimmed_code
+_after, _distance = RELIABLE.after, RELIABLE.distance
+_KINDS = frozenset(code for code, part in RELIABLE.message_parts.items() if part.is_write and part.starts)
+_LAST = frozenset(code for code in _KINDS if RELIABLE.message_parts[code].has_imm)
+"""kinds of packets that say themselves where they go; those that end a message"""
 _VA_BYTES = 8
 
 
@@ -22,11 +24,11 @@ class IrnConnectionRules(ConnectionRules):
 
     def _grammar(self, packet: Sent, seen: Sighting) -> None:
         size, mtu, opened = packet.payload_bytes, self._path_mtu, self._message
-        if packet.opcode not in (_FIRST, _ONLY, _LAST):
+        if packet.opcode not in _KINDS:
             self._wrong(packet, seen, "is no packet of IRN")
             return
-        va, ends = int.from_bytes(packet.extensions[:_VA_BYTES], "big"), packet.opcode == _LAST
-        if not continues(packet.opcode, packet.reth_length, size):
+        va, ends = int.from_bytes(packet.extensions[:_VA_BYTES], "big"), packet.opcode in _LAST
+        if packet.starts:
             if opened is not None:
                 self._wrong(packet, seen, "begins a message while another is open")
             opened = va, packet.reth_length, 0
@@ -67,18 +69,18 @@ class IrnConnectionRules(ConnectionRules):
             return
         if frame.syndrome not in (_ACK, _GAP, _CUT):
             return
-        cumulative = self._clock.absolute(frame.sack[0] & PSN_MASK)
-        selective = self._clock.absolute(frame.sack[1] & PSN_MASK)
+        cumulative = self._clock.absolute(frame.sack[0])
+        selective = self._clock.absolute(frame.sack[1])
         is_gap = frame.syndrome == _GAP
         if frame.syndrome == _CUT:
             is_gap = selective > cumulative
             if selective < cumulative:
-                self._violations.add(10, seen, f"asks for PSN {selective & PSN_MASK}, which it had acknowledged")
+                self._violations.add(10, seen, f"asks for PSN {_after(selective, 0)}, which it had acknowledged")
             if not self._asks_for_trimmed(selective) and self._sees_trims:
-                self._violations.add(10, seen, f"no copy of PSN {selective & PSN_MASK} had left trimmed")
+                self._violations.add(10, seen, f"no copy of PSN {_after(selective, 0)} had left trimmed")
         if cumulative > self._next_left:
             self._violations.add(
-                4, seen, f"acknowledges up to PSN {(cumulative - 1) & PSN_MASK}, but PSN {self._next_left & PSN_MASK} "
+                4, seen, f"acknowledges up to PSN {_after(cumulative, -1)}, but PSN {_after(self._next_left, 0)} "
                          "has not left "
                 "towards the receiver",
             )  # fmt: skip
@@ -87,14 +89,14 @@ class IrnConnectionRules(ConnectionRules):
         if is_gap != (selective > cumulative):
             what = "reports a gap" if is_gap else "reports no gap"
             self._violations.add(
-                5, seen, f"{what} at PSN {selective & PSN_MASK}, with PSN {cumulative & PSN_MASK} expected next"
+                5, seen, f"{what} at PSN {_after(selective, 0)}, with PSN {_after(cumulative, 0)} expected next"
             )
         if self._in_order:
             if cumulative < self._covered:
                 self._violations.add(
-                    4, seen, f"the receiver had acknowledged up to PSN {(self._covered - 1) & PSN_MASK} before"
+                    4, seen, f"the receiver had acknowledged up to PSN {_after(self._covered, -1)} before"
                 )
-            if self._msn is not None and psn_diff(frame.msn, self._msn) < 0:
+            if self._msn is not None and _distance(frame.msn, self._msn) < 0:
                 self._violations.add(4, seen, f"MSN {frame.msn} after {self._msn}")
             self._msn = frame.msn
         self._covered = max(self._covered, min(cumulative, self._clock.latest + 1))
@@ -103,7 +105,7 @@ class IrnConnectionRules(ConnectionRules):
         """An answer about that PSN."""
         left = self._unanswered.get(psn, 0)
         if not left:
-            self._violations.add(5, seen, f"answers PSN {psn & PSN_MASK} more often than it left towards the receiver")
+            self._violations.add(5, seen, f"answers PSN {_after(psn, 0)} more often than it left towards the receiver")
         elif left == 1:
             del self._unanswered[psn]
         else:
@@ -113,5 +115,5 @@ class IrnConnectionRules(ConnectionRules):
         if frame.role is not Role.ANSWER or frame.sack is None:
             return None
         if frame.syndrome == _CUT:
-            return self._clock.absolute(frame.sack[1] & PSN_MASK)
-        return self._clock.absolute(frame.sack[0] & PSN_MASK) if frame.syndrome == _GAP else None
+            return self._clock.absolute(frame.sack[1])
+        return self._clock.absolute(frame.sack[0]) if frame.syndrome == _GAP else None

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from testbed.checkers.frames import RoceFrame, Role
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
-from workloads.wire import Nak, opcode_name
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["SwitchRules"]
 
 Connection = tuple[bytes, bytes, int]
 
 
-_DATA, _SEQUENCE_NAK = Role.DATA, int(Nak.PSN_SEQUENCE)
+_DATA, _SEQUENCE_NAK = Role.DATA, RELIABLE.gap_code
 
 
 class _Passage:
@@ -180,7 +180,7 @@ class SwitchRules:
         self.answers_passed += 1
         known = self._others.get(frame.constant)
         if known is None:
-            self._violations.add(6, seen, f"no {opcode_name(frame.opcode)} with these bytes entered before")
+            self._violations.add(6, seen, f"no {RELIABLE.kind_name(frame.opcode)} with these bytes entered before")
             return
         if frame.held is not None:
             self._map_left(frame.constant, *frame.held[1:3], seen)

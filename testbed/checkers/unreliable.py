@@ -23,7 +23,7 @@ from testbed.faults.connections import Flow
 from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import times
-from workloads.wire import OPCODES, opcode_name, psn_add
+from workloads.uc.transport import UNRELIABLE
 
 __all__ = ["skip_unreliable", "unreliable"]
 
@@ -129,10 +129,10 @@ class _Judge:
             if not (self._switch_starts_anew and frame.psn == line.first):
                 self._violations.add(3, self._where, f"PSN {frame.psn:#08x}, expected {line.expected:#08x}")
             line.missing = None
-        line.expected = psn_add(frame.psn, 1)
-        info, size = OPCODES[frame.opcode], frame.payload_bytes
+        line.expected = UNRELIABLE.after(frame.psn, 1)
+        info, size = UNRELIABLE.message_parts[frame.opcode], frame.payload_bytes
         if info.starts != (line.missing is None):
-            self._violations.add(4, self._where, f"{opcode_name(frame.opcode)} at this place of a message")
+            self._violations.add(4, self._where, f"{UNRELIABLE.kind_name(frame.opcode)} at this place of a message")
         missing = frame.reth_length if info.starts else line.missing or 0
         if size != (missing if info.ends else line.path_mtu) or size > line.path_mtu or size > missing:
             self._violations.add(4, self._where, f"{size} bytes, {missing} are missing")

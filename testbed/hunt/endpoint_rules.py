@@ -27,15 +27,17 @@ from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, QpStepped
 from workloads.machine import Event
-from workloads.wire import OPCODES, PSN_MASK, RNR_TIMER_NS, Nak, is_ack, is_rnr, psn_add, psn_diff
+from workloads.rc.transport import RELIABLE, AnswerKind
 
 __all__ = ["ENDPOINT_RULES", "EndpointWatch"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 ENDPOINT_RULES = (
     "msn_counts_messages", "answers_are_earned", "answers_are_given", "acks_are_believed", "rnr_is_waited_for",
     "requests_in_order", *IRN_RULES,
 )  # fmt: skip
-_REFUSALS = (Nak.INVALID_REQUEST, Nak.REMOTE_ACCESS, Nak.REMOTE_OPERATIONAL)
+_HEARD = (AnswerKind.ACK, AnswerKind.WAIT, AnswerKind.GAP, AnswerKind.REFUSAL)
 
 
 class EndpointWatch:
@@ -149,37 +151,37 @@ class _Sender:
 
     def heard(self, psn: int, syndrome: int, now: int) -> None:
         """An answer. What it says of PSNs that are acknowledged, or never left, says nothing."""
-        named = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
-        covers = named + 1 if is_ack(syndrome) else named
+        named = self._oldest + _distance(psn, self._oldest)
+        covers = named + 1 if RELIABLE.answer_kind(syndrome) is AnswerKind.ACK else named
         if not self._oldest <= named < self._end:
             return
-        if not (is_ack(syndrome) or is_rnr(syndrome) or syndrome == Nak.PSN_SEQUENCE or syndrome in _REFUSALS):
+        if RELIABLE.answer_kind(syndrome) not in _HEARD:
             return
         self._oldest, self._next = covers, max(self._next, covers)
         if covers == self._end:
             self._waits_until = None
-        elif is_rnr(syndrome) and self._waits_until is None:
-            self._waits_until = now + RNR_TIMER_NS[syndrome & 0x1F]
+        elif RELIABLE.answer_kind(syndrome) is AnswerKind.WAIT and self._waits_until is None:
+            self._waits_until = now + RELIABLE.pause_ns(syndrome)
 
     def woke(self, now: int) -> None:
         if self._waits_until is not None and self._waits_until <= now:
             self._waits_until = None
 
     def stepped(self, oldest: int) -> None:
-        if oldest != self._oldest & PSN_MASK:
-            mine = self._oldest & PSN_MASK
+        if oldest != _after(self._oldest, 0):
+            mine = _after(self._oldest, 0)
             self._pair.tell(
                 "acks_are_believed",
                 f"takes PSN {oldest} for the oldest unacknowledged one; the answers that it received say {mine}",
             )
-            self._oldest += psn_diff(oldest, mine)
+            self._oldest += _distance(oldest, mine)
 
     def sent(self, psn: int) -> None:
-        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        at = self._oldest + _distance(psn, self._oldest)
         if self._waits_until is not None:
             self._pair.tell("rnr_is_waited_for", f"sends PSN {psn} before the time of an RNR NAK is over")
         elif at not in (self._oldest, self._next) or at - self._oldest >= self._pair.config.window_packets:
-            oldest, following = self._oldest & PSN_MASK, self._next & PSN_MASK
+            oldest, following = _after(self._oldest, 0), _after(self._next, 0)
             self._pair.tell(
                 "requests_in_order", f"sends PSN {psn}; unacknowledged from {oldest} on, {following} is next"
             )
@@ -190,9 +192,9 @@ class _Sender:
 class _Receiver:
     def __init__(self, pair: _Pair) -> None:
         self._pair = pair
-        self._expected = pair.config.peer_first_psn & PSN_MASK
+        self._expected = _after(pair.config.peer_first_psn, 0)
         self._messages = 0
-        self._messages_to = {psn_add(self._expected, -1): 0}
+        self._messages_to = {_after(self._expected, -1): 0}
         """messages that had ended when a PSN was accepted"""
         self._gap = False
         self._sequence_naks: dict[int, int] = {}
@@ -206,7 +208,7 @@ class _Receiver:
 
     def asked(self, request: RoceFrame) -> None:
         self.request = request
-        distance = psn_diff(request.psn, self._expected)
+        distance = _distance(request.psn, self._expected)
         if distance < 0:
             self._owes = self._expected
         elif distance > 0 and not self._gap:
@@ -217,9 +219,9 @@ class _Receiver:
         """What the Machine made of the request."""
         request, before = self.request, self._expected
         is_next = request is not None and request.psn == before
-        if request is not None and is_next and expected == psn_add(before, 1):
-            self._messages += OPCODES[request.opcode].ends
-            self._messages_to[before] = self._messages & PSN_MASK
+        if request is not None and is_next and expected == _after(before, 1):
+            self._messages += RELIABLE.message_parts[request.opcode].ends
+            self._messages_to[before] = _after(self._messages, 0)
             self._expected, self._gap = expected, False
             if request.ack_req:
                 self._owes = expected
@@ -232,23 +234,23 @@ class _Receiver:
 
     def answered(self, answer: RoceFrame) -> None:
         psn, syndrome = answer.psn, answer.syndrome
-        covers = psn_add(psn, 1) if is_ack(syndrome) else psn
-        messages = self._messages_to.get(psn_add(covers, -1))
-        if messages is None or psn_diff(covers, self._expected) > 0:
+        covers = _after(psn, 1) if RELIABLE.answer_kind(syndrome) is AnswerKind.ACK else psn
+        messages = self._messages_to.get(_after(covers, -1))
+        if messages is None or _distance(covers, self._expected) > 0:
             self._pair.tell("answers_are_earned", f"answers about PSN {psn}; it expects {self._expected}")
         elif messages != answer.msn:
             self._pair.tell(
                 "msn_counts_messages",
                 f"MSN {answer.msn} in an answer about PSN {psn}, by which {messages} messages ended",
             )
-        elif psn_diff(covers, self._covered) < 0:
+        elif _distance(covers, self._covered) < 0:
             self._pair.tell("answers_are_earned", f"an answer about PSN {psn} takes back one about {self._covered}")
-        elif syndrome == Nak.PSN_SEQUENCE and not _spend(self._sequence_naks, psn):
+        elif syndrome == RELIABLE.gap_code and not _spend(self._sequence_naks, psn):
             self._pair.tell("answers_are_earned", f"a sequence NAK for PSN {psn} without a gap, or its second one")
-        elif is_rnr(syndrome) and not _spend(self._rnr_naks, psn):
+        elif RELIABLE.answer_kind(syndrome) is AnswerKind.WAIT and not _spend(self._rnr_naks, psn):
             self._pair.tell("answers_are_earned", f"an RNR NAK for PSN {psn}, which it did not refuse")
         self._covered = covers
-        if self._owes is not None and psn_diff(covers, self._owes) >= 0:
+        if self._owes is not None and _distance(covers, self._owes) >= 0:
             self._owes = None
 
     def has_answered(self) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from testbed.hunt.irn_sender_rules import Sender, Tell
 from workloads.config import QpConfig
-from workloads.wire import PSN_MASK, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["HeldSender", "RackSender"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 
 _PROBE_TRIPS = 2
@@ -28,7 +30,7 @@ class CountedSender(Sender):
 
     def sent(self, psn: int, now: int) -> None:
         super().sent(psn, now)
-        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
+        at = self._oldest + _distance(psn, self._oldest)
         self._places += 1
         self._copies.setdefault(at, []).append(self._places)
 
@@ -65,7 +67,7 @@ class RackSender(CountedSender):
             self._probe = max(missing, default=None)
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
-        at = self._oldest + psn_diff(selective & PSN_MASK, self._oldest & PSN_MASK)
+        at = self._oldest + _distance(selective, self._oldest)
         self._newest = max(self._newest, *self._copies.get(at, (-1,)))
         self._quiet_since = now
         if at in self._left_at and at not in self._arrived:
@@ -74,7 +76,7 @@ class RackSender(CountedSender):
         super().heard(syndrome, cumulative, selective, now)
 
     def sent(self, psn: int, now: int) -> None:
-        at, end = self._oldest + psn_diff(psn, self._oldest & PSN_MASK), self._end
+        at, end = self._oldest + _distance(psn, self._oldest), self._end
         super().sent(psn, now)
         self._quiet_since = now
         if at == end:
@@ -117,13 +119,13 @@ class HeldSender(CountedSender):
     def told(self, first: int, count: int, bits: int, newest: int) -> None:
         limit = self._seen.get(newest, 0)
         for number in range(count):
-            at = self._oldest + psn_diff(first + number & PSN_MASK, self._oldest & PSN_MASK)
+            at = self._oldest + _distance(first + number, self._oldest)
             if not bits >> number & 1 and max(self._copies.get(at, (limit + 1,))) <= limit:
                 self._asked.add(at)
 
     def sent(self, psn: int, now: int) -> None:
         super().sent(psn, now)
-        self._asked.discard(self._oldest + psn_diff(psn, self._oldest & PSN_MASK))
+        self._asked.discard(self._oldest + _distance(psn, self._oldest))
         self._seen[psn] = self._places
 
     def _repeats(self, at: int, psn: int) -> None:

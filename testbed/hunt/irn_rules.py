@@ -31,14 +31,16 @@ from workloads.config import IRN_HELD, QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Event
 from workloads.rc.irn_receiver import MOST_AHEAD
-from workloads.wire import PSN_MASK, Nak, Opcode, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["IRN_RULES", "IrnPair", "is_request"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 IRN_RULES = ("holes_alone_again", "timers_wait")
 """rules of IRN, in addition to those of `endpoint_rules`"""
 _UNTAKEN = ("no_receive", "too_far")
-_NOT_SERVED = frozenset((Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD))
+_NOT_SERVED = RELIABLE.unserved_kinds
 """requests all the same: they have a PSN, by which they are duplicates, or else are refused"""
 
 
@@ -51,6 +53,12 @@ class _Answer(NamedTuple):
 
 def is_request(found: RoceFrame) -> bool:
     return found.role is Role.DATA or found.opcode in _NOT_SERVED
+
+
+def _ends_message(found: RoceFrame) -> bool:
+    """Of IRN, whose packets each have an address, and the last of which has an immediate."""
+    part = RELIABLE.message_parts[found.opcode]
+    return part.is_write and part.starts and part.has_imm
 
 
 class IrnPair:
@@ -102,7 +110,7 @@ class IrnPair:
 class _Receiver:
     def __init__(self, pair: IrnPair) -> None:
         self._pair = pair
-        self._first = pair.config.peer_first_psn & PSN_MASK
+        self._first = _after(pair.config.peer_first_psn, 0)
         self._expected = 0
         """PSNs as distances from the first one"""
         self._here: dict[int, bool] = {}
@@ -114,18 +122,18 @@ class _Receiver:
 
     def asked(self, request: RoceFrame) -> None:
         self.request = request
-        at = self._expected + psn_diff(request.psn, (self._first + self._expected) & PSN_MASK)
+        at = self._expected + _distance(request.psn, self._first + self._expected)
         if at - self._expected >= MOST_AHEAD:
             return
         if at >= self._expected and at not in self._here:
             if request.opcode in _NOT_SERVED:
                 return  # nothing but a refusal
-            self._here[at] = request.opcode == Opcode.WRITE_ONLY_IMM
+            self._here[at] = _ends_message(request)
         while (ends := self._here.pop(self._expected, None)) is not None:
             self._expected += 1
             self._messages += ends
         self._owed.append(
-            _Answer(at > self._expected, self._psn(self._expected), request.psn, self._messages & PSN_MASK)
+            _Answer(at > self._expected, self._psn(self._expected), request.psn, _after(self._messages, 0))
         )
 
     def untaken(self) -> None:
@@ -135,10 +143,10 @@ class _Receiver:
             self._owed.pop()
 
     def _psn(self, at: int) -> int:
-        return (self._first + at) & PSN_MASK
+        return _after(self._first + at, 0)
 
     def answered(self, answer: RoceFrame) -> None:
-        if answer.syndrome not in (ACK, Nak.PSN_SEQUENCE):
+        if answer.syndrome not in (ACK, RELIABLE.gap_code):
             return  # a refusal: what is wrong with a request is the responder's to know
         tell = self._pair.tell
         if answer.held is not None:
@@ -146,7 +154,7 @@ class _Receiver:
         if answer.sack is None or not self._owed:
             tell("answers_are_earned", f"an answer about PSN {answer.psn}, and nothing is to be answered")
             return
-        owed, said = self._owed.popleft(), _Answer(answer.syndrome == Nak.PSN_SEQUENCE, *answer.sack, answer.msn)
+        owed, said = self._owed.popleft(), _Answer(answer.syndrome == RELIABLE.gap_code, *answer.sack, answer.msn)
         if said.msn != owed.msn:
             tell(
                 "msn_counts_messages",
@@ -156,7 +164,7 @@ class _Receiver:
             tell("answers_are_earned", f"answers {said}; what came makes that {owed}")
 
     def _judge_map(self, first: int, count: int, bits: int, newest: int, answered: int) -> None:
-        start = self._expected + psn_diff(first, self._psn(self._expected))
+        start = self._expected + _distance(first, self._psn(self._expected))
         here = [start + number < self._expected or start + number in self._here for number in range(count)]
         if newest != answered:
             self._pair.tell("answers_are_earned", f"its map names PSN {newest}, but it is about {answered}")

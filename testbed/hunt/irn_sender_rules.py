@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from workloads.config import QpConfig
-from workloads.wire import PSN_MASK, Nak, psn_diff
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["ACK", "Sender", "Tell"]
+
+_after, _distance = RELIABLE.after, RELIABLE.distance
 
 ACK = 0
 """syndrome of an answer"""
@@ -54,9 +56,9 @@ class Sender:
         return self._oldest - 1
 
     def heard(self, syndrome: int, cumulative: int, selective: int, now: int) -> None:
-        named = [self._oldest + psn_diff(psn & PSN_MASK, self._oldest & PSN_MASK) for psn in (cumulative, selective)]
+        named = [self._oldest + _distance(psn, self._oldest) for psn in (cumulative, selective)]
         expected, answered = named
-        if expected > self._end or answered >= self._end or syndrome not in (ACK, Nak.PSN_SEQUENCE):
+        if expected > self._end or answered >= self._end or syndrome not in (ACK, RELIABLE.gap_code):
             return
         if (syndrome == ACK) != (answered < expected):
             return
@@ -71,7 +73,7 @@ class Sender:
         before = {psn for psn in self._arrived if psn > self._oldest}
         if progress:  # a gap above the one that was filled: what lacks there was known to lack
             self._gap_told &= bool(before)
-        if syndrome == Nak.PSN_SEQUENCE:
+        if syndrome == RELIABLE.gap_code:
             before.add(answered)
             self._gap_told |= expected == self._oldest
         self._arrived = {psn for psn in before if psn > self._oldest}
@@ -80,8 +82,8 @@ class Sender:
         """A map came: `irn-held` alone heeds it."""
 
     def sent(self, psn: int, now: int) -> None:
-        at = self._oldest + psn_diff(psn, self._oldest & PSN_MASK)
-        oldest, end = self._oldest & PSN_MASK, self._end & PSN_MASK
+        at = self._oldest + _distance(psn, self._oldest)
+        oldest, end = _after(self._oldest, 0), _after(self._end, 0)
         tell = self._tell
         if at == self._end:
             cap = min(self._irn.cap_packets, self._config.window_packets)

@@ -14,9 +14,11 @@ from testbed.interop.peercases import RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerRun, content_seed
 from testbed.interop.scapy_check import scapy_agrees
 from workloads.rc import SUCCESS
-from workloads.wire import is_nak, is_rnr
+from workloads.rc.transport import RELIABLE, AnswerKind
 
 __all__ = ["judge_peer", "seen_frames"]
+
+_WORDS = {AnswerKind.ACK: "ack", AnswerKind.UNKNOWN: "ack", AnswerKind.WAIT: "rnr"}
 
 _OTHER = {RXE: SOFT, SOFT: RXE}
 
@@ -69,7 +71,7 @@ def seen_frames(run: PeerRun) -> Counter[tuple[str, str]]:
             seen[end, "again"] += (frame.connection, frame.psn) in known
             known.add((frame.connection, frame.psn))
         elif frame.role is Role.ANSWER:
-            seen[end, "rnr" if is_rnr(frame.syndrome) else "nak" if is_nak(frame.syndrome) else "ack"] += 1
+            seen[end, _WORDS.get(RELIABLE.answer_kind(frame.syndrome), "nak")] += 1
     return seen
 
 

@@ -9,7 +9,7 @@ import cython
 
 from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture
-from workloads.wire import OPCODES
+from workloads.rc.transport import RELIABLE
 from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
 from workloads.wire.dscp import layer_class_of, read_dscp
 from workloads.wire.pfc import is_mac_control
@@ -30,8 +30,8 @@ if not cython.compiled:
 
 __all__ = ["Frame", "Seen", "Unreadable", "frame_of", "read"]
 
-_ROCE, _AGGREGATION = 4791, int(AGGREGATION_PORT)
-_IS_REQUEST = bytes(code in OPCODES and OPCODES[code].is_request for code in range(256))
+_ROCE, _AGGREGATION = RELIABLE.udp_port, int(AGGREGATION_PORT)
+_IS_REQUEST = bytes(code in RELIABLE.message_parts and RELIABLE.message_parts[code].is_request for code in range(256))
 _IS_DATA = bytes(code in (DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT) for code in range(256))
 _LEAST, _DATAGRAM_HEADER_BYTES, _ICRC_BYTES = 14, 40, 4
 

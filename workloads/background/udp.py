@@ -10,7 +10,7 @@ import numpy as np
 from workloads.background.config import HEADERS_BYTES, FlowConfig
 from workloads.events import FlowReceived, FlowSent
 from workloads.machine import Buffer, FrameBatch
-from workloads.wire.envelope import ROCE_PORT, encode_envelope
+from workloads.wire.envelope import encode_envelope
 
 __all__ = ["UdpSink", "UdpSource"]
 
@@ -35,7 +35,6 @@ class UdpSource:
         self._begin = start_ns + config.start_ns
         self._end = None if config.stop_ns is None else start_ns + config.stop_ns
         head = bytearray(encode_envelope(config.envelope, config.payload_bytes))
-        assert int.from_bytes(head[_DPORT_AT : _DPORT_AT + 2], "big") == ROCE_PORT
         head[_DPORT_AT : _DPORT_AT + 2] = config.dport.to_bytes(2, "big")
         self._head, self._filler = bytes(head), bytes(config.payload_bytes - 8)
         self._number = self._skipped = self._sent = 0

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import Enum
+
 from workloads.machine import Buffer
 from workloads.transports.kind import SentAs, TransportKind
-from workloads.wire.envelope import ROCE_PORT, Envelope
+from workloads.wire.envelope import ETHERNET, ROCE_PORT, Envelope
 from workloads.wire.headers import Bth
-from workloads.wire.opcodes import Opcode, opcode_name
-from workloads.wire.packet import Packet, encode_packet
+from workloads.wire.icrc import icrc_of
+from workloads.wire.layout import WireError
+from workloads.wire.opcodes import OPCODES, Opcode, OpcodeInfo, opcode_name
+from workloads.wire.packet import Packet, decode_packet, encode_packet
+from workloads.wire.psn import psn_add, psn_diff
 from workloads.wire.recognised import flow_text, recognise
+from workloads.wire.syndrome import Nak, is_ack, is_nak, is_rnr, rnr_timer_ns
 
-__all__ = ["RELIABLE", "RoceTransport", "frame_of_flow"]
+__all__ = ["RELIABLE", "AnswerKind", "RoceTransport", "frame_of_flow"]
+
+
+class AnswerKind(Enum):
+    """What a receiver says with an answer."""
+
+    ACK = "it has all packets up to this one"
+    WAIT = "it was not ready: the sender pauses"
+    GAP = "a packet is missing"
+    REFUSAL = "the request cannot be served"
+    OTHER_NAK = "another NAK"
+    UNKNOWN = "a reserved value"
+
+
+_ANSWERS: Mapping[int, AnswerKind] = {
+    Nak.PSN_SEQUENCE: AnswerKind.GAP, Nak.INVALID_REQUEST: AnswerKind.REFUSAL, Nak.REMOTE_ACCESS: AnswerKind.REFUSAL,
+    Nak.REMOTE_OPERATIONAL: AnswerKind.REFUSAL,
+}  # fmt: skip
 
 
 class RoceTransport(TransportKind):
     """Packets with a BTH: the opcode is the kind, the PSN is the number. Attempts are counted by both."""
 
     udp_port: int = ROCE_PORT
+    message_parts: Mapping[int, OpcodeInfo] = OPCODES
+    """number of a kind -> where such a packet stands in its message, and what it carries"""
+    gap_code, ack_code, trimmed_code = int(Nak.PSN_SEQUENCE), 0, int(Nak.TRIMMED)
+    """numbers of answers: a packet is missing; all came; only the headers of a packet came"""
+    unserved_kinds = frozenset(map(int, (Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD)))
+    """numbers of requests that our hosts refuse; each has a sequence number all the same"""
+    after = staticmethod(psn_add)
+    distance = staticmethod(psn_diff)
+    kind_name = staticmethod(opcode_name)
+    pause_ns = staticmethod(rnr_timer_ns)
+    """how long an answer of kind WAIT asks the sender to pause"""
 
     def __init__(
         self, name: str, summary: str, timers: dict[str, str], transparent: str = "", *, is_reliable: bool = False
@@ -29,6 +64,28 @@ class RoceTransport(TransportKind):
         if found is None:
             return None
         return SentAs(flow_text(found.addresses), opcode_name(found.opcode), found.psn)
+
+    def describe(self, frame: Buffer) -> str:
+        try:
+            packet = decode_packet(frame)
+        except WireError as error:
+            return f"{len(frame)} bytes, {error}"
+        if packet is None:
+            return f"{len(frame)} bytes, not RoCE v2"
+        ends = (".".join(map(str, ip)) if len(ip) == 4 else ip.hex(":", 2) for ip in packet.connection[:2])
+        bth = packet.bth
+        return f"{opcode_name(bth.opcode)} {' -> '.join(ends)} QPN {bth.dest_qpn:#x} PSN {bth.psn:#x}"
+
+    def answer_kind(self, code: int) -> AnswerKind:
+        """`code`: its number in the header."""
+        if is_ack(code) or is_rnr(code):
+            return AnswerKind.ACK if is_ack(code) else AnswerKind.WAIT
+        found = _ANSWERS.get(code)
+        return found or (AnswerKind.OTHER_NAK if is_nak(code) else AnswerKind.UNKNOWN)
+
+    def sealed(self, frame: bytearray) -> bytes:
+        """A frame that lacks its checksum, with it."""
+        return bytes(frame) + icrc_of(memoryview(frame)[ETHERNET.size :])
 
 
 def frame_of_flow(envelope: Envelope) -> bytes:

@@ -84,6 +84,24 @@ class TransportKind(ABC):
     def identify(self, frame: Buffer) -> SentAs | None:
         """None: not one of its frames. Lenient: a fault must know a packet again that another link has damaged."""
 
+    def after(self, sequence: int, count: int, /) -> int:
+        """The sequence number of the packet `count` places behind this one; below 0: in front of it. `sequence` may be
+        a count of packets that never begins again. As it is: numbers do not, either."""
+        return sequence + count
+
+    def distance(self, sequence: int, other: int, /) -> int:
+        """How many places a packet is behind the other one; below 0: in front of it. Both may be counts."""
+        return sequence - other
+
+    def kind_name(self, number: int, /) -> str:
+        """The kind of a packet, for people, by its number in the header."""
+        return f"kind {number}"
+
+    def describe(self, frame: Buffer) -> str:
+        """A frame in one line, for people. Never raises."""
+        found = self.identify(frame)
+        return f"{len(frame)} bytes" if found is None else f"{found.kind} {found.flow}, number {found.sequence}"
+
 
 def udp_port_of(frame: Buffer) -> int | None:
     """To which a datagram over IPv4 goes. None: the frame is something else, or a fragment."""

@@ -24,10 +24,12 @@ from workloads.config import QpConfig
 from workloads.events import NicCounters, QpFailed
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest, rto_ns
+from workloads.rc.transport import RELIABLE
 from workloads.verbs.nic import Nic, Region, WorkCompletion
-from workloads.wire import psn_add
 
 __all__ = ["PeerNames", "VerbsEndpoint"]
+
+_after = RELIABLE.after
 
 _BUSY_NS = 0
 _IDLE_NS = 300_000  # between polls that find nothing: the NIC's processor may be ours, as with rdma_rxe
@@ -190,7 +192,7 @@ class VerbsEndpoint:
         self._free.append(sent.buffer)
         self._completions.append(SendCompleted(qp.config.qpn, sent.wr_id, entry.status))
         if entry.status != SUCCESS:
-            self._fail(qp, entry, psn_add(qp.config.first_psn, qp.acked_packets))
+            self._fail(qp, entry, _after(qp.config.first_psn, qp.acked_packets))
         else:
             qp.acked_packets += sent.packets
         self._post_sends(qp)

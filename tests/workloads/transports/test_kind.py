@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.roce_frames import answer, arp, datagram, request
 from workloads.datagrams.transport import DATAGRAMS
-from workloads.rc.transport import RELIABLE, frame_of_flow
+from workloads.rc.transport import RELIABLE, AnswerKind, frame_of_flow
 from workloads.transports import SentAs
 from workloads.transports.kind import udp_port_of
 from workloads.uc.transport import UNRELIABLE, opcodes_of
@@ -77,3 +77,38 @@ def test_opcodes_of_messages_over_uc() -> None:
     assert names[0] == ["UC_WRITE_ONLY_IMM"]
     assert names[1] == sorted(["UC_WRITE_ONLY_IMM", "UC_WRITE_FIRST", "UC_WRITE_LAST_IMM"])
     assert set(names[2]) - set(names[1]) == {Opcode.UC_WRITE_MIDDLE.name}
+
+
+@given(st.integers(0, (1 << 24) - 1), st.integers(-(1 << 20), 1 << 20))
+def test_numbers_of_connections_begin_again_and_keep_their_distance(sequence: int, count: int) -> None:
+    behind = RELIABLE.after(sequence, count)
+    assert 0 <= behind < 1 << 24
+    assert RELIABLE.distance(behind, sequence) == count
+    assert RELIABLE.after(sequence + (1 << 24), count) == behind, "of a count that never begins again"
+
+
+def test_numbers_of_other_transports_go_on() -> None:
+    assert DATAGRAMS.after((1 << 24) - 1, 1) == 1 << 24
+    assert DATAGRAMS.distance(3, 8) == -5
+
+
+def test_what_answers_say() -> None:
+    found = {code: RELIABLE.answer_kind(code) for code in range(256)}
+    assert {code for code in found if found[code] is AnswerKind.ACK} == set(range(32))
+    assert {code for code in found if found[code] is AnswerKind.WAIT} == set(range(32, 64))
+    assert [code for code in found if found[code] is AnswerKind.GAP] == [RELIABLE.gap_code]
+    assert [code for code in found if found[code] is AnswerKind.REFUSAL] == [0x61, 0x62, 0x63]
+    assert found[RELIABLE.trimmed_code] is AnswerKind.OTHER_NAK
+    assert found[0x40] is found[0xFF] is AnswerKind.UNKNOWN
+
+
+def test_frames_in_one_line() -> None:
+    assert RELIABLE.describe(request(0x123456, opcode=1)) == "SEND_MIDDLE 10.77.0.2 -> 10.77.0.3 QPN 0x201 PSN 0x123456"
+    assert RELIABLE.describe(arp()).endswith("bytes, not RoCE v2")
+    assert DATAGRAMS.describe(datagram(16)) == "data 10.77.0.2>10.77.0.3 job 1, number 17"
+    assert DATAGRAMS.describe(arp()).endswith("bytes")
+
+
+def test_a_frame_gets_its_checksum_back() -> None:
+    frame = request(5)
+    assert RELIABLE.sealed(bytearray(frame[:-4])) == frame
