@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.checks_fabric import check_fabric
+from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.scenario.protocol import Traits
 from workloads.config import IRN_RECOVERIES
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _NetReduce(Protocol):
+class _NetReduce(WholeVectors):
     def check(self, sections: KnownSections) -> None:
         check_fabric(sections.problems, sections.topology, sections.job)
 

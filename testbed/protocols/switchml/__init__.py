@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import QuantisedSums
+from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
 from testbed.scenario.protocol import Traits
 from workloads.config import HostConfig
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _SwitchMl(QuantisedSums):
+class _SwitchMl(QuantisedSums, WholeVectors):
     def check(self, sections: KnownSections) -> None:
         check_switchml(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.entries
