@@ -101,7 +101,7 @@ def quantised(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[
 
 
 def _held(plan: Plan, gradients: Sequence[Array], total: Array) -> list[Array]:
-    """What each rank keeps. An element that stands for an empty vector is nobody's."""
+    """What each rank keeps: of an element that stands for an empty vector, nothing."""
     job = plan.scenario.job
     held = held_by_ranks(job.operation, job.root, gradients, total)
     return held if job.size_bytes or job.operation == ALL_REDUCE else [each[:0] for each in held]

@@ -150,7 +150,7 @@ def test_a_barrier_takes_two_links_and_no_rounds(hosts: int, tmp_path: Path) -> 
         ("rack", ["job.size=0"], "job.size: out of range; found 0 bytes"),
         ("switchml", ["job.operation=reduce", "job.compute.ratio=1"], "gradients that are computed are summed"),
         ("switchml", ["job.operation=reduce", "job.copies=2", "job.root=2"], "job.root: no such rank; found 2"),
-        ("switchml-two-jobs", ["job.operation=reduce"], "the entries of `jobs` only sum"),
+        ("switchml", ["job.operation=reduce", "jobs=[{workers: 2}, {workers: 2}]"], "the entries of `jobs` only sum"),
     ],
 )
 def test_what_cannot_be_is_refused(network: str, changes: list[str], problem: str) -> None:
