@@ -198,6 +198,10 @@ class WorkloadConfig:
     """number of gradients after the first that are drawn before the traffic starts"""
     in_place: bool = False
     """the result takes the place of the gradient, in the memory that packets are read from"""
+    given: tuple[int, int] | None = unless_default(None)
+    """(first, number) of the elements that this rank gives to a sum; the others travel as zeros. None: all"""
+    kept: tuple[int, int] | None = unless_default(None)
+    """(first, number) of the elements of the sum that this rank holds in the end; None: all"""
 
 
 class NodeConfig(Protocol):

@@ -16,7 +16,7 @@ from testbed.history.events import NodeExited
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan import Plan, with_workers
 from workloads.collectives.kinds import ring_kind
-from workloads.collectives.operations import BARRIER
+from workloads.collectives.operations import ALL_REDUCE, BARRIER
 from workloads.events import CollectiveCompleted, CollectiveStarted, MessageReceived, WorkerFellBack
 
 __all__ = ["bit_exact"]
@@ -114,18 +114,20 @@ def _compare(
 
 
 def _left_early(context: CheckContext) -> list[str]:
-    """A barrier moves nothing that could be compared: no rank may leave it before all have come. A process that was
-    restarted comes again, which does not count."""
+    """A barrier moves nothing that could be compared: no rank may leave it before all of its job have come. A process
+    that was restarted comes again, which does not count."""
+    group_of = {worker.name: group for group, workers in context.plan.groups.items() for worker in workers}
     first: dict[tuple[int, str], int] = {}
     for record in context.events(CollectiveStarted):
         first.setdefault((record.event.iteration, record.node), record.t)
-    last: dict[int, tuple[int, str]] = {}
+    last: dict[tuple[int, int], tuple[int, str]] = {}
     for (iteration, node), t in first.items():
-        last[iteration] = max(last.get(iteration, (0, "")), (t, node))
+        meeting = group_of[node], iteration
+        last[meeting] = max(last.get(meeting, (0, "")), (t, node))
     found = []
     for done in context.events(CollectiveCompleted):
         iteration, left = done.event.iteration, done.event.completed_ns
-        came, who = last[iteration]
+        came, who = last[group_of[done.node], iteration]
         if left < came:
             found.append(f"{done.node} left the barrier of iteration {iteration} {came - left} ns before {who} came")
     return found
@@ -167,6 +169,8 @@ def _first_difference(context: CheckContext, iteration: int, worker: str, expect
     """Which message brought the first wrong element."""
     if not context.plan.ring_workers:
         return "workers tell no digests of single blocks, so no block can be named"
+    if context.plan.scenario.job.operation != ALL_REDUCE:
+        return "ranks hold parts of what their messages carry, so no message can be named"
     if not ring_kind(kind).in_messages:
         return "its messages carry partial sums, so no message can be named"
     layout = message_layout(context)

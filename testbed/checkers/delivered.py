@@ -1,8 +1,8 @@
 """The results that workers got, as frames: what left a switch for them, from its capture. A second witness, in addition
 to their digests.
 
-It is used where captures are complete: NetReduce, all switches of the hosts captured from start to end, and no node of
-the run restarted. It is independent of the codec that endpoints and switches use.
+It is used where captures are complete: all-reduces of NetReduce, all switches of the hosts captured from start to end,
+and no node of the run restarted. It is independent of the codec that endpoints and switches use.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from testbed.checkers.messages import INA_HEADER_BYTES, MessageLayout, message_l
 from testbed.checkers.rules import PsnClock
 from testbed.history.events import CaptureCut, CaptureLost, NodeStarted
 from workloads.collectives.kinds import ring_kind
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.events import WorkerFellBack
 
 __all__ = ["DeliveredResults", "delivered_results"]
@@ -71,6 +72,8 @@ def delivered_results(context: CheckContext) -> DeliveredResults | None:
     """The results in the captures. None where they are not complete, or one cannot be read: `transparency` reports
     that."""
     workers = context.plan.ring_workers
+    if context.plan.scenario.job.operation != ALL_REDUCE:
+        return None  # a rank keeps another part than its packets bring
     if not workers or any(worker.phases or not ring_kind(worker.collective.kind).is_summed for worker in workers):
         return None
     started = Counter(record.node for record in context.events(NodeStarted))

@@ -18,6 +18,7 @@ from testbed.checkers.operations import held_by_ranks
 from testbed.checkers.reference_quantised import quantised_sum, scaled_sum
 from testbed.plan import Plan
 from topologies import machine_groups
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig, WorkerConfig
 
 __all__ = [
@@ -40,7 +41,7 @@ def in_rank_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> l
     rank."""
     arithmetic, racks = workers[0].collective.arithmetic, plan.racks or (len(workers),)
     parts = [gradients[end - size : end] for end, size in zip(accumulate(racks), racks, strict=True)]
-    return [fold([fold(part, arithmetic) for part in parts], arithmetic)] * len(workers)
+    return _held(plan, gradients, fold([fold(part, arithmetic) for part in parts], arithmetic))
 
 
 def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
@@ -96,7 +97,14 @@ def quantised(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[
     scale: float | None = getattr(first, "fixed_scale", None)
     elements = first.framing.payload_bytes // 4
     total = quantised_sum(gradients, elements // 2) if scale is None else scaled_sum(gradients, scale)
-    return [total] * len(workers)
+    return _held(plan, gradients, total)
+
+
+def _held(plan: Plan, gradients: Sequence[Array], total: Array) -> list[Array]:
+    """What each rank keeps: of an element that stands for an empty vector, nothing."""
+    job = plan.scenario.job
+    held = held_by_ranks(job.operation, job.root, gradients, total)
+    return held if job.size_bytes or job.operation == ALL_REDUCE else [each[:0] for each in held]
 
 
 def _machines(plan: Plan, workers: Workers) -> list[list[int]]:

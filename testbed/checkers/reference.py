@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Protocol, TypeAlias, cast
 
@@ -104,9 +105,12 @@ def _iterations(
     size, first = len(workers), workers[0]
     order = judged_protocol(plan.scenario.job.collective).order
     sources = [
-        make(worker.workload, rank, size, first.collective.arithmetic.dtype) for rank, worker in enumerate(workers)
+        make(replace(worker.workload, given=None), rank, size, first.collective.arithmetic.dtype)
+        for rank, worker in enumerate(workers)
     ]
-    kept_parts = [worker.collective.kept if isinstance(worker, WorkerConfig) else None for worker in workers]
+    kept_parts = [
+        worker.collective.kept if isinstance(worker, WorkerConfig) else worker.workload.kept for worker in workers
+    ]
     for iteration in range(first.workload.iterations):
         # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]

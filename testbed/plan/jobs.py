@@ -4,15 +4,18 @@ knows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild, TreeLinks
 from testbed.plan.lookups import lookup_of
+from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Compute, Job, Scenario
 from testbed.scenario.stages import block_elements, stage_elements
 from topologies import Node, Topology
 from topologies.routing import Junction
+from workloads.collectives.held import given, kept
+from workloads.collectives.operations import BARRIER, OPERATIONS
 from workloads.config import DIGEST_DELAY_NS, ArithmeticSpec, WorkloadConfig
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.models import layer_times, scaled_layers, single_layer
@@ -60,6 +63,9 @@ class PlannedJob:
 
     @property
     def arithmetic(self) -> ArithmeticSpec:
+        """What switches add. Words that only move must keep their bits, so they travel as integers among zeros."""
+        if _is_in_zeros(self.job) and not OPERATIONS[self.job.operation].sums:
+            return ArithmeticSpec("sum", "int32")
         return ArithmeticSpec(self.job.op, self.job.dtype)
 
 
@@ -81,8 +87,24 @@ def plan_jobs(scenario: Scenario) -> tuple[PlannedJob, ...]:
     return tuple(planned)
 
 
+def _is_in_zeros(job: Job) -> bool:
+    """Whether an all-reduce of whole vectors stands for another operation."""
+    return protocol_of(job.collective).sends_zeros(job.operation)
+
+
 def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) -> WorkloadConfig:
     sizes = _layer_sizes(scenario, job, len(hosts))
+    workload = _of_sizes(scenario, job, hosts, rank, sizes)
+    if not _is_in_zeros(job):
+        return workload
+    if job.operation == BARRIER or not sum(sizes):
+        # One element stands for none: a rank must know when the others have begun.
+        return replace(_of_sizes(scenario, job, hosts, rank, (1,)), given=(0, 0), kept=(0, 0))
+    place = job.operation, rank, len(hosts), sum(sizes), job.root
+    return replace(workload, given=given(*place), kept=kept(*place))
+
+
+def _of_sizes(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int, sizes: Sequence[int]) -> WorkloadConfig:
     return WorkloadConfig(
         kind=job.workload,
         seed=(scenario.seed + job.seed_offset * _SEEDS_APART) % _SEEDS,

@@ -209,7 +209,7 @@ class _Between:
         self._run(check_server_keys, job, {("job",): given, **held}, entries)
         with as_far_as_known():
             check_job(self.problems, hosts, job, given)
-            check_operation(self.problems, job, hosts, given)
+            check_operation(self.problems, job, hosts, given, has_entries=bool(entries))
         for path, each in entries:
             with as_far_as_known():
                 check_job(self.problems, len(each.hosts), each, held[path], path)

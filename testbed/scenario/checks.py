@@ -19,7 +19,7 @@ from testbed.scenario.overrides import SET_FILE
 from testbed.scenario.switch import SwitchOptions
 from testbed.scenario.transport import Transport
 from topologies import LinkShape, Topology, attachment
-from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
+from workloads.collectives.operations import ALL_REDUCE, BARRIER, OPERATIONS
 from workloads.errors import ScenarioError
 from workloads.rc.numbers import MOST_APART
 
@@ -151,7 +151,10 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
     if job.size_bytes % 4 and OPERATIONS[job.operation].sums:
         found = f"{job.size_bytes} bytes"
         problems.add((*path, "size"), "not a whole number of elements", found=found, allowed="a multiple of 4 bytes")
-    if job.size_bytes == 0 and protocol_of(job.collective).operations() == (ALL_REDUCE,):
+    known = protocol_of(job.collective)
+    sums_alone = known.operations() == (ALL_REDUCE,)
+    # An all-reduce of whole vectors is never empty; where it stands for another operation, an element stands for none.
+    if job.size_bytes == 0 and (sums_alone or (job.operation == ALL_REDUCE and known.sends_zeros(BARRIER))):
         problems.add((*path, "size"), "out of range", found="0 bytes", allowed="4 bytes to 4GiB")
     protocol = protocol_of(job.collective)
     if job.workload == "special" and job.dtype == "float32" != protocol.wire_dtype(job.dtype):
@@ -192,8 +195,13 @@ def check_job(problems: Problems, hosts: int | None, job: Job, given: set[str], 
         )
 
 
-def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[str]) -> None:
-    """`given`: keys that the file holds in `job`."""
+def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[str], *, has_entries: bool) -> None:
+    """`given`: keys that the file holds in `job`; `has_entries`: whether it has `jobs`."""
+    if has_entries and job.operation != ALL_REDUCE:
+        problems.add(
+            ("job", "operation"), "the entries of `jobs` only sum", found=f"'{job.operation}'",
+            allowed=f"{ALL_REDUCE}, or job.copies instead of `jobs`",
+        )  # fmt: skip
     operation, allowed = OPERATIONS[job.operation], protocol_of(job.collective).operations()
     if job.operation not in allowed:
         able = [each.name for each in protocols() if job.operation in each.operations()]
@@ -207,8 +215,9 @@ def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[
             ("job", "root"), f"{job.operation} has no root", found=str(job.root),
             allowed=f"leave the key out, or job.operation: {', '.join(rooted)}",
         )  # fmt: skip
-    elif hosts is not None and job.root >= hosts:
-        problems.add(("job", "root"), "no such rank", found=str(job.root), allowed=f"0 to {hosts - 1} ({hosts} hosts)")
+    elif hosts is not None and job.root >= hosts // job.copies:
+        ranks = hosts // job.copies
+        problems.add(("job", "root"), "no such rank", found=str(job.root), allowed=f"0 to {ranks - 1} ({ranks} hosts)")
     if job.workload == "digits" and job.operation != ALL_REDUCE:
         problems.add(
             ("job", "operation"), "workload digits trains with sums at all ranks", found=f"'{job.operation}'",
@@ -216,6 +225,16 @@ def check_operation(problems: Problems, job: Job, hosts: int | None, given: set[
         )  # fmt: skip
     if job.op != "sum" and not operation.sums:
         problems.add(("job", "op"), f"{job.operation} sums nothing", found=f"'{job.op}'", allowed="leave the key out")
+    if job.fallback != "none" and job.operation != ALL_REDUCE:
+        problems.add(
+            ("job", "fallback"), "only an all-reduce can start again as another collective", found=f"'{job.fallback}'",
+            allowed="none",
+        )  # fmt: skip
+    if job.operation != ALL_REDUCE and (job.model is not None or job.compute is not None or job.stages is not None):
+        problems.add(
+            ("job", "operation"), "gradients that are computed are summed", found=f"'{job.operation}'",
+            allowed=ALL_REDUCE,
+        )  # fmt: skip
     if job.in_place and job.operation != ALL_REDUCE:
         problems.add(("job", "in_place"), "only an all-reduce runs in place", found=job.operation, allowed="false")
 

@@ -96,6 +96,10 @@ class KnownProtocol(ABC):
         """Values of `job.operation` that it runs."""
         return (ALL_REDUCE,)
 
+    def sends_zeros(self, operation: str) -> bool:
+        """Whether an all-reduce of whole vectors stands for this operation, with zeros where a rank gives nothing."""
+        return False
+
     def reads_workload(self, text: str) -> bool:
         """Whether this value of `job.workload` is a file of its own. A job that names such a file runs on this
         collective; the collective that the scenario names then is `job.all_reduce`."""

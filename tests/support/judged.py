@@ -82,7 +82,7 @@ class FakeSource:
         return draw.integers(-(2**31), 2**31, self._config.elements, np.int64).astype(np.int32)
 
     def apply(self, iteration: int, total: NDArray[Any]) -> None:
-        self._drift += float(total[0])
+        self._drift += float(total[0]) if total.size else 0.0
 
 
 def good_totals(plan: Plan) -> list[NDArray[np.float32]]:

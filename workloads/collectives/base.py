@@ -129,8 +129,10 @@ class Teller:
 
     def _take_in(self, stop: int) -> None:
         self._hash_at = None
-        self._hash.update(self._result[self._hashed : stop])
-        self._hashed = stop
+        end = min(stop, self._end)  # what follows the part that this rank holds, it does not hash
+        if end > self._hashed:
+            self._hash.update(self._result[self._hashed : end])
+            self._hashed = end
 
     def _complete(self, now: int) -> None:
         """The result is whole."""

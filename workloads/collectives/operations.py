@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ALL_REDUCE", "BARRIER", "OPERATIONS", "OperationKind"]
+__all__ = ["ALL_REDUCE", "BARRIER", "OPERATIONS", "SUMMED_OPERATIONS", "OperationKind"]
 
 ALL_REDUCE, BARRIER = "all_reduce", "barrier"
 
@@ -49,3 +49,6 @@ OPERATIONS: Mapping[str, OperationKind] = {
     "send": OperationKind("the rank after the root gets the root's vector", sums=False, has_root=True),
     BARRIER: OperationKind("no rank ends before all have begun; nothing moves", sums=False),
 }
+
+SUMMED_OPERATIONS = (ALL_REDUCE, "reduce_scatter", "all_gather", "broadcast", "reduce", BARRIER)
+"""those that an all-reduce of whole vectors can stand for: a rank that gives nothing gives zeros"""

@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from workloads.config import DIGEST_DELAY_NS, WorkloadConfig
+from workloads.config import DIGEST_DELAY_NS, ELEMENT_BYTES, WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
 from workloads.gradients import AwaitedSource, GradientSource, Vector, work_buffers
@@ -40,7 +40,7 @@ class Training:
     waits for ever.
 
     `gradient`: shape (elements,), of the iteration that runs or comes next; `result`: same shape, to be filled in
-    place; the same memory with `in_place`.
+    place; the same memory with `in_place`. `kept`: (first, number) of the elements whose digest is reported; None: all.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Training:
         compute: LayerCompute | None = None,
         digest_delay_ns: int = DIGEST_DELAY_NS,
         in_place: bool = False,
+        kept: tuple[int, int] | None = None,
     ) -> None:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
         self._last_delay_ns, self._turn_ns = digest_delay_ns, rank * digest_delay_ns // _TURNS
@@ -63,7 +64,7 @@ class Training:
         """awaiting a gradient: when to ask again"""
         self._room: Vector = np.empty(source.elements, source.dtype)
         self._room.fill(0)  # has the pages now, not while the clock runs
-        self._in_place = in_place
+        self._in_place, self._kept = in_place, kept
         self.gradient: Vector
         self.result: Vector
         self._take(source.gradient(0) if self._awaited is None else np.empty(0, source.dtype))
@@ -99,6 +100,7 @@ class Training:
             compute=compute,
             digest_delay_ns=workload.digest_delay_ns,
             in_place=workload.in_place,
+            kept=workload.kept,
         )
 
     @property
@@ -196,6 +198,9 @@ class Training:
 
     def _conclude(self, now: int) -> None:
         data = self.result.data.cast("B")
+        if self._kept is not None:
+            first, number = self._kept
+            data = data[ELEMENT_BYTES * first : ELEMENT_BYTES * (first + number)]
         digest = hashlib.sha256(data).hexdigest()
         self.events.append(CollectiveCompleted(self.iteration, digest, len(data), self._completed_at))
         progress = self._source.apply(self.iteration, self.result)

@@ -15,6 +15,7 @@ from workloads.gradients.base import AwaitedSource, GradientSource, TaskedSource
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
+from workloads.gradients.given import GivenPart
 from workloads.gradients.synthetic import SyntheticSource
 
 __all__ = [
@@ -60,6 +61,8 @@ def create_source(config: WorkloadConfig, rank: int, size: int, dtype: str = "fl
         allowed = ", ".join(dict.fromkeys(names))
         raise ScenarioError("unknown workload", key="job.workload", found=config.kind, allowed=allowed)
     source = factory(config, rank, size, dtype)
+    if config.given is not None:
+        source = GivenPart(source, *config.given)
     return DrawnAhead(source, config.drawn_ahead) if config.drawn_ahead else source
 
 

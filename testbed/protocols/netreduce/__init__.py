@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.checks_fabric import check_fabric
 from testbed.protocols.parts.connected import ConnectedProtocol
+from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.scenario.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _NetReduce(ConnectedProtocol):
+class _NetReduce(ConnectedProtocol, WholeVectors):
     def optional_keys(self) -> frozenset[KeyGroup]:
         return frozenset({KeyGroup.IN_PLACE, KeyGroup.FALLBACK})
 

@@ -18,7 +18,7 @@ from testbed.protocols.parts.keys_kinds import RING_KINDS
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.held import kept
-from workloads.config import ArithmeticSpec, CollectiveConfig, QpConfig, WorkerConfig
+from workloads.config import CollectiveConfig, QpConfig, WorkerConfig
 from workloads.rc.numbers import any_psn, psn_of
 
 __all__ = ["plan_ring"]
@@ -35,10 +35,10 @@ def plan_ring(scenario: Scenario) -> Plan:
     send_qpn, recv_qpn = qpns[:size], qpns[size:]
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
-    arithmetic = ArithmeticSpec(job.op, job.dtype)
+    arithmetic, protocol = only.arithmetic, protocol_of(job.collective)
     irn = irn_config(scenario) if transport.speaks_irn else None
     # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
-    data_dscp = DATA_DSCP if any(map(sums, protocol_of(job.collective).programs)) else 0
+    data_dscp = DATA_DSCP if any(map(sums, protocol.programs)) else 0
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return queue_pair(
@@ -61,7 +61,9 @@ def plan_ring(scenario: Scenario) -> Plan:
                 to_successor=qp(rank, successor, to_successor=True),
                 from_predecessor=qp(rank, predecessor, to_successor=False),
                 collective=CollectiveConfig(
-                    kind=RING_KINDS.get(job.operation, job.collective),
+                    kind=job.collective
+                    if protocol.sends_zeros(job.operation)
+                    else RING_KINDS.get(job.operation, job.collective),
                     ring_id=RING_ID,
                     rank=rank,
                     size=size,
@@ -77,7 +79,7 @@ def plan_ring(scenario: Scenario) -> Plan:
                     rkey=rkeys[rank],
                     receive_late_ns=transport.receive_late_ns,
                     pipelined=job.pipelined,
-                    kept=kept(job.operation, rank, size, workloads[rank].elements, job.root),
+                    kept=workloads[rank].kept or kept(job.operation, rank, size, workloads[rank].elements, job.root),
                 ),
                 workload=workloads[rank],
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
+from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.scenario.protocol import KeyGroup
 from workloads.config import HostConfig
 
@@ -38,7 +39,7 @@ class QuantisedSums(Protocol):
         return blocks_with_exponents(worker, elements)
 
 
-class AtpWorkers(QuantisedSums):
+class AtpWorkers(QuantisedSums, WholeVectors):
     """The same, with the workers of ATP: packets carry the slot that they ask for, which is another one after a
     collision."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.quantised import QuantisedSums
+from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
 from testbed.scenario.protocol import KeyGroup
 from workloads.config import HostConfig
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PROTOCOL"]
 
 
-class _SwitchMl(QuantisedSums):
+class _SwitchMl(QuantisedSums, WholeVectors):
     def optional_keys(self) -> frozenset[KeyGroup]:
         return super().optional_keys() | {KeyGroup.IN_PLACE}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from testbed.checkers.bit_exact import bit_exact
 from testbed.history.verdict import Verdict
+from testbed.plan import with_workers
 from tests.support.judged import FakeSource, altered, changed, good_totals, matches, without
 from tests.support.records import a_record
 
@@ -74,7 +75,10 @@ def test_a_wrong_sum_outweighs_a_missing_one(good):
 
 def barrier(good, history):
     job = replace(good.plan.scenario.job, operation="barrier")
-    return replace(good, plan=replace(good.plan, scenario=replace(good.plan.scenario, job=job)), history=history)
+    workers = [replace(each, collective=replace(each.collective, kept=(0, 0))) for each in good.plan.ring_workers]
+    plan = with_workers(replace(good.plan, scenario=replace(good.plan.scenario, job=job)), workers)
+    nothing = altered(history, "CollectiveCompleted", {"sha256": hashlib.sha256(b"").hexdigest()})
+    return replace(good, plan=plan, history=nothing)
 
 
 def test_a_rank_that_leaves_a_barrier_before_another_comes_is_named(good):

@@ -42,9 +42,11 @@ def test_packets_are_as_large_as_the_protocol_allows():
 def test_other_collectives_run_over_all_that_can_out_of_place():
     assert set(points(Request("rack", (1024,), collective="all_to_all", world="simulated"))) == {"pairwise 1024"}
     found = points(Request("rack", (1024,), collective="broadcast", root=2, op="max", world="simulated"))
-    assert set(found) == {"binomial_tree 1024"}
+    assert set(found) == {"netreduce 1024"}
     for line in ("operation: broadcast", "root: 2", "op: sum"):
-        assert line in found["binomial_tree 1024"]
+        assert line in found["netreduce 1024"]
+    found = points(Request("ring", (1024,), collective="broadcast", world="simulated"))
+    assert {"binomial_tree 1024", "netreduce 1024", "switchml 1024"} <= set(found)
 
 
 def test_types_operators_and_seed_reach_the_runs():

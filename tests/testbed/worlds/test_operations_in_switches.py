@@ -1,0 +1,159 @@
+"""Operations that switches sum: an all-reduce of whole vectors stands for each, bit for bit at every rank, and without
+loss in the time of one vector on a link."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from testbed.plan import make_plan
+from testbed.runs.run import run_scenario
+from testbed.scenario import load_scenario
+from tests.support.emulated import needs_root
+from tests.support.passing import assert_passes, failed_checks
+from tests.support.selection import some_at_once
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, SUMMED_OPERATIONS
+from workloads.errors import ScenarioError
+
+OTHERS = [operation for operation in SUMMED_OPERATIONS if operation != ALL_REDUCE]
+NETWORKS = {
+    "netreduce": "rack", "switchml": "switchml", "switchml-uc": "switchml-uc", "atp": "atp", "esa": "esa", "ps": "ps",
+    "fabric": "spine-leaf",
+}  # fmt: skip
+SERVED = ("atp", "esa", "ps")
+"""one more host is their parameter server"""
+ONCE = (("all_gather", "netreduce"), ("reduce_scatter", "switchml"))
+BYTES, RATE_BPS = 1_000_000, 1e9
+
+
+def scenario_of(operation: str, network: str, hosts: int, size: str, world: str, *more: str):
+    changes = [f"job.operation={operation}", f"job.size={size}", "job.iterations=2", *more]
+    if hosts:
+        changes.append(f"topology.hosts={hosts + (network in SERVED)}")
+    if network in SERVED:
+        changes.append(f"job.server=h{hosts + 1}")
+    if world == "simulated":
+        changes.append("topology.link.rate=1Gbps")
+    if OPERATIONS[operation].has_root:
+        changes.append("job.root=1")
+    return load_scenario(NETWORKS[network], changes, world=world)
+
+
+def is_possible(operation: str, size: str) -> bool:
+    return not OPERATIONS[operation].sums or size not in ("1B", "999B")
+
+
+ON_A_RACK = [
+    (operation, network, hosts, size, loss)
+    for operation, network, hosts, size, loss in product(
+        OTHERS, [name for name in NETWORKS if name != "fabric"], [2, 4, 7, 8], ["0", "1B", "4B", "999B", "1MB"], [0, 1]
+    )
+    if is_possible(operation, size)
+]
+QUICK = [case for case in ON_A_RACK if case[2:] in ((4, "1MB", 1), (7, "0", 0), (7, "999B", 0), (2, "4B", 0))]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [*QUICK, *(pytest.param(case, marks=pytest.mark.minutes) for case in ON_A_RACK if case not in QUICK)],
+    ids=str,
+)
+def test_on_a_rack(case: tuple[str, str, int, str, int], tmp_path: Path) -> None:
+    operation, network, hosts, size, loss = case
+    faults = ["faults=[{kind: loss, rate: 1%}]"] if loss else []
+    document = run_scenario(
+        scenario_of(operation, network, hosts, size, "simulated", *faults), tmp_path / "run"
+    ).document
+    verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
+    assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", failed_checks(document)
+    if not loss or (size == "1MB" and operation != "barrier"):
+        assert_passes(document)  # a loss of 1 % may hit no packet of a smaller one
+
+
+@pytest.mark.parametrize("operation", OTHERS)
+def test_on_two_tiers(operation: str, tmp_path: Path) -> None:
+    more = ["faults=[{kind: loss, rate: 1%}]"]
+    if operation == "barrier":  # two of one packet each would lose none
+        more.append("job.iterations=50")
+    assert_passes(
+        run_scenario(scenario_of(operation, "fabric", 0, "100kB", "simulated", *more), tmp_path / "r").document
+    )
+
+
+@pytest.mark.parametrize("operation", OTHERS)
+def test_several_jobs_meet_in_one_switch(operation: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, "switchml", 8, "100kB", "simulated", "job.copies=2", "topology.link.delay=20us")
+    assert_passes(run_scenario(scenario, tmp_path / "run").document)
+
+
+@pytest.mark.parametrize(
+    ("operation", "network"),
+    [
+        pytest.param(*case, marks=needs_root if case in ONCE else [*needs_root, pytest.mark.minutes])
+        for case in product(OTHERS, ["netreduce", "switchml"])
+    ],
+)
+def test_with_real_packets(operation: str, network: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, network, 4, "99996B", "emulated")
+    document = run_scenario(scenario, tmp_path / "run").document
+    verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
+    assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", failed_checks(document)
+
+
+@pytest.mark.parametrize("workload", ["special", "extreme"])
+@pytest.mark.parametrize("operation", ["all_gather", "broadcast"])
+def test_words_that_move_keep_their_bits(operation: str, workload: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, "netreduce", 4, "4000B", "simulated", f"job.workload={workload}")
+    assert_passes(run_scenario(scenario, tmp_path / "run").document)
+
+
+CASES = [
+    *product([each for each in OTHERS if each != "barrier"], ["netreduce", "switchml", "atp", "esa"], [2, 4, 7, 8])
+]
+
+
+@pytest.mark.parametrize("case", some_at_once(CASES, quick=[case for case in CASES if case[2] == 4]), ids=str)
+def test_time_and_bytes(case: tuple[str, str, int], tmp_path: Path) -> None:
+    operation, network, hosts = case
+    scenario = scenario_of(operation, network, hosts, "1MB", "simulated")
+    metrics = run_scenario(scenario, tmp_path / "run").document["metrics"]
+    framing = make_plan(scenario).workers[0].framing
+    wire_bytes = BYTES * framing.frame_bytes / framing.payload_bytes
+    for seconds in metrics["iterations_s"]:
+        assert 8 * wire_bytes / RATE_BPS <= seconds * 1.001
+        assert seconds <= 1.05 * 8 * wire_bytes / RATE_BPS
+    assert 2 * wire_bytes * 0.999 <= metrics["busiest_link"]["bytes"] <= 1.03 * 2 * wire_bytes
+    assert metrics["retransmissions"]["packets"] == 0
+
+
+@pytest.mark.parametrize("hosts", [2, 4, 7, 8])
+def test_a_barrier_takes_two_links_and_no_rounds(hosts: int, tmp_path: Path) -> None:
+    scenario = scenario_of("barrier", "switchml", hosts, "0", "simulated")
+    metrics = run_scenario(scenario, tmp_path / "run").document["metrics"]
+    # Ethernet, IPv4, UDP, header of aggregation datagrams, one element; there and back.
+    way_s = 2 * (14 + 20 + 8 + 40 + 4) * 8 / RATE_BPS + 2 * scenario.link.delay_ns / 1e9
+    for seconds in metrics["iterations_s"]:
+        assert way_s <= seconds * 1.001
+        assert seconds <= 1.05 * way_s
+
+
+@pytest.mark.parametrize(
+    ("network", "changes", "problem"),
+    [
+        ("rack", ["job.operation=all_to_all"], "job.operation: netreduce does not run it"),
+        ("switchml", ["job.operation=send"], "job.operation: switchml does not run it"),
+        ("rack", ["job.operation=broadcast", "job.root=4"], "job.root: no such rank; found 4; allowed: 0 to 3"),
+        ("rack", ["job.operation=reduce", "job.size=999B"], "job.size: not a whole number of elements"),
+        ("rack", ["job.operation=reduce", "job.fallback=ring"], "job.fallback: only an all-reduce can start again"),
+        ("rack", ["job.size=0"], "job.size: out of range; found 0 bytes"),
+        ("switchml", ["job.operation=reduce", "job.compute.ratio=1"], "gradients that are computed are summed"),
+        ("switchml", ["job.operation=reduce", "job.copies=2", "job.root=2"], "job.root: no such rank; found 2"),
+        ("switchml", ["job.operation=reduce", "jobs=[{workers: 2}, {workers: 2}]"], "the entries of `jobs` only sum"),
+    ],
+)
+def test_what_cannot_be_is_refused(network: str, changes: list[str], problem: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(network, changes, world="simulated")
+    assert problem in str(caught.value)
