@@ -8,6 +8,7 @@ from pathlib import Path
 
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import CheckContext
+from testbed.checkers.pfc_losses import explain_losses
 from testbed.checkers.pfc_victims import victims_of
 from testbed.faults.model import PacketFault, PauseStorm
 from testbed.history.events import TimeLimitReached
@@ -15,7 +16,6 @@ from testbed.history.pfc_events import (
     BufferMeasured,
     LinkPaused,
     PfcDeadlocked,
-    PfcDropped,
     PfcWatchdogActed,
     PfcWatchdogMeasured,
     WithoutPfc,
@@ -39,7 +39,8 @@ def skip_pfc(context: CheckContext) -> str | None:
 def pfc_lossless(context: CheckContext) -> CheckResult:
     """Three legs: PFC engaged, it held, and without it the same run loses a packet. A storm pauses links that have no
     need of it, so that the third leg is not asked for."""
-    drops = context.events(PfcDropped)
+    found = explain_losses(context)
+    drops = found.losses
     if drops:
         texts = tuple(
             f"{record.node} at {moment(record.t)}: {event.size} B of class {event.pfc_class} from {event.link} "
@@ -49,6 +50,10 @@ def pfc_lossless(context: CheckContext) -> CheckResult:
         )
         most = max(record.event.missing for record in drops)
         detail = f"lossless classes lost {amount(len(drops), 'packet')}; up to {most} B of headroom were missing"
+        explained = len(drops) - found.unexplained
+        if explained:
+            of_them = "" if not found.unexplained else f" ({explained} of them)"
+            detail += f"; explained by faults of these links{of_them}: {', '.join(found.faults)}"
         return CheckResult("pfc_lossless", Verdict.FAIL, detail, texts)
     sent = sum(record.event.pauses_sent for record in context.events(BufferMeasured))
     storms = any(isinstance(fault, PauseStorm) for fault in context.plan.scenario.faults)

@@ -78,7 +78,7 @@ def draw_schedule(
     if hunted is not None:
         scenario = hunted.hunt.draw(draw, hunted, base, program, traced=traced, seed=run_seed)
         return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
-    scenario = _calm(draw, program, kind, recovery) if base is None else replace(base, faults=())
+    scenario = _calm(draw, program, kind, recovery) if base is None else _free_of_faults(base)
     scenario = replace(
         scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
     )
@@ -93,6 +93,11 @@ def draw_schedule(
 
 def _weighted(draw: Random, weights: dict[T, int]) -> T:
     return draw.choices(list(weights), list(weights.values()))[0]
+
+
+def _free_of_faults(base: Scenario) -> Scenario:
+    """With time enough to recover: a file's own limit is for its own faults."""
+    return replace(base, faults=(), time_limit_ns=max(base.time_limit_ns, _TIME_LIMIT_NS))
 
 
 def _calm(draw: Random, program: str, kind: str, recovery: str) -> Scenario:

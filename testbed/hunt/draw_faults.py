@@ -25,6 +25,7 @@ from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt.fault_dice import FaultDice, drawn_once, kind_weights
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.reading.problems import Problems
+from testbed.scenario.checks_pfc import check_pfc_faults
 from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
 from testbed.scenario.fault_effects import busy_hosts, check_effects
 from testbed.scenario.geometry import Geometry, geometry_of
@@ -128,6 +129,8 @@ def is_sensible(scenario: Scenario) -> bool:
     placed = [((), kind_of(item), item) for item in scenario.faults]
     check_conflicts(problems, placed, topology)
     check_effects(problems, placed, topology, busy_hosts(topology, scenario.jobs or [job], scenario.background))
+    if scenario.pfc is not None:
+        check_pfc_faults(problems, scenario.pfc, topology, placed)
     sizes = geometry_of(job, transport)
     for fault in scenario.faults:
         check_window(problems, (), fault, scenario.time_limit_ns)

@@ -13,6 +13,7 @@ from switch_nodes.registry import create_program
 from testbed.captures.capture import MemoryTap
 from testbed.checkers import CheckContext, judges_of, run_checks
 from testbed.checkers.of_protocol import checkers_of
+from testbed.checkers.pfc_losses import explain_losses
 from testbed.history import Record, sort_history
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
@@ -46,7 +47,9 @@ _STEPS = (QpStepped, SlotStepped, ConnectionStepped, FrameStepped, SlotChanged)
 _PASSED_OVER = "faults_exercised"
 """the check that a hunt ignores: a drawn fault need not hit anything, and the hunt counts those that do"""
 _ENGAGES = "pfc_lossless"
-"""the check that may be `unknown` in a hunt: a drawn fault may keep PFC from being needed"""
+"""the check that may be `unknown` in a hunt: a drawn fault may keep PFC from being needed. It may also fail, if faults
+explain each loss"""
+_CRASHED = "the checker itself failed"
 _ENDS_EARLY = frozenset(
     {"liveness", "bit_exact", "exactly_once", "slots_private", "credit_bound", "transparency", "uplinks"}
 )
@@ -166,12 +169,15 @@ def _is_good(result: CheckResult, context: CheckContext) -> bool:
 
     Workers that did not finish have reported why, and a result that is not there cannot be compared.
     """
-    if result.verdict is Verdict.PASS or (result.name == _ENGAGES and result.verdict is Verdict.UNKNOWN):
+    if result.verdict is Verdict.PASS:
         return True
+    if result.name == _ENGAGES:
+        crashed = result.detail.startswith(_CRASHED)
+        return not crashed and not explain_losses(context).unexplained
     scenario = context.plan.scenario
     own = {checker.name for checker in checkers_of(scenario.job.collective)}
     if may_fail(scenario) is None or result.name not in _ENDS_EARLY | own:
         return False
     if result.name == "liveness":
         return set(context.workers) - context.finished <= excused(context.plan)
-    return result.verdict is Verdict.UNKNOWN and not result.detail.startswith("the checker itself failed")
+    return result.verdict is Verdict.UNKNOWN and not result.detail.startswith(_CRASHED)

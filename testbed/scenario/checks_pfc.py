@@ -15,7 +15,7 @@ from testbed.scenario.switch import SwitchOptions
 from topologies import Topology, attachment
 from workloads.wire.pfc import pause_ns
 
-__all__ = ["check_no_pfc", "check_pfc"]
+__all__ = ["check_no_pfc", "check_pfc", "check_pfc_faults"]
 
 
 def check_no_pfc(problems: Problems, switch: SwitchOptions, faults: Sequence[Placed]) -> None:
@@ -62,7 +62,7 @@ def check_pfc(
     _check_buffers(problems, pfc, topology)
     _check_quanta(problems, pfc, topology)
     _check_slots(problems, switch, topology)
-    _check_faults(problems, pfc, topology, faults)
+    check_pfc_faults(problems, pfc, topology, faults)
 
 
 def _check_buffers(problems: Problems, pfc: Pfc, topology: Topology) -> None:
@@ -108,7 +108,8 @@ def _check_slots(problems: Problems, switch: SwitchOptions, topology: Topology) 
         problems.add(("switch", "slot_memory"), problem, found="'shared'", allowed=allowed)
 
 
-def _check_faults(problems: Problems, pfc: Pfc, topology: Topology, faults: Sequence[Placed]) -> None:
+def check_pfc_faults(problems: Problems, pfc: Pfc, topology: Topology, faults: Sequence[Placed]) -> None:
+    """Faults that PFC cannot follow."""
     switches, hosts = {node.name for node in topology.switches}, [node.name for node in topology.hosts]
     for path, kind, fault in faults:
         if isinstance(fault, RateChange):

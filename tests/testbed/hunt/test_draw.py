@@ -111,6 +111,24 @@ def test_the_whole_vocabulary_is_drawn_and_no_damage_is_made_genuine():
     assert not any(scenario.trace for number, scenario in enumerate(MANY) if number % TRACE_EVERY)
 
 
+def test_with_pfc_only_faults_that_it_can_follow_are_drawn():
+    base = with_timers(load_scenario("pfc-slots"))
+    drawn = [draw_schedule(1, number, base).scenario for number in range(200)]
+    faults = [fault for scenario in drawn for fault in scenario.faults]
+    assert not any(kind_of(fault) == "rate_change" for fault in faults)
+    stopped = {fault.node for fault in faults if isinstance(fault, Pause | Kill)}
+    assert stopped
+    assert stopped <= {host.name for host in base.topology.hosts}
+    for scenario in drawn:
+        parse_scenario(dump_scenario(scenario), "drawn.yaml")
+
+
+def test_around_a_scenario_jobs_have_time_to_recover():
+    short, long = (load_scenario("psn-wrap", [f"time_limit={limit}"], world="simulated") for limit in ("1s", "90s"))
+    limits = [draw_schedule(1, 1, with_timers(base)).scenario.time_limit_ns for base in (short, long)]
+    assert limits == [60_000_000_000, 90_000_000_000]
+
+
 def test_around_a_scenario_only_faults_and_seed_are_drawn():
     base = with_timers(load_scenario("psn-wrap", world="simulated"))
     drawn = [draw_schedule(1, number, base).scenario for number in range(1, 30)]

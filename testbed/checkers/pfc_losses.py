@@ -1,0 +1,64 @@
+"""Which losses of lossless classes faults explain: headroom is worked out for links that neither hold frames back, nor
+add any, nor lose PFC frames.
+
+A fault explains a loss if it hit the link of the lost packet before, in one of two ways (decided here):
+
+1. It made packets late, or added some, in the direction of the packet. They come after the pause began.
+2. It hit frames in the other direction that are no packets of a transport, such as PFC frames. XOFF is late or lost, or
+   an old XON ends a pause.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from testbed.checkers.context import CheckContext
+from testbed.faults.events import FaultStruck
+from testbed.faults.kinds import FAULT_KINDS
+from testbed.history import Record
+from testbed.history.pfc_events import PfcDropped
+
+__all__ = ["Explained", "explain_losses"]
+
+_Hit = tuple[int, str]
+"""(ns, name of the fault)"""
+_NO_TRANSPORT = -1
+_OPPOSITE = {"up": "down", "down": "up"}
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """Losses of one run, and the faults behind them."""
+
+    losses: tuple[Record[PfcDropped], ...]
+    """all losses of lossless classes"""
+    unexplained: int
+    """how many of them no fault explains"""
+    faults: tuple[str, ...]
+    """names of the faults that explain the others"""
+
+
+def explain_losses(context: CheckContext) -> Explained:
+    """By the rules above."""
+    losses = context.events(PfcDropped)
+    late, hit = defaultdict[tuple[str, str], list[_Hit]](list), defaultdict[tuple[str, str], list[_Hit]](list)
+    for record in context.events(FaultStruck) if losses else ():
+        place = record.event.target, record.event.direction
+        if _makes_late(record.event.kind):
+            late[place].append((record.t, record.event.fault))
+        if record.event.opcode == _NO_TRANSPORT and not record.event.packet:
+            hit[place].append((record.t, record.event.fault))
+    unexplained, names = 0, set[str]()
+    for loss in losses:
+        link, direction = loss.event.link, loss.event.direction
+        behind = [*late[link, direction], *hit[link, _OPPOSITE[direction]]]
+        found = {name for t, name in behind if t <= loss.t}
+        unexplained += not found
+        names |= found
+    return Explained(tuple(losses), unexplained, tuple(sorted(names)))
+
+
+def _makes_late(kind: str) -> bool:
+    found = FAULT_KINDS.get(kind)
+    return found is not None and (found.is_overtaken or found.delays or found.makes_copies)
