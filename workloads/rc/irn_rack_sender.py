@@ -89,6 +89,9 @@ class RackSender:
             if window.timer <= now:
                 window.detect()
             if window.is_busy:
+                if window.timer is None and not window.is_oldest_lost:
+                    # IRN's timer, if it is over too, would resend these a moment later: only the oldest restarts it.
+                    self._inner.on_timer(now)
                 return
         if self._probe_at is not None and self._probe_at <= now:
             self._probe_at, self._is_probed = None, True

@@ -105,6 +105,11 @@ class RackWindow(SenderWindow):
         return bool(self._is_lost) or self.timer is not None
 
     @property
+    def is_oldest_lost(self) -> bool:
+        """The oldest packet is to be sent again."""
+        return self.una in self._is_lost
+
+    @property
     def probe_ns(self) -> int | None:
         """Rule 8: how long nothing may be heard before a probe leaves; None: not known."""
         return _PROBE_TRIPS * self._smooth_ns if self._in_order and self._smooth_ns else None
