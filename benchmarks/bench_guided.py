@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from math import exp, log
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -80,10 +81,11 @@ def search(how: str, prey: Prey, machines: Machines, cpu_s: float) -> dict[str, 
 
 
 def pairs(kinds: list[str], seeds: list[int], names: list[str]) -> Iterator[tuple[int, str, str]]:
-    """Seeds in the outer loop, so that a bench that is broken off has all bugs."""
+    """Seeds in the outer loop, and bugs in a drawn order, so that a bench that is broken off has bugs of all kinds."""
+    bugs = [(kind, name) for kind in kinds for name in KINDS[kind] if not names or name in names]
+    Random(0).shuffle(bugs)
     for seed in seeds:
-        for kind in kinds:
-            yield from ((seed, kind, name) for name in KINDS[kind] if not names or name in names)
+        yield from ((seed, kind, name) for kind, name in bugs)
 
 
 def table(rows: list[dict[str, Any]], budget: int) -> Iterator[str]:

@@ -89,15 +89,13 @@ class RackSender:
             if window.timer <= now:
                 window.detect()
             if window.is_busy:
-                if window.timer is None and not window.is_oldest_lost:
-                    # IRN's timer, if it is over too, would resend these a moment later: only the oldest restarts it.
-                    self._inner.on_timer(now)
                 return
         if self._probe_at is not None and self._probe_at <= now:
             self._probe_at, self._is_probed = None, True
             if window.probe():
                 self._inner.wait_ended(now)
                 return
+        window.expired_at = self._inner.deadline
         self._inner.on_timer(now)
 
     def _schedule_probe(self, now: int) -> None:
