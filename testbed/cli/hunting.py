@@ -30,6 +30,7 @@ examples:
   ./tb hunt --fabric --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2 --set transport.recovery=irn
   ./tb hunt --program esa --schedules 100000 --jobs 2
+  ./tb hunt --guided --program atp --schedules 20000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
   ./tb hunt --card rtl --schedules 1000
@@ -49,6 +50,11 @@ examples:
         "--card", choices=("rtl",), help="the switch is the card in hardware, as with --set switch.program=rtl; its "
                                          "hosts then repair losses by gbn, unless --set says more",
     )  # fmt: skip
+    parser.add_argument(
+        "--guided", action="store_true",
+        help="make half of the schedules out of those that did something new, and report what was not seen (default: "
+             "draw each independently)",
+    )  # fmt: skip
     parser.add_argument("--schedules", type=whole(1, _MOST_SCHEDULES), default=1000, metavar="N", help="default: 1000")
     parser.add_argument("--seed", type=seed, default=1, metavar="S", help="default: 1")
     parser.add_argument("--jobs", type=whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
@@ -67,6 +73,7 @@ def run_hunt(args: argparse.Namespace) -> int:
     from testbed.hunt.hunt import kind_of_hunt, prepare
     from testbed.hunt.inferred import NETREDUCE, inferred_protocol
     from testbed.hunt.progress import HuntProgress
+    from testbed.hunt.state import GUIDED, RANDOM
     from testbed.hunt.summary import summary_text
     from testbed.report.document import to_json
 
@@ -74,7 +81,8 @@ def run_hunt(args: argparse.Namespace) -> int:
     overrides = args.overrides if args.card is None else _with_card(args)
     program = args.program or (NETREDUCE if args.scenario else inferred_protocol(overrides))
     kind = kind_of_hunt(program, fabric=args.fabric)
-    hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind)
+    search = GUIDED if args.guided else RANDOM
+    hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind, search)
     progress = HuntProgress(args.schedules, str(hunt.folder))
     try:
         end = hunt.run(args.jobs, progress if console.verbosity >= 0 else lambda done, before, again: None)

@@ -25,12 +25,13 @@ from topologies import LinkShape, Topology, rack
 from workloads.rc.numbers import psn_of, rnr_wait_ns
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["TRACE_EVERY", "draw_schedule", "draw_transport", "link_shape", "with_timeout"]
+__all__ = ["TRACE_EVERY", "draw_schedule", "draw_traced", "draw_transport", "link_shape", "with_timeout"]
 
 T = TypeVar("T")
 
 TRACE_EVERY = 8
 """schedules per traced one: a traced schedule records the steps of the tables"""
+_AS_TRACED = 0.5
 _FOLLOWS_RECIPE = 0.6
 """share of the traced ones"""
 _TIME_LIMIT_NS = 60_000_000_000
@@ -71,24 +72,39 @@ def draw_schedule(
     everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on the
     switches. `recovery`: of all drawn rings, in place of the drawn one."""
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
+    traced = number % TRACE_EVERY == 0
+    return Schedule(number, _drawn(draw, f"hunt-{seed}-{number}", traced, base, program, kind, recovery))
+
+
+def draw_traced(
+    draw: Random, seed: int, number: int, base: Scenario | None, program: str, kind: str, recovery: str
+) -> Schedule:
+    """As `draw_schedule`, from other dice, and traced whatever its number. Half of these schedules are drawn as
+    untraced ones are: with fewer recipes and forgeries."""
+    as_traced = draw.random() < _AS_TRACED
+    scenario = _drawn(draw, f"hunt-{seed}-{number}", as_traced, base, program, kind, recovery)
+    return Schedule(number, replace(scenario, trace=True))
+
+
+def _drawn(
+    draw: Random, name: str, traced: bool, base: Scenario | None, program: str, kind: str, recovery: str
+) -> Scenario:
     # What comes next must be drawn in this order for ever, or old seeds mean other schedules.
-    run_seed, traced = draw.getrandbits(62), number % TRACE_EVERY == 0
+    run_seed = draw.getrandbits(62)
     base = None if base is None else with_timers(base)
     hunted = hunted_of(kind) if base is None else hunted_in(base)
     if hunted is not None:
         scenario = hunted.hunt.draw(draw, hunted, base, program, traced=traced, seed=run_seed)
-        return Schedule(number, replace(scenario, name=f"hunt-{seed}-{number}", seed=run_seed, trace=traced))
+        return replace(scenario, name=name, seed=run_seed, trace=traced)
     scenario = _calm(draw, program, kind, recovery) if base is None else _free_of_faults(base)
-    scenario = replace(
-        scenario, name=f"hunt-{seed}-{number}", seed=run_seed, world="simulated", trace=traced, capture=True, source=""
-    )
+    scenario = replace(scenario, name=name, seed=run_seed, world="simulated", trace=traced, capture=True, source="")
     if base is None:
         scenario = with_timeout(draw, scenario)
     if traced and base is None and draw.random() < _FOLLOWS_RECIPE:
         cooked = draw.choice(RECIPES if kind == RACK else FABRIC_RECIPES)(draw, scenario)
         if is_sensible(cooked) and (may_fail(cooked) or not unsurvivable(cooked)):
-            return Schedule(number, cooked)
-    return Schedule(number, draw_faults(draw, scenario))
+            return cooked
+    return draw_faults(draw, scenario)
 
 
 def _weighted(draw: Random, weights: dict[T, int]) -> T:

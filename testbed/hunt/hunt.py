@@ -13,6 +13,8 @@ from switch_nodes.kinds import sums
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.guided import run_guided
+from testbed.hunt.guided_summary import guided_document
 from testbed.hunt.inferred import NETREDUCE, is_card
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.plans import with_timers
@@ -20,7 +22,7 @@ from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
 from testbed.hunt.runner import Found, Prey, run_hunt
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.shrink import shrink
-from testbed.hunt.state import Arguments, HuntState
+from testbed.hunt.state import GUIDED, RANDOM, Arguments, HuntState
 from testbed.hunt.summary import hunt_document
 from testbed.hunt.survival import RESERVE, allowance_ns, travel_ns
 from testbed.kernel.apart import Ended, run_apart
@@ -73,7 +75,11 @@ class Hunt:
         state = HuntState(self.folder, self.arguments, self.code)
         try:
             before = sum(chunk.count for chunk in state.done.values())
-            found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before, state.anew))
+            corpus = None
+            if self.arguments.search == GUIDED:
+                found, corpus = run_guided(self.prey, jobs, state, lambda done: hear(done, before, state.anew))
+            else:
+                found = run_hunt(self.prey, jobs, state, lambda done: hear(done, before, state.anew))
             kept = state.kept_failure(found.number)
             failure = None if found.failure is None else kept or self._shrink(state, found)
         finally:
@@ -88,6 +94,8 @@ class Hunt:
             self.prey.hunted,
             self.prey.program if is_own_program(self.prey.program) else "",
         )
+        if corpus is not None:
+            document["guided"] = guided_document(corpus, self.prey.hunted)
         document["ran"] = code_that_ran(*SIMULATED_LIBRARIES)["code"]
         state.write("summary.json", to_json(document))
         return HuntEnd(document, self.folder)
@@ -96,7 +104,7 @@ class Hunt:
         assert found.number is not None
         assert found.failure is not None
         prey, check = self.prey, found.failure.check
-        scenario = prey.schedule(found.number).scenario
+        scenario = found.scenario or prey.schedule(found.number).scenario
 
         def still_fails(candidate: Scenario) -> bool:
             if check == SAME_TRACED:
@@ -109,7 +117,10 @@ class Hunt:
         failure, _ = judge_schedule(Schedule(0, shrunk.scenario))
         detail = found.failure.detail if failure is None else failure.detail
         written = with_stock_code(shrunk.scenario)
-        written = replace(written, name=f"hunted-{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}")
+        guided = "guided-" if self.arguments.search == GUIDED else ""
+        written = replace(
+            written, name=f"hunted-{guided}{prey.seed}-{found.number}", description=f"Breaks {check}: {detail}"
+        )
         file = state.write(f"failure-{found.number}.yaml", dump_scenario(written))
         words = ["./tb", "run", _shown(file), "--world", "simulated", *code_words(shrunk.scenario)]
         document = {
@@ -121,9 +132,11 @@ class Hunt:
 
 
 def prepare(
-    scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
-) -> Hunt:
-    """Prepare a hunt. `kind`: as `kind_of_hunt` returns it. Raises ScenarioError for what cannot be hunted in."""
+    scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK,
+    search: str = RANDOM,
+) -> Hunt:  # fmt: skip
+    """Prepare a hunt. `kind`: as `kind_of_hunt` returns it; `search`: random or guided. Raises ScenarioError for what
+    cannot be hunted in."""
     recovery = ""
     if scenario is None:
         drawn, kind = _without_collective(overrides, kind)
@@ -157,10 +170,17 @@ def prepare(
     print_of = hashlib.sha256((dump_scenario(base) if base else "").encode() + b"\0").hexdigest()
     prey = Prey(seed, schedules, base, program, kind, recovery)
     prey.schedule(0)
-    arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
+    arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind, search)
     own = f"-{_own_name(program)}" if is_own_program(program) else ""
-    folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
-    return Hunt(f"Hunt in {kept}{own}", prey, arguments, program_version(program), folder)
+    how = "" if search == RANDOM else f"-{search}"
+    folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}{how}-{seed}-{schedules}"
+    return Hunt(
+        f"{'Hunt' if search == RANDOM else 'Guided hunt'} in {kept}{own}",
+        prey,
+        arguments,
+        program_version(program),
+        folder,
+    )
 
 
 def _own_name(program: str) -> str:

@@ -39,7 +39,7 @@ from workloads.datagrams.blocks import SlotChanged
 from workloads.events import QpStepped
 from workloads.server import ServerConfig
 
-__all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_schedule", "run_and_judge"]
+__all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_and_keep", "judge_schedule", "run_and_judge"]
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 """checks of the hunt's own, in addition to the stock checks"""
@@ -133,14 +133,22 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
 
 def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failure | None, Coverage]:
     """A traced schedule runs twice: the steps must be all that the trace adds."""
+    failure, coverage, _ = judge_and_keep(schedule, machines, twice=schedule.scenario.trace)
+    return failure, coverage
+
+
+def judge_and_keep(
+    schedule: Schedule, machines: Machines, *, twice: bool
+) -> tuple[Failure | None, Coverage, list[Record]]:
+    """As `judge_schedule`, with the history. `twice`: the schedule is traced, and runs without the trace, too."""
     scenario, coverage = schedule.scenario, Coverage()
     failure, history = run_and_judge(scenario, machines)
-    if scenario.trace and failure is None:
+    if twice and failure is None:
         plain = replace(scenario, trace=False)
         failure, again = run_and_judge(plain, machines)
         failure = failure or _compare(history, again)
     coverage.add(scenario, history)
-    return failure, coverage
+    return failure, coverage, history
 
 
 def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:

@@ -10,13 +10,14 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 
 from testbed.hunt.coverage import Coverage
-from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw import draw_schedule, draw_traced
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
 from testbed.hunt.protocols import kind_of_scenario
@@ -27,7 +28,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
 from testbed.scenario.model import Scenario
 
-__all__ = ["CHUNK", "Found", "Prey", "run_chunk", "run_hunt"]
+__all__ = ["CHUNK", "Found", "Prey", "in_pool", "processes", "run_chunk", "run_hunt"]
 
 CHUNK = 50
 """schedules"""
@@ -55,6 +56,10 @@ class Prey:
     def schedule(self, number: int) -> Schedule:
         return draw_schedule(self.seed, number, self.base, self.program, self.kind, self.recovery)
 
+    def drawn(self, dice: Random, number: int) -> Schedule:
+        """Traced; the first word of the dice decides about recipes, and the second is the seed of the run."""
+        return draw_traced(dice, self.seed, number, self.base, self.program, self.kind, self.recovery)
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -64,6 +69,8 @@ class Found:
     number: int | None = None
     """of the first schedule that failed"""
     failure: Failure | None = None
+    scenario: Scenario | None = None
+    """that failed; None: `Prey.schedule` draws it"""
 
 
 def run_chunk(
@@ -124,39 +131,56 @@ def _here(
             return
 
 
-def _in_processes(
-    prey: Prey, firsts: list[int], jobs: int, machines: Machines, interruption: Interruption
-) -> Generator[ChunkResult, None, None]:
-    """In the order in which they end. After a failure only the chunks before it are waited for; after an exception
-    none."""
+@contextlib.contextmanager
+def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool. An exception ends its processes, however long a schedule takes."""
     others = set(multiprocessing.active_children())
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     pool = ProcessPoolExecutor(
         jobs, multiprocessing.get_context(method), initializer=_begin_process, initargs=(os.getpid(),)
     )
-    todo, running, bad = iter(firsts), dict[Future[ChunkResult], int](), None
     try:
-        while True:
-            while len(running) < 2 * jobs and (bad is None) and (first := next(todo, None)) is not None:
-                running[pool.submit(partial(run_chunk, prey, first, machines))] = first
-            waited = [future for future, first in running.items() if bad is None or first < bad]
-            if not waited:
-                return
-            ended: set[Future[ChunkResult]] = set()
-            while not ended:
-                interruption.check()
-                ended, _ = wait(waited, _LOOK_EVERY_S, return_when=FIRST_COMPLETED)
-            for future in ended:
-                chunk, first = future.result(), running.pop(future)
-                if chunk.failure is not None:
-                    bad = first if bad is None else min(bad, first)
-                yield chunk
+        yield pool
     except BaseException:
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def in_pool(
+    pool: ProcessPoolExecutor,
+    jobs: int,
+    run: Callable[[int], ChunkResult],
+    firsts: list[int],
+    interruption: Interruption,
+) -> Generator[ChunkResult, None, None]:
+    """Chunks that begin at `firsts`, in the order in which they end. After a failure only the chunks before it are
+    waited for."""
+    todo, running, bad = iter(firsts), dict[Future[ChunkResult], int](), None
+    while True:
+        while len(running) < 2 * jobs and (bad is None) and (first := next(todo, None)) is not None:
+            running[pool.submit(run, first)] = first
+        waited = [future for future, first in running.items() if bad is None or first < bad]
+        if not waited:
+            return
+        ended: set[Future[ChunkResult]] = set()
+        while not ended:
+            interruption.check()
+            ended, _ = wait(waited, _LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+        for future in ended:
+            chunk, first = future.result(), running.pop(future)
+            if chunk.failure is not None:
+                bad = first if bad is None else min(bad, first)
+            yield chunk
+
+
+def _in_processes(
+    prey: Prey, firsts: list[int], jobs: int, machines: Machines, interruption: Interruption
+) -> Generator[ChunkResult, None, None]:
+    with processes(jobs) as pool:
+        yield from in_pool(pool, jobs, partial(run_chunk, prey, machines=machines), firsts, interruption)
 
 
 def _begin_process(parent: int) -> None:

@@ -17,14 +17,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.hunt.corpus import Met
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
 from testbed.hunt.judge import Failure
 from workloads.errors import ScenarioError
 from workloads.trusted import make_folder, require_trusted, write_file
 
-__all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
+__all__ = ["GUIDED", "RANDOM", "Arguments", "ChunkResult", "HuntState", "Store"]
 
+RANDOM, GUIDED = "random", "guided"
+"""searches"""
 _FORMAT = 1
 _FAILURE = "failure.json"
 _DIFFERS = {"fingerprint": "resolved scenario"}
@@ -44,6 +47,8 @@ class Arguments:
     """SHA-256 of the resolved scenario file"""
     kind: str = RACK
     """of hunt (`Prey.kind`)"""
+    search: str = RANDOM
+    """random or guided"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class ChunkResult:
     failed: int | None = None
     """number of the schedule that failed; nothing behind it was run"""
     failure: Failure | None = None
+    met: tuple[Met, ...] = ()
+    """of a guided hunt: by schedule; the schedule that failed has none"""
 
 
 class Store:
@@ -79,6 +86,8 @@ class HuntState(Store):
         require_trusted(folder)
         self._others: dict[int, int] = {}
         """schedules of chunks that other code did, by first schedule"""
+        self._names: dict[str, int] = {}
+        """behaviours in the log, in the order in which lines name them"""
         mine = {"format": _FORMAT, **asdict(arguments), "overrides": list(arguments.overrides)}
         head = folder / "hunt.json"
         if head.exists():
@@ -108,7 +117,19 @@ class HuntState(Store):
         }
         if chunk.failure is not None:
             data |= {"failed": chunk.failed, "failure": asdict(chunk.failure)}
+        if chunk.met:
+            data |= self._met(chunk.met)
         self._log.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
+
+    def _met(self, met: tuple[Met, ...]) -> dict[str, Any]:
+        """Names once in a log, then their numbers."""
+        new = dict.fromkeys(name for each in met for name in each.behaviours if name not in self._names)
+        for name in new:
+            self._names[name] = len(self._names)
+        return {
+            "names": list(new),
+            "met": [[each.used, each.cost, [self._names[name] for name in each.behaviours]] for each in met],
+        }
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -144,7 +165,7 @@ class HuntState(Store):
         if not isinstance(theirs, dict):
             found = type(theirs).__name__
             raise ScenarioError("is not the head of a hunt", file=str(head), found=found, allowed="a mapping")
-        theirs = {"kind": RACK, **theirs}  # hunts of before there was another kind
+        theirs = {"kind": RACK, "search": RANDOM, **theirs}  # hunts of before there were others
         for name, value in mine.items():
             if theirs.get(name) != value:
                 raise ScenarioError(
@@ -162,10 +183,11 @@ class HuntState(Store):
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(path, whole)
+        names = list[str]()
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                code, chunk = _read_chunk(json.loads(line))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                code, chunk = _read_chunk(json.loads(line), names)
+            except (ValueError, TypeError, LookupError, AttributeError) as error:
                 raise ScenarioError(
                     "is no chunk of a hunt", file=str(path), line=number, found=line[:80].decode(errors="replace"),
                     allowed="lines that a hunt wrote; another --out hunts afresh",
@@ -174,16 +196,19 @@ class HuntState(Store):
                 self.done[chunk.first] = chunk
             else:
                 self._others[chunk.first] = chunk.count
+        self._names = {name: place for place, name in enumerate(names)}
 
 
-def _read_chunk(item: Any) -> tuple[str, ChunkResult]:
-    """(version that did it, what it found). Raises ValueError, TypeError, KeyError or AttributeError for what is
-    none."""
+def _read_chunk(item: Any, names: list[str]) -> tuple[str, ChunkResult]:
+    """(version that did it, what it found). `names`: behaviours that lines before it named; grows. Raises ValueError,
+    TypeError, KeyError, IndexError or AttributeError for what is none."""
     first, count, code = item["first"], item["count"], item.get("code", "")
     if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
         raise ValueError("first, count or code")
     failure = Failure(**item["failure"]) if "failure" in item else None
-    return code, ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure)
+    names += item.get("names", ())
+    met = tuple(Met(used, cost, tuple(names[place] for place in places)) for used, cost, places in item.get("met", ()))
+    return code, ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure, met)
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.guided_summary import guided_lines
 from testbed.hunt.transitions import steps_of_kind
 from testbed.report.witnesses import slower_code
 from testbed.terminal.folding import fold_lines
@@ -125,6 +126,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     if steps["held"]:
         yield f"  {len(steps['impossible'])} of {steps['held']} cannot happen in {steps['of']} (summary.json says why)"
     yield ""
+    if "guided" in document:
+        yield from guided_lines(document["guided"])
+        yield ""
     if failure is None:
         yield "Verdict: PASS      no schedule broke a rule"
         return

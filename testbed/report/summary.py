@@ -258,7 +258,7 @@ def _speed(result: dict[str, Any]) -> list[Line]:
         return lines + unknown_speed(result)
     if metrics["jct_s"] is not None and metrics["goodput_bps"] is None and len(several) > 1:
         lines.append(Line(f"the last job completed after {seconds(metrics['jct_s'])}", "", 2))
-    elif metrics["goodput_bps"] is not None and bound:
+    elif metrics["jct_s"] is not None and metrics["goodput_bps"] is not None and bound:
         lines.append(
             Line(
                 f"job completed in {seconds(metrics['jct_s'])}; goodput {bits_per_second(metrics['goodput_bps'])} of "

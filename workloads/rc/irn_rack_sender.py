@@ -95,6 +95,7 @@ class RackSender:
             if window.probe():
                 self._inner.wait_ended(now)
                 return
+        window.expired_at = self._inner.deadline
         self._inner.on_timer(now)
 
     def _schedule_probe(self, now: int) -> None:

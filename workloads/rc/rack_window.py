@@ -8,8 +8,8 @@ Rule 2: a packet is lost when one that left after it was delivered, and its own 
 over (6.2, step 5). If only the time is not over, a timer waits for it. So a repetition that is lost is found in the
 same way. Where packets may wait in the network, a repetition may wait with the first copy and look lost in its turn.
 There repetitions show only that the oldest packet was lost again, or they would bring each other about. What no answer
-shows is left to IRN's timers: an expired one makes the sender resend every hole; or everything in flight, by rule 8 of
-`irn_window`.
+shows is left to IRN's timers: an expired one makes the sender resend every hole that did not leave again since; or
+everything in flight, by rule 8 of `irn_window`.
 Rule 3: as long as no packet overtook another, three packets that were delivered behind a hole say at once that it is
 lost. Fewer wait for a quarter of the shortest round trip (6.2, step 4).
 Rule 4: after that, the reorder window is that quarter plus the delay of the latest packets: how much longer than a
@@ -94,6 +94,8 @@ class RackWindow(SenderWindow):
         """sent again and arrived, the latest of them"""
         self._raised_to = first
         """rule 5 waits until this is acknowledged"""
+        self.expired_at: int | None = None
+        """when the timer of IRN was over that calls `timed_out`; None: now"""
 
     @property
     def unheard(self) -> int:
@@ -179,10 +181,14 @@ class RackWindow(SenderWindow):
             again = list(self._flights)
         elif not self._in_order:
             highest = max((number for number, flight in self._flights.items() if flight.arrived), default=self.una)
-            again += [n for n, flight in self._flights.items() if self.una < n < highest and not flight.arrived]
+            again += [n for n, flight in self._flights.items() if self.una < n < highest and self._is_hole(flight)]
         for sequence in again:
             self._waiting[sequence] = self._flights[sequence]
             self._lose(sequence)
+
+    def _is_hole(self, flight: _Flight) -> bool:
+        """Did not arrive. The reorder window may hold IRN's timer up, and find a hole: its repetition is under way."""
+        return not flight.arrived and (self.expired_at is None or flight.last_ns < self.expired_at)
 
     def detect(self) -> None:
         """Rule 2: schedule the packets that are lost by now."""

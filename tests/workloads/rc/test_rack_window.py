@@ -377,3 +377,16 @@ def test_a_probe_is_the_newest_packet_that_did_not_arrive() -> None:
     assert leave(window, 4) == [0, 1], "its answer shows what else is lost"
     assert window.probe()
     assert not window.probe(), "one leaves already"
+
+
+@pytest.mark.parametrize(("expired_at", "resent"), [(None, [0, 1, 2]), (RTT + 500, [0, 2]), (RTT + 501, [0, 1, 2])])
+def test_an_expired_timer_leaves_alone_what_left_since(expired_at: int | None, resent: list[int]) -> None:
+    """The reorder window held IRN's timer up and found packet 1: it left again at RTT + 500."""
+    window = sent(4, in_order=False)
+    gap(window, RTT + 30, 3)
+    leave(window, 4)
+    window.now = RTT + 500
+    window.left(1)
+    window.now, window.expired_at = RTT + 600, expired_at
+    window.timed_out()
+    assert leave(window, 4) == resent

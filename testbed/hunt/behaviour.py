@@ -1,0 +1,108 @@
+"""What a run did, as a set of names that can be counted: its behaviours.
+
+A behaviour is one of four kinds:
+
+- `step S | fault F | phase P`: a table took step S, F is the kind of fault that hit last (`none`: no fault yet), and P
+  says how far the workers were.
+- `edge S > T`: step T followed step S in the same table of the same node. One run may take both steps without it.
+- `event E | fault F | phase P`: a node reported event E. Protocols without tables have these alone.
+- `sometimes M`: a mark of `SOMETIMES`, a state of trouble that a search should reach.
+
+Steps alone are soon all taken, and random schedules cover them. The last fault and the phase distinguish a step in
+calm from the same step in trouble, and an edge distinguishes orders of packets. Contents of memory are left out:
+values differ between any two runs, so each run would be new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
+from testbed.history import Record, event_name
+from testbed.hunt.transitions import step_of
+from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
+
+__all__ = ["PHASES", "SOMETIMES", "behaviours_of"]
+
+PHASES = ("first", "later", "ending")
+"""no worker has a result yet; some worker has one; some worker has finished"""
+_CLOSE = 8
+"""records between two hits that count as close"""
+
+SOMETIMES: Mapping[str, str] = {
+    "packet hit again": "a fault hits a packet that another hit before on this link",
+    "third attempt hit": "a fault hits a packet that comes by for the third time or later",
+    "two kinds at once": "faults of two kinds hit within a few steps",
+    "hit after a result": "a fault hits when a worker has a result and none has finished",
+    "hit after the end": "a fault hits when a worker has finished",
+    "failed after a result": "a worker gives up when another has the result",
+    "healed in time": "a fault ends while workers still wait",
+}
+"""marks that a search should reach sometimes, with what they mean"""
+
+
+def behaviours_of(history: Iterable[Record]) -> frozenset[str]:
+    """Of one traced run, in the order of its history."""
+    fault, phase, last = "none", PHASES[0], dict[tuple[str, str], str]()
+    met, marks = set[str](), _Marks()
+    for record in history:
+        event = record.event
+        met.update(f"sometimes {mark}" for mark in marks.see(record))
+        if isinstance(event, FaultStruck):
+            fault = event.kind
+            continue
+        if isinstance(event, FaultMissed):
+            continue
+        if isinstance(event, CollectiveCompleted) and phase == PHASES[0]:
+            phase = PHASES[1]
+        elif isinstance(event, WorkerFinished):
+            phase = PHASES[2]
+        step = step_of(event)
+        if step is None:
+            met.add(f"event {event_name(event)} | fault {fault} | phase {phase}")
+            continue
+        met.add(f"step {step} | fault {fault} | phase {phase}")
+        place = record.node, step.partition(" ")[0]
+        if place in last:
+            met.add(f"edge {last[place]} > {step}")
+        last[place] = step
+    return frozenset(met)
+
+
+class _Marks:
+    """What `SOMETIMES` needs to know of the records so far."""
+
+    def __init__(self) -> None:
+        self._hits = dict[tuple[str, str, str, str, int], str]()
+        """fault that hit a packet, by link, direction and identity"""
+        self._at, self._kind, self._number = -_CLOSE, "", 0
+        self._result, self._finished = False, False
+
+    def see(self, record: Record) -> Iterator[str]:
+        event = record.event
+        self._number += 1
+        if isinstance(event, FaultStruck):
+            yield from self._hit(event)
+        elif isinstance(event, CollectiveCompleted):
+            self._result = True
+        elif isinstance(event, WorkerFinished):
+            self._finished = True
+        elif isinstance(event, WorkerFailed) and self._result:
+            yield "failed after a result"
+        elif isinstance(event, FaultHealed) and not self._finished:
+            yield "healed in time"
+
+    def _hit(self, event: FaultStruck) -> Iterator[str]:
+        if event.flow or event.packet:
+            identity = event.target, event.direction, event.flow, event.packet, event.psn
+            if self._hits.setdefault(identity, event.fault) != event.fault:
+                yield "packet hit again"
+        if event.occurrence >= 3:
+            yield "third attempt hit"
+        if self._number - self._at <= _CLOSE and event.kind != self._kind:
+            yield "two kinds at once"
+        self._at, self._kind = self._number, event.kind
+        if self._finished:
+            yield "hit after the end"
+        elif self._result:
+            yield "hit after a result"
