@@ -102,6 +102,11 @@ class WorkerMachine:
         """The endpoint, for compiled code that holds it. The code that received for it calls `after_news`."""
         return self._endpoint
 
+    @property
+    def hears_acks_late(self) -> bool:
+        """An ACK of a posted message changes nothing but its event, until something else happens."""
+        return self._collective.hears_acks_late
+
     def after_news(self, now: int) -> None:
         """The endpoint received something: continue with what it completed, if anything."""
         if self._endpoint.has_news:

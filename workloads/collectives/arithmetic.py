@@ -65,7 +65,7 @@ def _max_float32(payloads: _Bytes) -> _Bytes:
 
 def _canonical(values: NDArray[np.float32]) -> NDArray[np.float32]:
     bits = values.view("<u4")
-    bits[np.isnan(values)] = CANONICAL_NAN
+    np.putmask(bits, np.isnan(values), CANONICAL_NAN)
     return values
 
 

@@ -35,6 +35,12 @@ class Collective(Protocol):
         So nothing will be read from the gradient or the result any more. True before the first one."""
         ...
 
+    @property
+    def hears_acks_late(self) -> bool:
+        """Until something else happens, an ACK of a message of ours changes nothing but its event. So it may be heard
+        later than it came."""
+        ...
+
     def open(self, now: int) -> None:
         """Register memory and post the first receives, before any peer sends."""
         ...
@@ -91,6 +97,10 @@ class Teller:
         self._hash, self._hashed, self._end = hashlib.sha256(), 0, 0
         self._final = 0
         self._hash_at: int | None = None
+
+    @property
+    def hears_acks_late(self) -> bool:
+        return False
 
     def get_timer(self) -> int | None:
         return self._hash_at if self._digest_at is None else self._digest_at

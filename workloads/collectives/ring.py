@@ -96,6 +96,12 @@ class RingCollective(RankOfRing):
     def messages(self) -> int:
         return len(self._sends)
 
+    @property
+    def hears_acks_late(self) -> bool:
+        posted = self._posted
+        waits = self._stepwise or bool(self._arrivals) or posted - self._acked >= self._window
+        return posted < len(self._sends) and not waits and not self._phase
+
     def open(self, now: int) -> None:
         self._slots.post(self._window, now)
 
@@ -164,7 +170,8 @@ class RingCollective(RankOfRing):
             target[:] = received
         else:
             own = self._gradient[item.start : item.stop]
-            both = np.stack([np.frombuffer(own, np.uint8), np.frombuffer(received, np.uint8)])
+            both = np.empty((2, len(own)), np.uint8)
+            both[0], both[1] = own, received
             target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
         self._events.append(MessageReceived(message, crc32(target), self._phase))

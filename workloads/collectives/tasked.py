@@ -39,6 +39,10 @@ class TaskedCollective:
     def idle(self) -> bool:
         return self._collective.idle and self._mesh.idle
 
+    @property
+    def hears_acks_late(self) -> bool:
+        return False
+
     def open(self, now: int) -> None:
         for each in self._both:
             each.open(now)

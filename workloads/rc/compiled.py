@@ -85,6 +85,16 @@ class CompiledPair:
         """All that was posted and is not acknowledged, oldest first."""
         return self._queue.messages
 
+    @property
+    def end(self) -> int:
+        """Sequence number behind the last packet of all that was posted."""
+        return self._queue.end
+
+    def acked(self, acknowledged: int) -> None:
+        """One ACK said that everything in front of `acknowledged` arrived. Compiled code has the timer that this
+        restarts."""
+        self.sender.acknowledged(1, acknowledged, 0)
+
     def standing(self) -> Standing:
         sender, queue = self.sender, self._queue
         return Standing(

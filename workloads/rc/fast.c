@@ -11,19 +11,19 @@ enum {
     OPCODE_WRITE_MIDDLE = 0x07,
     OPCODE_WRITE_LAST = 0x08,
     OPCODE_WRITE_LAST_IMM = 0x09,
+    OPCODE_WRITE_ONLY = 0x0A,
+    OPCODE_WRITE_ONLY_IMM = 0x0B,
     OPCODE_ACKNOWLEDGE = 0x11,
     RETH_BYTES = 16, /* address, key, length */
     IMM_BYTES = 4,
     AETH_BYTES = 4
 };
 
-/* Whether the WRITE may begin: it goes on behind its first packet, and its range is registered. */
+/* Whether the WRITE may begin: its range is registered. */
 static int find_room(struct rc_qp_context *qp, const uint8_t *reth, const struct rc_region *regions, int count)
 {
     uint64_t va = get64(reth), length = get32(reth + 12);
     uint32_t rkey = get32(reth + 8);
-    if (length <= qp->payload_bytes)
-        return 0;
     for (const struct rc_region *region = regions; region < regions + count; region++) {
         if (region->rkey != rkey)
             continue;
@@ -72,17 +72,32 @@ static int take_request(struct rc_qp_context *qp, const uint8_t *frame, const st
             return 0;
         flags |= RC_CLOSED;
         break;
+    case OPCODE_WRITE_ONLY_IMM:
+        extension = IMM_BYTES;
+        flags = RC_WITH_IMM;
+        if (!qp->receives)
+            return 0;
+        /* fall through */
+    case OPCODE_WRITE_ONLY:
+        extension += RETH_BYTES;
+        if (qp->arrival != RC_BETWEEN || rest <= extension || rest - extension > mtu)
+            return 0;
+        flags |= RC_OPENED | RC_CLOSED;
+        break;
     default:
         return 0;
     }
     if (!roce_icrc_is_valid(frame, view->end))
         return 0;
+    size_t size = rest - extension;
     if (flags & RC_OPENED) {
+        size_t announced = get32(frame + EXT_AT + 12);
+        if (flags & RC_CLOSED ? announced != size : announced <= size)
+            return 0;
         if (!find_room(qp, frame + EXT_AT, regions, region_count))
             return 0;
         qp->arrival = RC_IN_WRITE;
     }
-    size_t size = rest - extension;
     memcpy(qp->destination, frame + EXT_AT + extension, size);
     qp->destination += size;
     qp->left -= size;
@@ -101,7 +116,7 @@ static int take_request(struct rc_qp_context *qp, const uint8_t *frame, const st
     if (flags & RC_CLOSED) {
         qp->arrival = RC_BETWEEN;
         if (flags & RC_WITH_IMM) {
-            qp->imm = get32(frame + EXT_AT);
+            qp->imm = get32(frame + EXT_AT + extension - IMM_BYTES);
             qp->receives--;
         }
     }

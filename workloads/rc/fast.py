@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from workloads.machine import FrameBatch
+from workloads.native.address import address_of
 from workloads.native.build import load_library
 from workloads.native.layout import check_layout
 from workloads.rc.attention import Attention
@@ -22,7 +23,7 @@ from workloads.rc.memory import MemoryRegions
 from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, address_of, make_plan
+from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, make_plan
 from workloads.wire import ICRC_BYTES, PSN_MASK, Opcode
 
 __all__ = ["CONTEXT_BYTES", "FastPath", "fill_answers", "load_fast_path"]

@@ -140,13 +140,15 @@ class GoBackN:
     def brought_to(
         self, una: int, nxt: int, max_nxt: int, since_ack_request: int, spent: int, retrying: bool, deadline: int | None
     ) -> None:
-        """Code that sends and hears instead of it, in SENDING or RETRYING, left it there: no message was acknowledged
-        to its end. `spent`: retries since progress."""
+        """Code that sends and hears instead of it, in SENDING or RETRYING, left it there: the end of a message that
+        was acknowledged came by `acknowledged`. `spent`: retries since progress."""
         if una > self.una:
             self._acknowledge(una)
         self._retry_left -= spent
         self._tries += spent
         self.state = RequesterState.RETRYING if retrying else RequesterState.SENDING
+        if una == self._queue.end:
+            self.state = RequesterState.IDLE
         self.nxt, self.max_nxt, self.since_ack_request, self.deadline = nxt, max_nxt, since_ack_request, deadline
         self._cursor = 0
         for message in self._messages:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 
+from workloads.native.address import address_of
 from workloads.rc.compiled_bitmap import BITMAP_BYTES, give_bitmap, taken_bitmap
 from workloads.rc.held_receiver import HeldReceiver
 from workloads.rc.held_window import HeldState, HeldWindow
 from workloads.rc.outbound import FrameWriter
-from workloads.rc.send_plan import address_of
 from workloads.wire import Aeth, Opcode, Sack
 from workloads.wire.held_map import HELD_MAP_BYTES
 

@@ -11,6 +11,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 
+from workloads.native.address import address_of
 from workloads.native.layout import check_layout
 from workloads.rc.answers import Answer
 from workloads.rc.attention import Attention, members
@@ -23,7 +24,7 @@ from workloads.rc.irn_receiver import IrnReceiver, Kept
 from workloads.rc.irn_sender import IrnSender, SenderTimers
 from workloads.rc.irn_window import SenderWindow, WindowState
 from workloads.rc.queue_pair import QueuePair
-from workloads.rc.send_plan import address_of, make_irn_plan
+from workloads.rc.send_plan import make_irn_plan
 from workloads.wire import PSN_MASK, Aeth, Opcode, Sack, psn_add
 
 __all__ = ["END_BYTES", "PAIR_BYTES", "IrnPairs", "can_be_compiled_irn", "check_irn"]

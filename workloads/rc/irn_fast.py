@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from workloads.machine import FrameBatch
+from workloads.native.address import address_of
 from workloads.native.build import load_library
 from workloads.native.layout import check_layout
 from workloads.rc.attention import Attention
@@ -17,7 +18,6 @@ from workloads.rc.fast import fill_answers
 from workloads.rc.irn_compiled import IrnPairs, check_irn
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.queue_pair import QueuePair
-from workloads.rc.send_plan import address_of
 
 __all__ = ["IrnFastPath", "load_irn_fast_path"]
 

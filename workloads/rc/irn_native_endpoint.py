@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 
+from workloads.native.address import address_of
 from workloads.rc.irn_fast import IrnFastPath
 from workloads.rc.native_endpoint import ENDPOINT_BYTES, ENDPOINT_IRN_AT, TurnTaker
-from workloads.rc.send_plan import address_of
 
 __all__ = ["NativeIrnEndpoint"]
 
@@ -25,9 +25,9 @@ class NativeIrnEndpoint:
         self.address = address_of(self._memory)
         _POINTER.pack_into(self._memory, ENDPOINT_IRN_AT, self._pairs.address)
 
-    def offer(self, others: int | None) -> bool:
-        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when
-        it is in no state for that."""
+    def offer(self, others: int | None, *, quiet: bool = False) -> bool:
+        """Hand the endpoint over; `others` is the first of its user's own timers. IRN ignores `quiet`. False, and
+        nothing is changed, when it is in no state for that."""
         self.held = self._pairs.give(self._fast.regions, self._endpoint.turn, others)
         return self.held
 

@@ -23,15 +23,24 @@ static enum rc_endpoint_outcome hear(struct rc_endpoint *held, int32_t index, in
         held->qps[index].acks++;
         return RC_ENDPOINT_DONE;
     }
-    if (!held->sends || acknowledged >= held->oldest_end || acknowledged > held->nxt) {
+    int completes = acknowledged >= held->oldest_end;
+    if (!held->sends || (completes && acknowledged > held->quiet) || acknowledged > held->nxt) {
         held->news = RC_NEWS_ACK;
         held->news_qp = index;
         held->news_distance = distance;
         return RC_ENDPOINT_NEWS;
     }
-    held->qps[index].acks++;
     held->deadline = held->rto && acknowledged < held->max_nxt ? now + held->rto : -1;
     progress(held, acknowledged);
+    if (completes) { /* Python counts this ACK, too */
+        const struct irn_message *message = held->messages, *behind = message + held->message_count;
+        while (message < behind && message->end <= acknowledged)
+            message++;
+        held->oldest_end = message < behind ? message->end : acknowledged;
+        held->note = (struct irn_entry){RC_NOTE_ACKED, index, acknowledged, 0};
+    } else {
+        held->qps[index].acks++;
+    }
     return RC_ENDPOINT_DONE;
 }
 
@@ -218,6 +227,7 @@ const struct ina_field rc_endpoint_layout[] = {
     INA_FIELD(rc_endpoint, max_nxt), INA_FIELD(rc_endpoint, posted_end), INA_FIELD(rc_endpoint, oldest_end),
     INA_FIELD(rc_endpoint, window), INA_FIELD(rc_endpoint, rto),
     INA_FIELD(rc_endpoint, deadline), INA_FIELD(rc_endpoint, sent), INA_FIELD(rc_endpoint, others), INA_FIELD(rc_endpoint, resent),
+    INA_FIELD(rc_endpoint, quiet),
     INA_FIELD(rc_endpoint, since),
     INA_FIELD(rc_endpoint, ack_every), INA_FIELD(rc_endpoint, sends), INA_FIELD(rc_endpoint, sender), INA_FIELD(rc_endpoint, turn),
     INA_FIELD(rc_endpoint, turn_packets), INA_FIELD(rc_endpoint, turn_limit),

@@ -26,7 +26,8 @@ enum rc_endpoint_order {
 enum rc_endpoint_kind {
     RC_NOTE_NONE = 0,
     RC_NOTE_GAP = 1,      /* a sequence NAK is due. a: the missing PSN */
-    RC_NOTE_WENT_BACK = 2 /* for a NAK. a: the PSN, and from bit 24 on how many packets lie from there on; b: resent before */
+    RC_NOTE_WENT_BACK = 2, /* for a NAK. a: the PSN, and from bit 24 on how many packets lie from there on; b: resent before */
+    RC_NOTE_ACKED = 3 /* messages completed. a: everything in front of this sequence number arrived */
 };
 
 enum rc_endpoint_news { RC_NEWS_NONE = 0, RC_NEWS_ACK = 1, RC_NEWS_CLOSED = 2 };
@@ -77,6 +78,7 @@ struct rc_endpoint {
     int64_t sent;     /* packets since it was handed over */
     int64_t others;   /* the first of all other timers, -1: none */
     int64_t resent;   /* packets in all */
+    int64_t quiet;    /* ACKs of everything in front of it, or less, are only noted; -1: of no completed message */
     int32_t since;    /* packets since the last AckReq */
     int32_t ack_every;
     int32_t sends;  /* its state lets it send, and hear ACKs */

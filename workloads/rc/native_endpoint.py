@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from itertools import accumulate, islice
 from typing import Protocol
 
+from workloads.native.address import address_of
 from workloads.native.layout import check_layout
 from workloads.rc.attention import members
 from workloads.rc.compiled import CompiledPair, Standing
 from workloads.rc.fast import FastPath
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
-from workloads.rc.send_plan import address_of
 from workloads.wire import ACK_UNLIMITED, PSN_MASK, Aeth, Opcode
 
 __all__ = [
@@ -48,7 +48,7 @@ ENDPOINT_QP_BYTES = _ANSWERS_AT + _ANSWERS * _ANSWER.size
 
 # `struct rc_endpoint`, part by part.
 _PARTS = struct.Struct("=QQQii")
-_SENDER = struct.Struct("=Q11q13i")
+_SENDER = struct.Struct("=Q12q13i")
 _NEWS = struct.Struct("=3i32x")
 _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
@@ -57,11 +57,11 @@ ENDPOINT_IRN_AT = _NEWS_AT + _NEWS.size
 ENDPOINT_BYTES = ENDPOINT_IRN_AT + 8
 _ENDPOINT_WORDS = (
     "contexts", "qps", "regions", "qp_count", "region_count", "messages", "una", "nxt", "max_nxt", "posted_end",
-    "oldest_end", "window", "rto", "deadline", "sent", "others", "resent", "since", "ack_every", "sends", "sender",
-    "turn", "turn_packets", "turn_limit", "message_count", "is_retrying", "retries", "retry_count", "is_patient",
-    "spent", "news", "news_qp", "news_distance", "note", "irn", "",
+    "oldest_end", "window", "rto", "deadline", "sent", "others", "resent", "quiet", "since", "ack_every", "sends",
+    "sender", "turn", "turn_packets", "turn_limit", "message_count", "is_retrying", "retries", "retry_count",
+    "is_patient", "spent", "news", "news_qp", "news_distance", "note", "irn", "",
 )  # fmt: skip
-_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 12, *(4,) * 16, 32, 8)
+_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 16, 32, 8)
 _QP_WORDS = (
     "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
     "duplicates", "gaps", "naks", "placed", "answers",
@@ -72,7 +72,7 @@ _MESSAGES = 64
 """messages that compiled code knows, at most; it comes back for others"""
 _NO_SENDER = Standing(0, 0, 0, 0, 0, 0, 0, -1, 0, False, 0, 0, False, 0)
 _NEWS_ACK = 1
-_GAP, _WENT_BACK = 1, 2
+_GAP, _WENT_BACK, _ACKED = 1, 2, 3
 """`enum rc_endpoint_kind`"""
 _IN_GAP = 2
 
@@ -103,7 +103,7 @@ class NativeEndpoint(Protocol):
     held: bool
     address: int
 
-    def offer(self, others: int | None) -> bool: ...
+    def offer(self, others: int | None, *, quiet: bool = False) -> bool: ...
 
     def tell_events(self) -> bool: ...
 
@@ -136,9 +136,9 @@ class NativeRcEndpoint:
         """what `_messages` is of: queue pair, end of what is posted, number of messages, the first one"""
         self._sender = -1
 
-    def offer(self, others: int | None) -> bool:
-        """Hand the endpoint over; `others` is the first of its user's own timers. False, and nothing is changed, when
-        it is in no state for that."""
+    def offer(self, others: int | None, *, quiet: bool = False) -> bool:
+        """Hand the endpoint over; `others` is the first of its user's own timers. `quiet`: compiled code only notes
+        which messages completed by ACKs. False, and nothing is changed, when it is in no state for that."""
         memory, order, fast = self._memory, self._order, self._fast
         if not self._is_plain():
             return False
@@ -149,21 +149,30 @@ class NativeRcEndpoint:
             if index != sender and deadline is not None and (others is None or deadline < others):
                 others = deadline
         _PARTS.pack_into(memory, 0, fast.refresh(), self._qps_at, fast.regions_at, len(order), fast.region_count)
-        standing, ack_every, sends, messages = _NO_SENDER, 0, False, 0
+        standing, ack_every, sends, messages, last = _NO_SENDER, 0, False, 0, -1
         if sender >= 0:
             pair = order[sender]
             standing, sends, messages = pair.standing(), pair.may_send, self._pack_messages(sender, pair)
             ack_every = pair.qp.config.ack_request_every
+            if quiet:
+                last = self._last_noted(pair)
         self._sender = sender
         *window, resent, is_retrying, retries, retry_count, is_patient, since = standing
         _SENDER.pack_into(
             memory, _SENDER_AT, address_of(self._messages) if messages else 0, *window, 0,
-            -1 if others is None else others, resent, since, ack_every, sends, sender, *self._endpoint.turn, messages,
-            is_retrying, retries, retry_count, is_patient, 0,
+            -1 if others is None else others, resent, last, since, ack_every, sends, sender,
+            *self._endpoint.turn, messages, is_retrying, retries, retry_count, is_patient, 0,
         )  # fmt: skip
         _NEWS.pack_into(memory, _NEWS_AT, 0, 0, 0)
         self.held = True
         return True
+
+    def _last_noted(self, pair: CompiledPair) -> int:
+        """Up to which sequence number an ACK may complete messages that compiled code knows."""
+        messages = pair.messages
+        if self._posted[3]:  # it does not know the oldest
+            return -1
+        return pair.end if len(messages) <= _MESSAGES else messages[_MESSAGES - 1].first
 
     def _pack_messages(self, sender: int, pair: CompiledPair) -> int:
         """How many messages of its queue compiled code gets."""
@@ -196,6 +205,8 @@ class NativeRcEndpoint:
         """Report what compiled code noted at that time."""
         if kind == _GAP:
             self._order[pair].responder.gap_showed(a)
+        elif kind == _ACKED:
+            self._order[pair].acked(a)
         else:
             assert kind == _WENT_BACK
             self._order[pair].sender.went_back("nak", a & PSN_MASK, a >> 24, None, b)
@@ -214,8 +225,8 @@ class NativeRcEndpoint:
         """Bring the queue pairs to where the compiled code left off. What completes by the last frame does so now."""
         self.held = False
         (
-            _, una, nxt, max_nxt, _, _, _, _, deadline, sent, _, resent, since, _, sends, _, turn, turn_packets, _, _,
-            is_retrying, _, _, _, spent,
+            _, una, nxt, max_nxt, _, _, _, _, deadline, sent, _, resent, _, since, _, sends, _, turn, turn_packets, _,
+            _, is_retrying, _, _, _, spent,
         ) = _SENDER.unpack_from(self._memory, _SENDER_AT)  # fmt: skip
         self._endpoint.set_turn(turn, turn_packets)
         for index, pair in enumerate(self._order):

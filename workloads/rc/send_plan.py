@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-import numpy as np
-
+from workloads.native.address import address_of
 from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.outbound import FrameWriter
 from workloads.wire import ICRC_BYTES, Opcode
 
-__all__ = ["PLAN_BYTES", "PLAN_PARTS", "address_of", "make_irn_plan", "make_plan"]
+__all__ = ["PLAN_BYTES", "PLAN_PARTS", "make_irn_plan", "make_plan"]
 
 _PLAN = struct.Struct("=QIIII8x16s4s4x" + "II72s" * 3)
 _SEGMENT = struct.Struct("=QQ")
@@ -32,7 +31,7 @@ def make_plan(message: OutMessage, writer: FrameWriter) -> SendPlan:
     start, end, mtu = len(message.reth), len(message.imm), message.mtu
     packets, rest = _cut(message)
     if packets == 1:
-        return _plan(message, writer, [(only, start + end, rest)] * 3)
+        return _plan(message, writer, [(only, start + end, rest)], 3)
     return _plan(message, writer, [(first, start, mtu), (middle, 0, mtu), (last, end, rest)])
 
 
@@ -49,8 +48,11 @@ def _cut(message: OutMessage) -> tuple[int, int]:
     return packets, message.length - (packets - 1) * message.mtu
 
 
-def _plan(message: OutMessage, writer: FrameWriter, kinds: Sequence[tuple[Opcode, int, int]]) -> SendPlan:
-    """`kinds`: opcode, bytes of extension headers and of payload of the first packet, those behind it, the last."""
+def _plan(
+    message: OutMessage, writer: FrameWriter, kinds: Sequence[tuple[Opcode, int, int]], times: int = 1
+) -> SendPlan:
+    """`kinds`: opcode, bytes of extension headers and of payload of the first packet, those behind it, the last; or
+    of one of them, `times` 3."""
     heads: list[int | bytes] = []
     row_bytes = 0
     for opcode, extension_bytes, payload_bytes in kinds:
@@ -58,11 +60,6 @@ def _plan(message: OutMessage, writer: FrameWriter, kinds: Sequence[tuple[Opcode
         heads += len(octets), state, octets
         row_bytes = max(row_bytes, len(octets) + _WORD + extension_bytes + payload_bytes + len(pad) + ICRC_BYTES)
     packets, start, end = message.end - message.first, len(message.reth), len(message.imm)
-    fixed = _PLAN.pack(message.length, packets, message.mtu, start, end, message.reth, message.imm, *heads)
+    fixed = _PLAN.pack(message.length, packets, message.mtu, start, end, message.reth, message.imm, *heads * times)
     octets = fixed + b"".join(_SEGMENT.pack(address_of(view), len(view)) for view in message.segments)
     return SendPlan(octets, address_of(octets), row_bytes)
-
-
-def address_of(view: memoryview | bytearray | bytes) -> int:
-    """Address of a view that may be read-only; it stays the same as long as the view is there."""
-    return int(np.frombuffer(view, np.uint8).__array_interface__["data"][0])

@@ -14,12 +14,14 @@ from testbed.worlds.simulated.native.library import load_core
 from tests.support.native import needs_native
 from tests.support.rc_pair import BASE_VA, MTU, RKEY, ipv6, pair_configs, pattern
 from workloads.config import QpConfig
-from workloads.events import NakSent, QpFailed, Retransmission
+from workloads.events import NakSent, QpFailed, Retransmission, RnrNakSent
 from workloads.machine import Event
-from workloads.rc import RcEndpoint, SendRequest
+from workloads.rc import RcEndpoint, ReceiveRequest, SendRequest
 from workloads.rc.answers import Answer
 from workloads.rc.compiled import CompiledPair
 from workloads.rc.native_endpoint import ENDPOINT_IRN_AT, NativeRcEndpoint
+from workloads.rc.requester_table import RequesterState
+from workloads.wire import decode_packet, encode_packet
 
 needs_c = needs_native("rc_fast")
 DONE, NO_ROOM = 0, 4
@@ -138,8 +140,8 @@ class Driven:
         for end in self.ends:
             end.post_send(end.queue_pairs[0].config.qpn, SendRequest(1, (pattern(size, 1),), 7, BASE_VA, RKEY), 0)
 
-    def offer(self) -> None:
-        assert self.held.offer(None)
+    def offer(self, *, quiet: bool = False) -> None:
+        assert self.held.offer(None, quiet=quiet)
 
     def hear(self, frame: bytes, now: int) -> int:
         """What compiled code made of it; if nothing, Python does it there, too."""
@@ -165,9 +167,9 @@ class Driven:
             assert octets.raw[: length.value] == frame
         return reference
 
-    def same(self) -> list[Event]:
+    def same(self, now: int = 0) -> list[Event]:
         """They are the same, to their events, which come back."""
-        self.held.take_back(0)
+        self.held.take_back(now)
         pairs = [CompiledPair(end.queue_pairs[0]) for end in self.ends]
         states = [
             (pair.standing(), pair.sender.state, pair.responder.state, list(pair.responder.answers), end.statistics())
@@ -177,6 +179,8 @@ class Driven:
         assert states[0] == states[1]
         assert self.memory[0] == self.memory[1]
         told = [list(iter(end.next_event, None)) for end in self.ends]
+        done = [list(iter(end.next_completion, None)) for end in self.ends]
+        assert done[0] == done[1]
         assert told[0] == told[1]
         self.offer()
         return told[0]
@@ -264,3 +268,90 @@ def test_progress_fills_the_retries_up() -> None:
     receiver.hear(frames[2], 14)
     assert sender.hear(receiver.frames(9, 15)[0], 16) == DONE
     assert [event.psn for event in sender.same() if isinstance(event, Retransmission)] == [0, 1]
+
+
+@needs_native("simulator")
+@pytest.mark.parametrize(("messages", "quiet"), [(10, 10), (64, 64), (70, 63)])
+def test_acks_of_whole_messages_need_no_python_where_compiled_code_knows_the_next(messages: int, quiet: int) -> None:
+    sender, receiver = peers(ack_every=1, window_packets=128)
+    for end in receiver.ends:
+        for number in range(messages):
+            end.post_receive(end.queue_pairs[0].config.qpn, ReceiveRequest(number))
+    for _ in range(messages):
+        sender.post(MTU)
+    sender.offer(quiet=True)
+    acks = []
+    receiver.offer()
+    for frame in sender.frames(min(messages, 64), 5):
+        assert receiver.hear(frame, 7) == NEWS
+        receiver.same()
+        acks += receiver.frames(1, 8)
+    outcomes = [sender.hear(ack, 9) for ack in acks]
+    assert outcomes[:quiet] == [DONE] * quiet
+    assert outcomes[quiet : quiet + 1] == [NEWS] * (len(acks) > quiet)
+    if len(acks) == quiet:
+        sender.same()
+
+
+@needs_native("simulator")
+def test_messages_that_complete_quietly_complete_once() -> None:
+    first, second = pair_configs(ack_every=1)
+    sender, receiver = Driven(first), Driven(second)
+    for end in receiver.ends:
+        for number in range(4):
+            end.post_receive(end.queue_pairs[0].config.qpn, ReceiveRequest(number))
+    for size in (MTU, 3 * MTU, MTU, 1):
+        sender.post(size)
+    sender.offer(quiet=True)
+    receiver.offer()
+    acks = []
+    for frame in sender.frames(6, 5):
+        if receiver.hear(frame, 7) == NEWS:
+            receiver.same()
+        acks += receiver.frames(9, 8)
+    assert [sender.hear(ack, 9) for ack in acks[:3]] == [DONE] * 3  # the first message, then parts of the second
+    assert sender.same() == []  # offered again, not quietly
+    assert sender.hear(acks[3], 10) == NEWS
+    sender.same(10)
+    sender.held.take_back(11)
+    sender.offer(quiet=True)
+    assert [sender.hear(ack, 12) for ack in acks[4:]] == [DONE] * 2
+    sender.same()
+    assert [pair.sender.state for pair in (CompiledPair(end.queue_pairs[0]) for end in sender.ends)] == [
+        RequesterState.IDLE
+    ] * 2
+
+
+@needs_native("simulator")
+@pytest.mark.parametrize(("announced", "offset"), [(MTU - 4, 0), (MTU + 4, 0), (2 * MTU, 0), (MTU, 1 << 20)])
+def test_a_write_of_one_packet_that_is_refused_is_left_to_python(announced: int, offset: int) -> None:
+    """Its RETH announces another length, or names memory that is not registered."""
+    sender, receiver = peers()
+    for end in receiver.ends:
+        end.post_receive(end.queue_pairs[0].config.qpn, ReceiveRequest(0))
+    sender.post(MTU)
+    sender.offer()
+    receiver.offer()
+    packet = decode_packet(sender.frames(1, 5)[0])
+    assert packet is not None
+    assert packet.reth is not None
+    reth = replace(packet.reth, length=announced, va=packet.reth.va + offset)
+    assert receiver.hear(encode_packet(replace(packet, reth=reth)), 7) == PYTHON
+    assert [type(event) for event in receiver.same()] == [QpFailed, NakSent]
+
+
+@needs_native("simulator")
+@pytest.mark.parametrize("size", [4, MTU - 4, MTU])
+def test_a_write_of_one_packet_needs_a_receive(size: int) -> None:
+    sender, receiver = peers()
+    sender.post(size)
+    sender.post(size)
+    sender.offer()
+    for end in receiver.ends:
+        end.post_receive(end.queue_pairs[0].config.qpn, ReceiveRequest(0))
+    receiver.offer()
+    first, second = sender.frames(2, 5)
+    assert receiver.hear(first, 7) == NEWS
+    receiver.same()
+    assert receiver.hear(second, 8) == PYTHON
+    assert [type(event) for event in receiver.same()] == [RnrNakSent]

@@ -24,9 +24,9 @@ from testbed.worlds.simulated.node import Tell
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
 from workloads.kernels import NEVER
 from workloads.machine import Buffer, FrameBatch
+from workloads.native.address import address_of
 from workloads.rc import RcEndpoint
 from workloads.rc.native_endpoint import NativeEndpoint
-from workloads.rc.send_plan import address_of
 from workloads.worker import WorkerMachine
 
 __all__ = ["NativeHostNode", "NativeSwitchNode"]
@@ -147,7 +147,11 @@ class NativeHostNode(_Struct, HostNode):
     def offer(self) -> bool:
         """Hand the Machine over, up to date. False when it is in no state for that."""
         machine, held = self.machine, self._held
-        if held is None or type(machine) is not WorkerMachine or not held.offer(machine.own_timer()):
+        if (
+            held is None
+            or type(machine) is not WorkerMachine
+            or not held.offer(machine.own_timer(), quiet=machine.hears_acks_late)
+        ):
             return False
         self.struct.is_held = 1
         return True
@@ -156,8 +160,11 @@ class NativeHostNode(_Struct, HostNode):
         self.arrive(port, frame)
 
     def settle(self) -> None:
-        if self.struct.machine == MachineKind.HOST and self.alive and not self.paused:
+        struct = self.struct
+        if struct.machine == MachineKind.HOST and self.alive and not self.paused:
             self._tell_events()
+            if not struct.is_held:
+                self.offer()  # as compiled code would ask for
             self._native.kick(self._number)  # frames and alarm
         else:
             super().settle()
@@ -177,6 +184,8 @@ class NativeHostNode(_Struct, HostNode):
         assert held is not None
         pair, a, b, _ = entry
         held.tell(kind, pair, a, b)
+        assert type(machine) is WorkerMachine
+        machine.after_news(self._native.now)
         while (event := machine.next_event()) is not None:
             self._tell(self.name, event)
 

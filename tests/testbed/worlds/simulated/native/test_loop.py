@@ -36,7 +36,7 @@ from tests.support.selection import some_at_once
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
-from workloads.events import CnpSent, FlowReceived, RateChanged, Retransmission
+from workloads.events import CnpSent, FlowReceived, MessageAcked, RateChanged, Retransmission
 from workloads.machine import Buffer
 from workloads.wire import decode_packet
 
@@ -145,6 +145,22 @@ def test_nearly_everything_is_done_without_python(recovery: str) -> None:
     assert simulation.packet_hops > 2500
     assert sum(count.values()) < simulation.packet_hops / 20
     assert not count[Why.PULL] + count[Why.SETTLE]
+
+
+@needs_c
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_acks_of_a_ring_are_told_later(loss: float) -> None:
+    """So Python is needed once for each message, when it came."""
+    faults = (Loss("loss", rack_links(4), rate=loss),) if loss else ()
+    plan = rack_plan(4, job={"collective": "ring", "size_bytes": 200_000, "message_packets": 4}, faults=faults)
+    records: list[Any] = []
+    simulation = Simulation(plan, records.append)
+    count = counted_returns(simulation)
+    simulation.run()
+    acked = of(records, MessageAcked)
+    assert len(acked) > 200
+    assert count[Why.NEWS] < len(acked) * 1.3
+    assert records == outcome(plan, native=False)["records"], "at the same times, in the same order"
 
 
 @needs_c
