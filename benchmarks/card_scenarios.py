@@ -4,7 +4,8 @@
     python -m benchmarks.card_scenarios [SCENARIO ...] [--width 512] [--dtype int32] [--rows ROWS.jsonl]
 
 Short traces come first. A case that ROWS already has, with this design, is omitted: so a run that ended early goes on.
-Prints a row for each case, and exits 1 if one is not PASS. A run of all cases takes about an hour."""
+Prints a row for each case, and exits 1 if one fails. `no sum`: all frames are right, and none of them is a sum. A run
+of all cases takes an hour."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.fpga.golden import TimedFrame, compare, describe, reference_outputs, sums_in
+from switch_nodes.fpga.golden import Output, TimedFrame, compare, describe, reference_outputs, sums_in
 from switch_nodes.fpga.rtl.simulation.building import built_library
 from switch_nodes.fpga.rtl.simulation.playing import (
     Passage,
@@ -57,6 +58,7 @@ class Row:
     design: str
     """hash of the simulated design"""
     verdict: str
+    """pass, fail, or `no sum`: every frame is right, and none of them is a sum"""
     frames: int
     sums: int
     cycles: int
@@ -82,9 +84,11 @@ def pressure_of(name: str) -> int:
     return 1 + sum(name.encode()) % _PRESSURES
 
 
-def problems_of(passage: Passage, config: SwitchConfig, inputs: Sequence[TimedFrame]) -> tuple[str, ...]:
-    """What is wrong with the card, as lines for people; empty: nothing."""
-    difference = compare(reference_outputs(config, inputs), passage.outputs)
+def problems_of(
+    passage: Passage, expected: Sequence[Output], config: SwitchConfig, inputs: Sequence[TimedFrame]
+) -> tuple[str, ...]:
+    """What is wrong with the card, as lines for people; empty: nothing. `expected`: of the reference."""
+    difference = compare(expected, passage.outputs)
     found = [] if difference is None else describe(difference, inputs)
     wanted = reference_counters(config, inputs)
     found = [*found, *(
@@ -104,9 +108,10 @@ def played(case: Case, config: SwitchConfig, inputs: Sequence[TimedFrame]) -> Ro
     begin = _cpu_seconds()
     passage = play_simulated(library, config, inputs, seed=pressure_of(case.scenario))
     seconds = _cpu_seconds() - begin
-    problems = problems_of(passage, config, inputs)
-    sums = sums_in(reference_outputs(config, inputs), inputs)
-    verdict = "fail" if problems else "pass" if sums else "unknown"
+    expected = reference_outputs(config, inputs)
+    problems = problems_of(passage, expected, config, inputs)
+    sums = sums_in(expected, inputs)
+    verdict = "fail" if problems else "pass" if sums else "no sum"
     return Row(
         case.scenario, case.width, case.dtype, library.stem, verdict, len(inputs), sums, passage.total_cycles,
         round(seconds, 1), problems,
@@ -132,8 +137,9 @@ def _table(rows: Sequence[Row]) -> None:
     for width in sorted({row.width for row in rows}):
         of_width = [row for row in rows if row.width == width]
         cycles, seconds = sum(row.cycles for row in of_width), sum(row.seconds for row in of_width)
-        passed = sum(row.verdict == "pass" for row in of_width)
-        print(f"{width} bits: {passed} of {len(of_width)} pass; {cycles:,} cycles in {seconds:,.0f} s of CPU time")
+        passed = sum(not row.problems for row in of_width)
+        right = f"{passed} of {len(of_width)} as the reference"
+        print(f"{width} bits: {right}; {cycles:,} cycles in {seconds:,.0f} s of CPU time")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -170,7 +176,7 @@ def main(words: Sequence[str] | None = None) -> int:
             for problem in row.problems[:8]:
                 print(f"    {problem}")
     _table(rows)
-    return 0 if all(row.verdict == "pass" for row in rows) else 1
+    return 1 if any(row.problems for row in rows) else 0
 
 
 if __name__ == "__main__":

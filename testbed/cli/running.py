@@ -380,7 +380,7 @@ def run_replay(args: argparse.Namespace) -> int:
         )
     console = Console.of(args)
     args.card = None
-    realised = _lab_world(args) if world == "lab" else None
+    realised = _lab_world(args, _inventory(args)) if world == "lab" else None
     with _progress(console) as (observer, _):
         comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)

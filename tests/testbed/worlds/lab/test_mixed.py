@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from switch_nodes.fpga.cards import RTL
 from testbed.faults.events import FaultStruck
 from testbed.history import read_history
 from testbed.lab.emulated.hardware import library_of
-from testbed.lab.emulated.shape import RTL, RTL_DILATION, LabShape
+from testbed.lab.emulated.shape import RTL_DILATION, LabShape
 from testbed.lab.inventory import load_inventory, parse_inventory
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario, parse_scenario
