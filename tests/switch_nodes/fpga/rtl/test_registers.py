@@ -105,12 +105,21 @@ def test_rings_that_need_more_slots_than_there_are(card, trace):
     assert _stage(words, _wide(config), {"RING0_PACKETS": 300}) == (Failure.REFUSED_VALUE, "MAX_SLOTS")
 
 
-def test_a_bank_with_all_rings_and_addresses_is_applied(card, trace):
-    config, _ = trace("rack")
+def _full(config):
+    """As many rings and addresses as the card has places."""
     rings = tuple(
-        replace(config.rings[0], ring_id=number, message_packets=4, window_messages=1) for number in range(1, 5)
+        replace(config.rings[0], ring_id=number, message_packets=128, window_messages=1) for number in range(1, 5)
     )
-    full = replace(_wide(config), rings=rings, macs=tuple((bytes([2, 0, 0, 0, 0, at]), at % 8) for at in range(64)))
+    return replace(_wide(config), rings=rings, macs=tuple((bytes([2, 0, 0, 0, 0, at]), at % 8) for at in range(64)))
+
+
+def test_a_driver_waits_until_a_full_bank_is_applied(card, trace):
+    driver = bring_up(card, _full(trace("rack")[0]))
+    assert driver.state().status == Status.PROGRAMMED | Status.CONFIGURED | Status.RUNNING
+
+
+def test_a_bank_with_all_rings_and_addresses_is_applied(card, trace):
+    full = _full(trace("rack")[0])
     words = CardWords(card, "c")
     for last in (5, 5, 6):  # the second APPLY changes nothing, the third one ring
         rings = (*full.rings[:3], replace(full.rings[3], ring_id=last))
