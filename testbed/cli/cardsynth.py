@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import resource
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say
 from workloads.trusted import require_trusted, write_named
 
-__all__ = ["SIZES", "run_synth", "run_verilog"]
+__all__ = ["SIZES", "run_synth", "run_verilog", "share_of_ecp5"]
 
 SIZES: dict[str, RtlParameters] = {"small": SMALL, "simulated": SIMULATED, "large": LARGE}
 _TABLE = ("small", "large")
@@ -25,6 +27,10 @@ _MOST_HOSTS, _PACKETS, _WINDOW = 4, 100, 2
 _AROUND = 62
 """bytes of a full frame around its payload: Ethernet, IPv4, UDP, BTH, iCRC, FCS"""
 _FAMILY_OF_CLOCKS = "ecp5"
+_ECP5_85: Mapping[str, int] = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}
+"""what an LFE5-85 has (Lattice, ECP5 family data sheet FPGA-DS-02012)"""
+_LUTS_OF = {"LUT": 1, "carry": 2, "LUT RAM": 6}
+"""LUTs that one cell takes: a CCU2C two; a TRELLIS_DPR16X4 four, and two for its write port"""
 MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
 
 
@@ -85,21 +91,50 @@ def _figures(size: str, family: str, folder: Path, cycles: float | None, args: a
     from switch_nodes.fpga.rtl.simulation.synthesis import measured_clock, measured_size
 
     p = SIZES[size]
+    began = _Spent()
     made = measured_size(p, family, folder)
+    complain(f"tb card: size {size}, family {family}: synthesis took {began}")
     for kind, count in made.resources.items():
         yield _Figure(kind, count, MEASURED)
     yield _Figure("depth", made.depth, UNKNOWN if made.depth is None else MEASURED)
+    if family == _FAMILY_OF_CLOCKS:
+        yield _Figure("% of an ECP5-85", share_of_ecp5(made.resources), MEASURED)
     mhz = None
     # The large size has more memory than any ECP5.
     if args.clock and family == _FAMILY_OF_CLOCKS and size == "small":
         complain(f"tb card: size {size}, family {family}: place and route")
+        began = _Spent()
         mhz = measured_clock(folder).mhz
+        complain(f"tb card: size {size}, family {family}: place and route took {began}")
     yield _Figure("MHz", mhz, UNKNOWN if mhz is None else MEASURED)
     yield _Figure("cycles per packet", cycles, UNKNOWN if cycles is None else MEASURED)
     if mhz is not None and cycles is not None:
         yield _Figure("Gb/s at that clock", _gbps(p, mhz, cycles), MEASURED)
     rate = None if cycles is None else _gbps(p, args.at, cycles)
     yield _Figure(f"Gb/s at {args.at} MHz", rate, UNKNOWN if rate is None else ESTIMATED)
+
+
+class _Spent:
+    """Since it was made: real time, and CPU time of the tools; memory: the most that one of them ever had."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.monotonic(), self._children()
+
+    @staticmethod
+    def _children() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def __str__(self) -> str:
+        wall, cpu = time.monotonic() - self._wall, self._children() - self._cpu
+        most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        return f"{wall:,.0f} s, {cpu:,.0f} s of CPU time, at most {most:,.0f} MB"
+
+
+def share_of_ecp5(resources: Mapping[str, int]) -> float:
+    """Percent of an ECP5-85 that a design takes, of what it takes most of; over 100: it does not fit."""
+    luts = sum(weight * resources.get(kind, 0) for kind, weight in _LUTS_OF.items())
+    return 100 * max({**resources, "LUT": luts}.get(kind, 0) / count for kind, count in _ECP5_85.items())
 
 
 def _gbps(p: RtlParameters, mhz: float, cycles: float) -> float:

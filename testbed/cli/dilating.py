@@ -47,9 +47,9 @@ def parse_dilation(text: str) -> int | str:
     return AUTO if text == AUTO else whole(1, MOST_DILATION, f"{AUTO}, or ")(text)
 
 
-def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: bool = False) -> Scenario:
-    """The scenario with what `--dilation` asks for; None: it was not given. Raises ScenarioError where time cannot be
-    dilated."""
+def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: int | None = None) -> Scenario:
+    """The scenario with what `--dilation` asks for; None: it was not given. `card`: dilation of the lab whose card is
+    the switch. Raises ScenarioError where time cannot be dilated."""
     from testbed.runs.attempts import with_dilation
 
     if wish is not None and scenario.world != "emulated":
@@ -58,11 +58,11 @@ def dilated(scenario: Scenario, wish: int | str | None, command: str, *, card: b
         )
     if wish is not None:
         scenario = with_dilation(scenario, None if wish == AUTO else int(wish))
-    elif card and scenario.dilation is None:
-        scenario = with_dilation(scenario, 1)
-    if card and scenario.dilation != 1:
+    elif card is not None and scenario.dilation is None:
+        scenario = with_dilation(scenario, card)
+    if card is not None and scenario.dilation != card:
         raise ScenarioError(
             "a card keeps its own time", file=command, key="--card", found=f"dilation {scenario.dilation or AUTO}",
-            allowed="with dilation 1",
+            allowed=f"with dilation {card}",
         )  # fmt: skip
     return scenario

@@ -33,7 +33,8 @@ class Applier(ApplierPins, Elaboratable):
         word = staged.r_data
         section, item = Signal(2), Signal(range(16))
         ring_bits = range(max(p.rings, 2))
-        ring, mac, member = Signal(ring_bits), Signal(range(max(p.macs, 2))), Signal(range(p.members))
+        # `ring`, `other` and `mac` end at the count of a full bank, so they hold one number more than it has places.
+        ring, mac, member = Signal(range(p.rings + 1)), Signal(range(p.macs + 1)), Signal(range(p.members))
         rings, macs = Signal(range(p.rings + 1)), Signal(range(p.macs + 1))
         flood_all = Signal()
         total = Signal(32)
@@ -46,7 +47,7 @@ class Applier(ApplierPins, Elaboratable):
         used = Signal(p.rings)  # contexts that stay or are given
         same_rest = Signal()
         pointer = Signal(range(max(self.map.words, 512)))
-        other = Signal(ring_bits)
+        other = Signal(range(p.rings + 1))
         ids = Array(shape.id for shape in shapes)
         context_bases = Array(context.base for context in self.rings)
         context_slots = Array(context.slots for context in self.rings)

@@ -92,7 +92,7 @@ class MixedWorld:
             hosts.deploy()
             with Undoing({"lease": hosts.held()}) as undoing:
                 card = CardDriver(lab, self._card.name, undoing)
-                seconds = plan.scenario.time_limit_ns / 1e9 + _LEASE_MARGIN_S
+                seconds = plan.scenario.time_limit_ns / 1e9 * self._inventory.dilation + _LEASE_MARGIN_S
                 HostDriver(lab, [host], undoing).lease(seconds=seconds, purpose="run")
                 if bitstream is not None:
                     card.program(bitstream=bitstream)

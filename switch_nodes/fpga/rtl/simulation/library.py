@@ -138,6 +138,12 @@ class SimulatedCard:
         """Until all frames are in and nothing is under way; whether that was so within `limit` cycles."""
         return not self._lib.card_run(self._card, limit)
 
+    def rest(self, cycles: int) -> None:
+        """Let this many cycles pass, or a few more."""
+        end = self.cycle + cycles
+        while self.cycle < end:
+            self.run(end - self.cycle)
+
     def happenings(self) -> Iterator[Happened]:
         """What the engine did with packets, each once, in its order."""
         words = (ctypes.c_uint32 * _TAP_WORDS)()

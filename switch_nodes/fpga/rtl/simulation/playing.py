@@ -21,6 +21,8 @@ from workloads.errors import ScenarioError
 __all__ = ["Passage", "bring_up", "parameters_for", "play_simulated", "reference_counters", "refuse_unfit"]
 
 _CYCLES_PER_FRAME = 200_000
+_CYCLES_PER_LOOK = 2_000
+"""cycles between two looks of a driver that waits for the end of a command"""
 _HASH = bytes(range(32))
 _CUT_BEFORE, _CUT_BEHIND = 150, 50
 _PRESSURES = ((0, 0), (40, 40), (128, 16), (16, 160))
@@ -63,7 +65,12 @@ def bring_up(card: SimulatedCard, config: SwitchConfig) -> CardDriver:
     """Configured and started through its registers; `config` as of any card, with the ports of the hardware. Raises
     CardError, and ScenarioError for what the card cannot be."""
     clock = StepClock()
-    driver = CardDriver(card, card=config.name, clock=clock, sleep=clock.sleep)
+
+    def sleep(pause_ns: int) -> None:
+        clock.sleep(pause_ns)
+        card.rest(_CYCLES_PER_LOOK)  # APPLY of 8 rings takes 15,000, and a driver gives up after 500 looks
+
+    driver = CardDriver(card, card=config.name, clock=clock, sleep=sleep)
     ports = driver.identity().ports
     wired = as_registers_say(config)
     if wired.flood_ports is None:  # not to ports that lead nowhere

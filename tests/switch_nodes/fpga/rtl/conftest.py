@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.fpga.golden import TimedFrame
-from tests.support.rtl import needs_simulation
-
-_SMALL = ["job.size=20kB", "job.iterations=2"]
+from tests.support.rtl import needs_simulation, trace_of
 
 
 @pytest.fixture(scope="session")
@@ -23,21 +19,11 @@ def library():
     return built_library(RtlParameters(planted=True))
 
 
-@cache
-def _trace(name: str, sets: tuple[str, ...], seed: int | None) -> tuple[SwitchConfig, list[TimedFrame]]:
-    from testbed.lab.cards.mutation import mutated
-    from testbed.scenario import load_scenario
-    from testbed.worlds.simulated.switch_trace import scenario_trace
-
-    config, inputs = scenario_trace(load_scenario(name, [*_SMALL, *sets], None, "simulated"))
-    return config, inputs if seed is None else mutated(inputs, config.ports, seed)
-
-
 @pytest.fixture(scope="session")
 def trace():
     """trace(scenario, KEY=VALUE, ..., mutate=seed) -> (configuration, frames into the switch)"""
 
     def make(name: str, *sets: str, mutate: int | None = None) -> tuple[SwitchConfig, list[TimedFrame]]:
-        return _trace(name, sets, mutate)
+        return trace_of(name, sets, mutate)
 
     return make

@@ -26,12 +26,17 @@ def card(library):
 
 
 def _command(words: CardWords, command: int) -> tuple[Failure, str]:
-    while words.status() & Status.BUSY:
-        pass
+    _await(words)
     words.write("CONTROL", command)
-    while words.status() & Status.BUSY:
-        pass
+    _await(words)
     return words.failure()
+
+
+def _await(words: CardWords) -> None:
+    for _ in range(20_000):
+        if not words.status() & Status.BUSY:
+            return
+    pytest.fail("the card stays BUSY")
 
 
 def _stage(words: CardWords, config, changes: dict[str, int]) -> tuple[Failure, str]:
@@ -98,6 +103,28 @@ def test_rings_that_need_more_slots_than_there_are(card, trace):
     config, _ = trace("rack")
     words = CardWords(card, "c")
     assert _stage(words, _wide(config), {"RING0_PACKETS": 300}) == (Failure.REFUSED_VALUE, "MAX_SLOTS")
+
+
+def _full(config):
+    """As many rings and addresses as the card has places."""
+    rings = tuple(
+        replace(config.rings[0], ring_id=number, message_packets=128, window_messages=1) for number in range(1, 5)
+    )
+    return replace(_wide(config), rings=rings, macs=tuple((bytes([2, 0, 0, 0, 0, at]), at % 8) for at in range(64)))
+
+
+def test_a_driver_waits_until_a_full_bank_is_applied(card, trace):
+    driver = bring_up(card, _full(trace("rack")[0]))
+    assert driver.state().status == Status.PROGRAMMED | Status.CONFIGURED | Status.RUNNING
+
+
+def test_a_bank_with_all_rings_and_addresses_is_applied(card, trace):
+    full = _full(trace("rack")[0])
+    words = CardWords(card, "c")
+    for last in (5, 5, 6):  # the second APPLY changes nothing, the third one ring
+        rings = (*full.rings[:3], replace(full.rings[3], ring_id=last))
+        assert _stage(words, replace(full, rings=rings), {}) == (Failure.NONE, "")
+    assert words.word("APPLIED") == 3
 
 
 def test_a_card_that_does_not_run_drops_and_counts(card, trace):

@@ -1,18 +1,13 @@
 """Every built-in scenario that the emulated card can do, through the hardware: frame by frame, and as the switch of a
-run. A few of them stand for all; the mark `minutes` has the others."""
+run. A few of them stand for all; the mark `minutes` has the others, with their own sizes."""
 
 from __future__ import annotations
 
 import pytest
 
+from benchmarks.card_scenarios import fits, pressure_of, problems_of
 from switch_nodes.fpga.golden import compare, describe, reference_outputs
-from switch_nodes.fpga.rtl.simulation.playing import (
-    parameters_for,
-    play_simulated,
-    reference_counters,
-    refuse_unfit,
-)
-from testbed.plan import make_plan
+from switch_nodes.fpga.rtl.simulation.playing import parameters_for, play_simulated, reference_counters
 from testbed.runs.run import run_scenario
 from testbed.scenario import builtin_names, load_scenario
 from testbed.worlds.simulated.switch_trace import scenario_trace
@@ -24,8 +19,6 @@ _OWN_SIZE = {"message-only-first-lost": (), "rewind": ()}
 """scenarios whose fault needs their own size"""
 _SMALL = ("job.size=60kB",)
 _FEW = ("rack-lossy", "psn-wrap", "message-only-first-lost")
-_SIZES = {"rack-32": "32 ports", "mixed-netreduce-ring": "16 ports", "rack-jumbo": "MTU 4096", "strategy": "8 rings"}
-"""each is another design, compiled for it alone"""
 
 
 def _load(name: str, *more: str):
@@ -34,18 +27,6 @@ def _load(name: str, *more: str):
         return load_scenario(name, sets, None, "simulated")
     except ScenarioError:  # its jobs have sizes of their own
         return load_scenario(name, more, None, "simulated")
-
-
-def _fits(name: str) -> bool:
-    """Whether the emulated card can do it, and no other switch sums with it."""
-    try:
-        scenario = load_scenario(name, ("switch.program=fpga",), None, "simulated")
-        switches = [switch for switch in make_plan(scenario).switches if switch.rings]
-        for switch in switches:
-            refuse_unfit(switch)
-    except ScenarioError:
-        return False
-    return len(switches) == 1
 
 
 NAMES = (
@@ -120,19 +101,29 @@ def _library(config, width: int = 64):
 
 
 def test_all_that_a_card_can_do_are_here():
-    assert set(_FEW) | set(_SIZES) <= set(NAMES)
-    assert set(NAMES) == {name for name in builtin_names() if _fits(name)}
+    assert set(_FEW) <= set(NAMES)
+    assert set(NAMES) == {name for name in builtin_names() if fits(name)}
+
+
+def _problems(scenario, width: int) -> tuple[str, ...]:
+    config, inputs = scenario_trace(scenario)
+    passage = play_simulated(_library(config, width), config, inputs, seed=pressure_of(scenario.name))
+    return problems_of(passage, reference_outputs(config, inputs), config, inputs)
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", _CASES)
 def test_golden(name):
-    config, inputs = scenario_trace(_load(name))
-    passage = play_simulated(_library(config), config, inputs, seed=len(name))
-    difference = compare(reference_outputs(config, inputs), passage.outputs)
-    assert difference is None, "\n".join(describe(difference, inputs))
-    assert dict(passage.counters) == reference_counters(config, inputs)
-    assert (passage.wrong_beats, passage.stuck) == (0, False)
+    scenario = _load(name) if name in _FEW else load_scenario(name, (), None, "simulated")
+    assert _problems(scenario, 64) == ()
+
+
+@pytest.mark.minutes
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("width", "dtype"), [(64, "int32"), (512, "float32"), (512, "int32")])
+@pytest.mark.parametrize("name", NAMES)
+def test_golden_of_other_widths_and_types(name, width, dtype):
+    assert _problems(_load(name, f"job.dtype={dtype}"), width) == ()
 
 
 @pytest.mark.minutes

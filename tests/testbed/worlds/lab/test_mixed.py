@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from switch_nodes.fpga.cards import RTL
 from testbed.faults.events import FaultStruck
 from testbed.history import read_history
-from testbed.lab.emulated.shape import LabShape
+from testbed.lab.emulated.hardware import library_of
+from testbed.lab.emulated.shape import RTL_DILATION, LabShape
 from testbed.lab.inventory import load_inventory, parse_inventory
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.lab.mixed import refuse_for_tunnel
 from tests.support.labs import environment, lab_of, require_lab, using
+from tests.support.rtl import needs_simulation
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 
@@ -28,11 +32,30 @@ _CHANGES = ("job.size=200kB",)
 def test_a_card_behind_vxlan_survives_one_percent_loss(tmp_path: Path) -> None:
     require_lab()
     pytest.importorskip("mininet")
-    with lab_of(LabShape(f"x{os.getpid()}", hosts=4, tunnels=True)) as lab:
+    _survives_loss(LabShape(f"x{os.getpid()}", hosts=4, tunnels=True), tmp_path)
+
+
+@pytest.mark.root
+@pytest.mark.mininet
+@pytest.mark.minutes
+@pytest.mark.timeout(900)
+def test_the_hardware_behind_vxlan_does_too(tmp_path: Path) -> None:
+    require_lab()
+    pytest.importorskip("mininet")
+    needs_simulation()
+    shape = LabShape(f"y{os.getpid()}", hosts=4, tunnels=True, card_kind=RTL)
+    library_of(shape)  # takes longer than a lab may take to come up
+    environment_told = _survives_loss(shape, tmp_path)
+    assert environment_told["dilation"] == str(RTL_DILATION), "the hosts keep the time of the lab"
+
+
+def _survives_loss(shape: LabShape, tmp_path: Path) -> dict[str, str]:
+    """The environment that the run's result names."""
+    with lab_of(shape) as lab:
         argv = [sys.executable, "-P", "-m", "testbed", "run", "rack-lossy", "--card", "fpga0", "--inventory", str(lab)]
         done = subprocess.run(
             [*argv, "--set", _CHANGES[0], "--out", str(tmp_path / "run"), "--no-color"],
-            env=environment(XDG_STATE_HOME=str(tmp_path)), capture_output=True, text=True, timeout=120, check=False,
+            env=environment(XDG_STATE_HOME=str(tmp_path)), capture_output=True, text=True, timeout=500, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         with using(load_inventory(lab), tmp_path / "ina-testbed") as (client, _):
@@ -50,6 +73,8 @@ def test_a_card_behind_vxlan_survives_one_percent_loss(tmp_path: Path) -> None:
     assert {record.event.fault for record in history if isinstance(record.event, FaultStruck)} == {"loss"}
     told = {record.name for record in history if record.node == "s1"}
     assert "CardCommanded" in told, "the card summed, and not a switch of ours"
+    document = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
+    return dict(document["environment"])
 
 
 _INVENTORY = """\
