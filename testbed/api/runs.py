@@ -23,7 +23,7 @@ from testbed.report.witnesses import slower_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
-from testbed.runs.run import read_result, run_scenario
+from testbed.runs.run import RunOptions, read_result, run_scenario
 from testbed.scenario import load_scenario
 from workloads.errors import ScenarioError
 
@@ -159,7 +159,7 @@ def run(
                 allowed="a positive number of seconds, in the simulated world",
             )  # fmt: skip
         folder = None if out is None else Path(out)
-        return run_scenario(loaded, folder, pcap, observer, real_limit_s=real_limit_s).run_dir
+        return run_scenario(loaded, folder, pcap, observer, options=RunOptions(real_limit_s=real_limit_s)).run_dir
 
     run_dir = contained(make, on_record, changes)
     document = read_result(run_dir)

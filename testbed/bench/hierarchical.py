@@ -206,7 +206,8 @@ def _times(say: Say, setting: Setting) -> Iterator[Row]:
             name = point.values["variant"]
             what, peer = f"{name} time, ratio {ratio:g}, {size / 1e6:g} MB", f"closed form {shown(seconds)}"
             note = "least of the three closed forms" if seconds == least else ""
-            yield _row(what, peer, run.jct_s, "s", run.jct_s / seconds, within, [run], point.world, note)
+            labels = _Labels(what, peer, "s", note)
+            yield _row(labels, run.jct_s, run.jct_s / seconds, within, [run], point.world)
 
 
 def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
@@ -225,7 +226,8 @@ def _crossovers(say: Say, setting: Setting) -> Iterator[Row]:
             if pipelined:
                 word, note = ", pipelined", f"{note}; rings that hide latency, which the closed form counts in full"
             what, peer = f"M* of PN against FR{word}, ratio {ratio:g}", f"closed form {byte_size(closed)}"
-            yield _row(what, peer, found, "byte", found / closed, within, race.measured, place.world, note)
+            labels = _Labels(what, peer, "byte", note)
+            yield _row(labels, found, found / closed, within, race.measured, place.world)
     runs.keep(draws=False)  # each race has sizes of its own
 
 
@@ -275,19 +277,22 @@ def _worst(runs: Sequence[_Measured]) -> str:
     return "pass" if all(run.fidelity == "pass" for run in runs) else "unknown"
 
 
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What a figure is, for people."""
+
+    what: str
+    peer: str
+    unit: str
+    note: str
+
+
 def _row(
-    what: str,
-    peer: str,
-    value: float,
-    unit: str,
-    ratio: float,
-    within: float | None,
-    runs: Sequence[_Measured],
-    world: str,
-    note: str,
+    labels: _Labels, value: float, ratio: float, within: float | None, runs: Sequence[_Measured], world: str
 ) -> Row:
     """One figure, of these runs; `within`: how far from 1 the ratio may be."""
     least, most = (None, None) if within is None else (1 - within, 1 + within)
     return Row(
-        what, peer, 1, value, 0.0, unit, ratio, least, _worst(runs), note=note, most=most, **trust_of(world, runs)
-    )
+        labels.what, labels.peer, 1, value, 0.0, labels.unit, ratio, least, _worst(runs), note=labels.note, most=most,
+        **trust_of(world, runs),
+    )  # fmt: skip

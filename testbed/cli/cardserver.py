@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from testbed.cli.driving import drive
+from testbed.cli.driving import NodeOrders, drive
 from testbed.cli.running import require_root
 from workloads.machine import Event
 
@@ -56,7 +56,7 @@ def serve_card(args: argparse.Namespace) -> int:
             backpressure=False,
             until=lambda now: False,
             started=CardServed(args.listen, tuple(args.ports), tuple(args.faults)),
-            control=control,
+            orders=NodeOrders(control=control),
         )
     finally:
         listening.close()

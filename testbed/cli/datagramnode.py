@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from testbed.cli.driving import drive
+from testbed.cli.driving import NodeOrders, drive
 from testbed.cli.running import require_raw_sockets
 from testbed.plan.nodeconfig import making_a_node, place_errors, read_node_config, refuse_problems
 from testbed.reading.problems import closest, show
@@ -66,6 +66,6 @@ def run_server(args: argparse.Namespace) -> int:
         backpressure=True,
         until=lambda now: False,
         started=ServerStarted(tuple(job.job for job in config.jobs)),
-        barrier=args.barrier,
+        orders=NodeOrders(barrier=args.barrier),
     )
     return 0

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,28 @@ from workloads.machine import Event, event_record
 if TYPE_CHECKING:
     from testbed.captures.capture import BoundedTap
 
-__all__ = ["drive", "noted", "tell"]
+__all__ = ["NodeOrders", "drive", "noted", "tell"]
 
 
 def tell(now: int, event: Event) -> None:
     record = {"t": now, **event_record(event)}
     sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
     sys.stdout.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOrders:
+    """What other processes may ask for while a machine runs."""
+
+    barrier: bool = False
+    """the machine begins when stdin has a line, and ends when stdin does"""
+    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] = field(default_factory=dict)
+    """what happens between two turns of the loop; its event is reported"""
+    control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None
+    """given the machine's clock: a socket that the loop watches, and what to do when it can be read, as of a
+    DataPlane"""
+    heeds_signals: Callable[[], None] = lambda: None
+    """called once signals do what is said here"""
 
 
 def drive(
@@ -35,30 +51,24 @@ def drive(
     backpressure: bool,
     until: Callable[[int], bool],
     started: Event | None = None,
-    barrier: bool = False,
-    on_signal: Mapping[signal.Signals, Callable[[], Event | None]] | None = None,
-    control: Callable[[Callable[[], int]], tuple[socket, Callable[[], bool]]] | None = None,
+    orders: NodeOrders | None = None,
     tap: BoundedTap | None = None,
-    heeds_signals: Callable[[], None] = lambda: None,
     dilation: int = 1,
 ) -> None:
     """Runs the machine until it is over or a signal came, then lets it report its last facts.
 
-    `started` is reported once frames are received. With `barrier` the machine begins when stdin has a line, and ends
-    when stdin does. `on_signal` happens between two turns of the loop, and its event is reported. `control`: given the
-    machine's clock, a socket that the loop watches and what to do when it can be read, as of a DataPlane.
-    `heeds_signals` is called once signals do what is said here. `dilation`: real seconds per second of the machine's
-    time.
+    `started` is reported once frames are received. `dilation`: real seconds per second of the machine's time.
     """
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.dataplane.clock import EmulatedClock
 
     clock = EmulatedClock(dilation)
     origin = time.monotonic_ns()
-    actions = dict(on_signal or {})
+    orders = orders or NodeOrders()
+    actions, control = orders.on_signal, orders.control
 
     with noted((signal.SIGTERM, signal.SIGINT, *actions)) as came:
-        heeds_signals()
+        orders.heeds_signals()
 
         def over() -> bool:
             now = clock.since(origin)
@@ -69,7 +79,7 @@ def drive(
                 event = act()
                 if event is not None:
                     tell(now, event)
-            return until(now) or (barrier and _abandoned())
+            return until(now) or (orders.barrier and _abandoned())
 
         more: dict[str, Any] = {"tap": tap} if tap is not None else {}
         if dilation != 1:
@@ -83,7 +93,7 @@ def drive(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",
                 "`ip link` shows those that are there",
             ) from error
-        if barrier:
+        if orders.barrier:
             from testbed.history.events import BarrierPassed, BarrierReached
 
             tell(0, BarrierReached())

@@ -19,7 +19,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.kinds import unused_keys
 from switch_nodes.program import LetsJobsGo, SwitchProgram, TakesRings
 from switch_nodes.program_files import PROGRAM_KEY
-from testbed.cli.driving import drive, noted, tell
+from testbed.cli.driving import NodeOrders, drive, noted, tell
 from testbed.cli.running import require_raw_sockets, require_root
 from testbed.plan.nodeconfig import making_a_node, parse_node_config, place_errors, read_node_config
 from workloads.config import HostConfig, WorkerConfig
@@ -74,8 +74,10 @@ def _run_switch(args: argparse.Namespace, heeds_signals: Callable[[], None]) -> 
         backpressure=False,
         until=lambda now: False,
         started=SwitchStarted(args.program, tuple(args.ports), rings),
-        on_signal={reload: lambda: _reload(program, config, args), report: lambda: _statistics(program)},
-        heeds_signals=heeds_signals,
+        orders=NodeOrders(
+            on_signal={reload: lambda: _reload(program, config, args), report: lambda: _statistics(program)},
+            heeds_signals=heeds_signals,
+        ),
     )
     return 0
 
@@ -231,6 +233,7 @@ def _drive_worker(machine: Any, name: str, args: argparse.Namespace, done: Calla
 
     tap = BoundedTap(args.capture, [f"{name}-{args.port}"], _CAPTURE_BYTES) if args.capture is not None else None
     drive(
-        machine, [args.port], backpressure=True, until=over, barrier=args.barrier, tap=tap, dilation=args.dilation
+        machine, [args.port], backpressure=True, until=over, orders=NodeOrders(barrier=args.barrier), tap=tap,
+        dilation=args.dilation,
     )  # fmt: skip
     return 1 if machine.failed or not machine.finished else 0

@@ -183,22 +183,21 @@ def _lab_world(args: argparse.Namespace, inventory: Inventory) -> World:
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
-    from testbed.runs.run import run_scenario
+    from testbed.runs.run import RunOptions, run_scenario
 
-    console = Console.of(args)
+    console, checks = Console.of(args), getattr(args, "checks", ())
     with doing("planning"):
         plan = _warn(scenario)
     if world is None:
         with _progress(console) as (observer, tell), _commands_told(args):
             result = run_scenario(
-                scenario, args.out, args.pcap, observer=observer, plan=plan, twin=args.twin, say=tell,
-                checks=getattr(args, "checks", ()),
-                real_limit_s=_seconds_of(getattr(args, "real_limit", None)),
+                scenario, args.out, args.pcap, observer=observer, plan=plan,
+                options=RunOptions(args.twin, tell, checks, _seconds_of(getattr(args, "real_limit", None))),
             )  # fmt: skip
     else:
         # It tells its steps itself.
-        checks = getattr(args, "checks", ())
-        result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan, checks=checks)
+        options = RunOptions(checks=checks)
+        result = run_scenario(scenario, args.out, args.pcap, world=world, plan=plan, options=options)
     if getattr(args, "expect", False):
         return _as_expected(result, console, args.json)
     _show(result, console, args.json)

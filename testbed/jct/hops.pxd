@@ -15,8 +15,8 @@ cdef class Hop:
 
 
 cpdef Hop hop_of(
-    object source, object target, Frame frame, long long given, long long begins, long long ends, long long arrives,
-    object shape, long long given_as, long long taken_as
+    object way, Frame frame, long long given, long long begins, long long ends, long long arrives, long long given_as,
+    long long taken_as
 )
 
 

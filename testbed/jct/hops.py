@@ -18,7 +18,7 @@ from testbed.jct.records import Frame, Seen
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 
-__all__ = ["Hop", "Hops", "hop_of", "hops_of"]
+__all__ = ["Hop", "Hops", "HopLink", "hop_of", "hops_of"]
 
 
 class Hop:
@@ -65,13 +65,22 @@ class Hop:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class HopLink:
+    """One direction of a link."""
+
+    source: str
+    target: str
+    shape: LinkShape
+
+
 def hop_of(
-    source: str, target: str, frame: Frame, given: int, begins: int, ends: int, arrives: int, shape: LinkShape,
-    given_as: int, taken_as: int,
-) -> Hop:  # fmt: skip
+    way: HopLink, frame: Frame, given: int, begins: int, ends: int, arrives: int, given_as: int, taken_as: int
+) -> Hop:
     """The first of all wires and places. A call of a class would be slower."""
     hop: Hop = Hop.__new__(Hop)
-    hop.source, hop.target = source, target
+    shape = way.shape
+    hop.source, hop.target = way.source, way.target
     hop.key, hop.content, hop.is_data = frame.key, frame.content, frame.is_data
     hop.given, hop.begins, hop.ends = given, begins, ends
     hop.arrives, hop.is_lost = arrives, taken_as >= 0 and frame.is_lost
@@ -168,6 +177,7 @@ def hops_of(
 
 
 def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[Frame]) -> list[Hop]:
+    way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     kept = [frame for frame in outs if not frame.is_lost]
     if link.shape.priority != "none":
@@ -175,7 +185,7 @@ def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[F
     for frame in kept:
         begins = max(free, frame.time + delay)
         free = begins + wire.duration(frame.size, begins)
-        hops.append(hop_of(source, target, frame, frame.time, begins, free, free, link.shape, frame.number, -1))
+        hops.append(hop_of(way, frame, frame.time, begins, free, free, frame.number, -1))
     return hops
 
 
@@ -183,6 +193,7 @@ def _to_host_with_pfc(
     source: str, target: str, link: Link, wire: _Wire, outs: Sequence[Frame], held: Sequence[Span]
 ) -> list[Hop]:
     """The wire delays frames behind the queue, and pauses hold them in it. Layer classes keep their order here."""
+    way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     for frame in outs:
         if frame.is_lost:
@@ -192,11 +203,12 @@ def _to_host_with_pfc(
             begins = until
         free = begins + wire.duration(frame.size, begins)
         end = free + delay
-        hops.append(hop_of(source, target, frame, frame.time, begins, free, end, link.shape, frame.number, -1))
+        hops.append(hop_of(way, frame, frame.time, begins, free, end, frame.number, -1))
     return hops
 
 
 def _by_class(source: str, target: str, link: Link, wire: _Wire, kept: Sequence[Frame]) -> list[Hop]:
+    way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     queue, place = ClassQueue[Frame](), 0
     while place < len(kept) or queue:
@@ -207,7 +219,7 @@ def _by_class(source: str, target: str, link: Link, wire: _Wire, kept: Sequence[
             place += 1
         frame, begins = queue.take(), free
         free += wire.duration(frame.size, begins)
-        hops.append(hop_of(source, target, frame, frame.time, begins, free, free, link.shape, frame.number, -1))
+        hops.append(hop_of(way, frame, frame.time, begins, free, free, frame.number, -1))
     return hops
 
 
@@ -226,6 +238,7 @@ def _to_switch(
     for frame in outs or ():
         if not frame.is_lost:
             waiting[frame.key].append(frame)
+    way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     for frame in ins:
         ends = frame.time - (0 if frame.is_lost else delay)
@@ -244,5 +257,5 @@ def _to_switch(
             origin = last.get(frame.key)  # of a copy that a fault made: that of the original
             if origin is not None:
                 given, number = min(origin.time, begins), origin.number
-        hops.append(hop_of(source, target, frame, given, begins, ends, frame.time, link.shape, number, frame.number))
+        hops.append(hop_of(way, frame, given, begins, ends, frame.time, number, frame.number))
     return hops

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from testbed.plan.congestion import scaled_dcqcn
 from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.config import DcqcnConfig, IrnConfig, QpConfig
 from workloads.wire import Envelope
 
-__all__ = ["BASE_VA", "ECT0", "queue_pair", "receive_va"]
+__all__ = ["BASE_VA", "ECT0", "PairEnd", "queue_pair", "receive_va"]
 
 ECT0 = 0b10
 """ECN-capable (RFC 3168)"""
@@ -21,30 +23,31 @@ def receive_va(rank: int) -> int:
     return BASE_VA * (rank + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class PairEnd:
+    """One end of a connection."""
+
+    host: Node
+    qpn: int
+    first_psn: int = 0
+    """of the packets that it sends"""
+
+
 def queue_pair(
-    scenario: Scenario,
-    own: Node,
-    peer: Node,
-    *,
-    qpn: int,
-    peer_qpn: int,
-    sport: int,
-    first_psn: int,
-    peer_first_psn: int,
-    dscp: int = 0,
-    irn: IrnConfig | None = None,
+    scenario: Scenario, own: PairEnd, peer: PairEnd, *, sport: int, dscp: int = 0, irn: IrnConfig | None = None
 ) -> QpConfig:
-    """The end at host `own` of a connection with host `peer`; the rest is what the scenario says of all. `irn`: None
-    where the connection uses go-back-N."""
+    """The queue pair at the end `own` of a connection; the rest is what the scenario says of all. `irn`: None where
+    the connection uses go-back-N."""
     transport = scenario.transport
     return QpConfig(
-        qpn=qpn,
-        peer_qpn=peer_qpn,
+        qpn=own.qpn,
+        peer_qpn=peer.qpn,
         envelope=Envelope(
-            src_mac=own.mac, dst_mac=peer.mac, src_ip=own.ip, dst_ip=peer.ip, sport=sport, tos=dscp << 2 | ECT0
+            src_mac=own.host.mac, dst_mac=peer.host.mac, src_ip=own.host.ip, dst_ip=peer.host.ip, sport=sport,
+            tos=dscp << 2 | ECT0,
         ),
-        first_psn=first_psn,
-        peer_first_psn=peer_first_psn,
+        first_psn=own.first_psn,
+        peer_first_psn=peer.first_psn,
         path_mtu=transport.path_mtu,
         timeout_code=transport.chosen_timeout_code,
         retry_count=transport.retry_count,
@@ -52,7 +55,7 @@ def queue_pair(
         rnr_timer_code=transport.rnr_timer_code,
         ack_every=transport.ack_every,
         trace=scenario.trace,
-        dcqcn=_dcqcn(scenario, own),
+        dcqcn=_dcqcn(scenario, own.host),
         recovery="gbn" if irn is None else transport.recovery,
         irn=irn or IrnConfig(),
         trimming=scenario.topology.trims,

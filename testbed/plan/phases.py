@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from testbed.plan.pairs import BASE_VA, queue_pair
+from testbed.plan.pairs import BASE_VA, PairEnd, queue_pair
 from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.collectives.held import kept
@@ -120,12 +120,12 @@ def _phases(
         phases.append(
             PhaseConfig(
                 to_successor=queue_pair(
-                    scenario, host, hosts[after], qpn=sending[rank], peer_qpn=receiving[after], sport=sports[rank],
-                    first_psn=psns[rank], peer_first_psn=0, irn=irn,
+                    scenario, PairEnd(host, sending[rank], psns[rank]), PairEnd(hosts[after], receiving[after]),
+                    sport=sports[rank], irn=irn,
                 ),
                 from_predecessor=queue_pair(
-                    scenario, host, hosts[before], qpn=receiving[rank], peer_qpn=sending[before],
-                    sport=sports[size + rank], first_psn=0, peer_first_psn=psns[before], irn=irn,
+                    scenario, PairEnd(host, receiving[rank]), PairEnd(hosts[before], sending[before], psns[before]),
+                    sport=sports[size + rank], irn=irn,
                 ),
                 collective=CollectiveConfig(
                     kind=ring.kind,

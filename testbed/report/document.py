@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -21,7 +22,7 @@ from testbed.reading.problems import show
 from testbed.report.witnesses import reference_of
 from testbed.worlds.base import RunFacts
 
-__all__ = ["SCHEMA_VERSION", "document", "judge", "misfit_of_result", "result_schema", "to_json"]
+__all__ = ["SCHEMA_VERSION", "Circumstances", "document", "judge", "misfit_of_result", "result_schema", "to_json"]
 
 SCHEMA_VERSION = 1
 _BY_TIMERS = "timers"
@@ -57,12 +58,7 @@ def judge(
         (*(item for item in checked.skipped if item.name not in names), *impossible),
     )
     made = {result.name for result in checked.results}
-    return document(
-        plan=context.plan,
-        checked=checked,
-        fidelity=fidelity,
-        metrics=withhold(values, fidelity),
-        faults=fault_table(context),
+    how = Circumstances(
         environment=facts.environment,
         world=world,
         replay=replay,
@@ -70,6 +66,7 @@ def judge(
         dilation=_dilation(context.plan, facts, world, tried),
         twin=None if twin is None else _twin(own, twin),
     )
+    return document(context.plan, checked, fidelity, withhold(values, fidelity), fault_table(context), how)
 
 
 def _dilation(plan: Plan, facts: RunFacts, world: str, tried: Sequence[int]) -> dict[str, Any] | None:
@@ -97,28 +94,35 @@ def _reasons(texts: Iterable[str]) -> list[Skipped]:
     return [Skipped(*(part.strip() for part in text.partition(":")[::2])) for text in texts]
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """How a run was made."""
+
+    environment: dict[str, str]
+    world: str
+    replay: str
+    """command that repeats it"""
+    not_seen: Sequence[Skipped] = ()
+    """what the world could not show to the checkers; the verdict is that of what they saw"""
+    dilation: dict[str, Any] | None = None
+    twin: dict[str, Any] | None = None
+
+
 def document(
-    *,
     plan: Plan,
     checked: Checked,
     fidelity: CheckResult,
     metrics: dict[str, Any],
     faults: list[dict[str, Any]],
-    environment: dict[str, str],
-    world: str,
-    replay: str,
-    not_seen: Sequence[Skipped] = (),
-    dilation: dict[str, Any] | None = None,
-    twin: dict[str, Any] | None = None,
+    how: Circumstances,
 ) -> dict[str, Any]:
-    """`not_seen`: what the world could not show to the checkers; the verdict is that of what they saw. JSON values
-    only; numbers that JSON has no word for (NaN, infinities) become null."""
+    """JSON values only; numbers that JSON has no word for (NaN, infinities) become null."""
     scenario = plan.scenario
     result = {
         "schema": SCHEMA_VERSION,
         "scenario": scenario.name,
         "description": scenario.description,
-        "world": world,
+        "world": how.world,
         "seed": scenario.seed,
         "hosts": len(plan.workers),
         "collective": " + ".join(part.scenario.job.collective for part in plan.parts),
@@ -127,10 +131,10 @@ def document(
         "verdict": str(merge_results(checked.results)),
         "reference": reference_of(plan),
         "expect": scenario.expect,
-        "replay": replay,
+        "replay": how.replay,
         "checks": [_check(result) for result in checked.results],
         "skipped": [{"name": item.name, "reason": item.reason} for item in checked.skipped],
-        "not_seen": [{"name": item.name, "reason": item.reason} for item in not_seen],
+        "not_seen": [{"name": item.name, "reason": item.reason} for item in how.not_seen],
         "faults": faults,
         "metrics": metrics,
         "fidelity": {
@@ -138,10 +142,10 @@ def document(
             "detail": fidelity.detail,
             "reasons": list(fidelity.evidence),
         },
-        "dilation": dilation,
-        "twin": twin,
+        "dilation": how.dilation,
+        "twin": how.twin,
         "timers": [{"collective": part.scenario.job.collective, **part.timers.document} for part in plan.parts],
-        "environment": {"version": __version__, **environment},
+        "environment": {"version": __version__, **how.environment},
     }
     finite: dict[str, Any] = _finite(result)
     return finite

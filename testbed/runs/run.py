@@ -54,6 +54,7 @@ from workloads.trusted import make_folder, require_trusted, write_file
 
 __all__ = [
     "Observer",
+    "RunOptions",
     "RunResult",
     "create_world",
     "judge_scenario",
@@ -64,6 +65,20 @@ __all__ = [
 _HOLD_S = 0.5
 Observer = Callable[[Plan], Callable[[Record], None]]
 """Given the plan, what wants to hear each record as it comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run is compared, judged and limited."""
+
+    twin: bool = True
+    """an emulated run is compared with the reference run, the same plan in virtual time"""
+    say: Say = lambda text: None
+    """hears what goes on around the run: calibration, attempts, the reference run"""
+    checks: Sequence[str] = ()
+    """checkers of the user's own, each `path.py:function`"""
+    real_limit_s: float | None = None
+    """a simulated run ends after so much real time, with verdict unknown; None: it has no such limit"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +138,12 @@ def run_scenario(
     observer: Observer | None = None,
     world: World | None = None,
     plan: Plan | None = None,
-    *,
-    twin: bool = True,
-    say: Say = lambda text: None,
-    checks: Sequence[str] = (),
-    real_limit_s: float | None = None,
+    options: RunOptions | None = None,
 ) -> RunResult:
     """Run it, judge it, write the run directory (`out`, or `runs/<time>-<name>-<seed>`), return all of it.
 
     `world`: a world that is there already, instead of the one that the scenario names. `plan`: of this scenario, where
-    the caller has it already. By default an emulated run is compared with the reference run, the same plan in virtual
-    time. `say` hears what goes on around the run: calibration, attempts, the reference run. `checks`: checkers of the
-    user's own, each `path.py:function`. `real_limit_s`: a simulated run ends after so much real time, with verdict
-    unknown; None: it has no such limit.
+    the caller has it already.
 
     With `dilation: auto` the factor is chosen for this machine. A run that had not enough CPU time is made again with
     twice the factor. Where that changed nothing, it is made again with a factor at which frames arrive one by one.
@@ -146,11 +154,13 @@ def run_scenario(
     what is written. Raises ScenarioError when `out` holds files already or others could change it. Raises whatever the
     world raises. What was recorded until then is in the run directory, also when this process is killed.
     """
+    options = options or RunOptions()
+    say, limit_s = options.say, options.real_limit_s
     if world is None:
-        is_limited = scenario.world == "simulated" and real_limit_s is not None
-        world = _simulated(real_limit_s=real_limit_s) if is_limited else create_world(scenario.world)
+        is_limited = scenario.world == "simulated" and limit_s is not None
+        world = _simulated(real_limit_s=limit_s) if is_limited else create_world(scenario.world)
     plan = plan or make_plan(scenario)
-    own = load_checkers(checks, (part.scenario.job.collective for part in plan.parts))
+    own = load_checkers(options.checks, (part.scenario.job.collective for part in plan.parts))
     require_memory(plan)
     automatic = scenario.dilation is None and world.name == "emulated"
     if automatic:
@@ -163,7 +173,7 @@ def run_scenario(
     spent_s = 0.0
     while True:
         with needs_room(run_dir), seldom():
-            result = _run_in(run_dir, scenario, plan, world, pcap, observer, twin, say, tried, own)
+            result = _run_in(run_dir, scenario, plan, world, _Watching(pcap, observer), options, tried, own)
         again = automatic and has_twin(world) and len(tried) < MOST_ATTEMPTS
         spent_s += (scenario.dilation or 1) * (result.document["metrics"].get("duration_s") or 0.0)
         factor = twice(scenario, result.document, spent_s) if again else None
@@ -220,21 +230,27 @@ def _memory_taps(plan: Plan) -> dict[str, MemoryTap] | None:
     return {name: MemoryTap(name, links[name]) for name in names}
 
 
+@dataclass(frozen=True, slots=True)
+class _Watching:
+    """Who wants what of a run in addition to its history: packets by link, and each record as it comes."""
+
+    pcap: bool
+    observer: Observer | None
+
+
 def _run_in(
     run_dir: Path,
     scenario: Scenario,
     plan: Plan,
     world: World,
-    pcap: bool,
-    observer: Observer | None,
-    twin: bool,
-    say: Say,
+    watching: _Watching,
+    options: RunOptions,
     tried: Sequence[int],
     own: Mapping[str, Checker],
 ) -> RunResult:
     """`own`: checkers of the user's, as he named them."""
     write_file(run_dir / "scenario.yaml", _scenario_text(scenario))
-    tell = observer(plan) if observer else None
+    tell = watching.observer(plan) if watching.observer else None
     # In virtual time records come in quick succession; in real time nothing may follow for a minute.
     with HistoryLog(run_dir / "history.jsonl", hold_s=_HOLD_S if world.name == "simulated" else 0.0) as log:
 
@@ -251,7 +267,7 @@ def _run_in(
         facts = replace(facts, environment=facts.environment | versions_of(scenario))
         plan = facts.plan or plan
         context = CheckContext(plan, history, facts.captures)
-    options = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
+    more = getattr(world, "replay_options", "")  # of worlds that the scenario alone does not name
     verb = getattr(world, "replay_verb", "run")  # likewise
     words = ["tb", verb, f"{near(run_dir)}/scenario.yaml", *code_words(scenario)]
     words += [word for name in own for word in ("--check", name)]
@@ -260,20 +276,20 @@ def _run_in(
     def keep(reference: Sequence[Record]) -> None:
         write_file(run_dir / REFERENCE, reference_text(reference, history, plan.scenario))
 
-    if twin and has_twin(world):
+    if options.twin and has_twin(world):
         with doing("running the same plan in virtual time"):
-            compared = make_twin(plan, figures_of(metrics(context)), took_s, facts, say, keep)
+            compared = make_twin(plan, figures_of(metrics(context)), took_s, facts, options.say, keep)
     with doing("judging"):
         document = judge(
-            context, facts, world=scenario.world, replay=shell_words(words) + options, twin=compared, tried=tried,
+            context, facts, world=scenario.world, replay=shell_words(words) + more, twin=compared, tried=tried,
             more=tuple(own.values()),
         )  # fmt: skip
     with doing("writing the report"):
         write_file(run_dir / "result.json", to_json(document))
         write_file(run_dir / "junit.xml", junit_xml(document, took_s))
-        kept = _keep_captures(document, facts.captures, run_dir, plan, pcap=pcap)
+        captures = _keep_captures(document, facts.captures, run_dir, plan, pcap=watching.pcap)
         write_file(run_dir / "report.html", html_report(document, history, plan.scenario, about(run_dir)))
-    return RunResult(document, history, run_dir, kept, took_s)
+    return RunResult(document, history, run_dir, captures, took_s)
 
 
 def _keep_captures(

@@ -46,9 +46,8 @@ class _Channel:
         self.window = max(2, _WINDOW_PACKETS // longest)
         self.slot_bytes = longest * phase.to_successor.path_mtu
         self.slots = ReceiveSlots(
-            endpoint, phase.from_predecessor.qpn, count=2 * self.window, slot_bytes=self.slot_bytes, verb=config.verb,
-            late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
-        )  # fmt: skip
+            endpoint, phase.from_predecessor.qpn, config, count=2 * self.window, slot_bytes=self.slot_bytes
+        )
         self.arrivals: deque[ReceiveCompleted] = deque()
         self.send_base = self.take_base = 0
         """number of the first message of this operation"""

@@ -70,8 +70,7 @@ class NetReduceCollective(RankOfRing):
         super().__init__(
             worker,
             ReceiveSlots(
-                endpoint, worker.from_predecessor.qpn, count=self._slot_count, slot_bytes=self._slot_bytes,
-                verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+                endpoint, worker.from_predecessor.qpn, config, count=self._slot_count, slot_bytes=self._slot_bytes,
                 endless=not self._places,
             ),
             iterations,

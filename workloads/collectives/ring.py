@@ -73,8 +73,7 @@ class RingCollective(RankOfRing):
         super().__init__(
             worker,
             ReceiveSlots(
-                endpoint, worker.from_predecessor.qpn, count=2 * self._window, slot_bytes=self._slot_bytes,
-                verb=config.verb, late_ns=config.receive_late_ns, rkey=config.rkey, base_va=config.base_va,
+                endpoint, worker.from_predecessor.qpn, config, count=2 * self._window, slot_bytes=self._slot_bytes,
             ),
             iterations,
         )  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from workloads.config import CollectiveConfig
 from workloads.rc import ReceiveRequest, SendRequest
 
 __all__ = ["ReceiveSlots", "Verbs"]
@@ -32,24 +33,22 @@ class ReceiveSlots:
         self,
         endpoint: Verbs,
         qpn: int,
+        config: CollectiveConfig,
         *,
         count: int,
         slot_bytes: int,
-        verb: str,
-        late_ns: int,
-        rkey: int,
-        base_va: int,
         endless: bool = False,
     ) -> None:
-        """`endless`: the peer addresses message m behind message m-1, not its slot."""
+        """`config`: verb, delay of receives, address and key of the memory. `endless`: the peer addresses message m
+        behind message m-1, not its slot."""
         self._endpoint, self._qpn = endpoint, qpn
-        self._count, self._slot_bytes, self._late_ns = count, slot_bytes, late_ns
-        self._with_buffer = verb == "send"
+        self._count, self._slot_bytes, self._late_ns = count, slot_bytes, config.receive_late_ns
+        self._with_buffer = config.verb == "send"
         self._memory = memoryview(bytearray(count * slot_bytes))
         self._posted = 0
         self._late: deque[int] = deque()
         if not self._with_buffer:
-            endpoint.register_memory(rkey, base_va, self._memory, endless=endless)
+            endpoint.register_memory(config.rkey, config.base_va, self._memory, endless=endless)
 
     def view(self, message: int) -> memoryview:
         """The slot of that message, all of it."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from workloads.rc.go_back_n import GoBackN
+from workloads.rc.go_back_n import GoBackN, Reached
 from workloads.rc.message import OutMessage
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.recovery import rto_ns
@@ -109,20 +109,9 @@ class CompiledPair:
         self.qp.counters.acks_received += acks
         self.qp.counters.naks_received += naks
 
-    def went_on(
-        self,
-        sent: int,
-        resent: int,
-        una: int,
-        nxt: int,
-        max_nxt: int,
-        since_ack_request: int,
-        spent: int,
-        retrying: bool,
-        deadline: int | None,
-    ) -> None:
-        """Compiled code sent `sent` packets, and brought the requester there: see `GoBackN.brought_to`. `resent`:
-        packets retransmitted in all."""
+    def went_on(self, sent: int, resent: int, there: Reached) -> None:
+        """Compiled code sent `sent` packets, and brought the requester there. `resent`: packets retransmitted in
+        all."""
         self.qp.counters.packets_sent += sent
         self.qp.counters.packets_retransmitted = resent
-        self.sender.brought_to(una, nxt, max_nxt, since_ack_request, spent, retrying, deadline)
+        self.sender.brought_to(there)

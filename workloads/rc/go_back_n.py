@@ -6,6 +6,8 @@ an answer's PSN handles the wrap.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from workloads.config import QpConfig
 from workloads.events import FrameRejected, QpStepped, Retransmission
 from workloads.rc.inbound import Inbound
@@ -27,6 +29,20 @@ _CAUSE = {
     RequesterEvent.TIMER: "timeout",
     RequesterEvent.TIMER_SPENT: "timeout",
 }
+
+
+class Reached(NamedTuple):
+    """How far compiled code brought a requester."""
+
+    una: int
+    nxt: int
+    max_nxt: int
+    since_ack_request: int
+    """these four: as in `GoBackN`"""
+    spent: int
+    """retries since progress"""
+    retrying: bool
+    deadline: int | None
 
 
 class GoBackN:
@@ -137,22 +153,21 @@ class GoBackN:
         config = self._config
         return self._retry_left, config.retry_count, config.retry7_infinite and config.retry_count == 7
 
-    def brought_to(
-        self, una: int, nxt: int, max_nxt: int, since_ack_request: int, spent: int, retrying: bool, deadline: int | None
-    ) -> None:
+    def brought_to(self, there: Reached) -> None:
         """Code that sends and hears instead of it, in SENDING or RETRYING, left it there: the end of a message that
-        was acknowledged came by `acknowledged`. `spent`: retries since progress."""
-        if una > self.una:
-            self._acknowledge(una)
-        self._retry_left -= spent
-        self._tries += spent
-        self.state = RequesterState.RETRYING if retrying else RequesterState.SENDING
-        if una == self._queue.end:
+        was acknowledged came by `acknowledged`."""
+        if there.una > self.una:
+            self._acknowledge(there.una)
+        self._retry_left -= there.spent
+        self._tries += there.spent
+        self.state = RequesterState.RETRYING if there.retrying else RequesterState.SENDING
+        if there.una == self._queue.end:
             self.state = RequesterState.IDLE
-        self.nxt, self.max_nxt, self.since_ack_request, self.deadline = nxt, max_nxt, since_ack_request, deadline
+        self.nxt, self.max_nxt, self.since_ack_request = there.nxt, there.max_nxt, there.since_ack_request
+        self.deadline = there.deadline
         self._cursor = 0
         for message in self._messages:
-            if message.end > nxt:
+            if message.end > there.nxt:
                 break
             self._cursor += 1
 

@@ -19,6 +19,7 @@ from workloads.native.layout import check_layout
 from workloads.rc.attention import members
 from workloads.rc.compiled import CompiledPair, Standing
 from workloads.rc.fast import FastPath
+from workloads.rc.go_back_n import Reached
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.wire import ACK_UNLIMITED, PSN_MASK, Aeth, Opcode
@@ -238,9 +239,8 @@ class NativeRcEndpoint:
                 pair.qp.touch()
             pair.heard(acks, naks)
             if index == self._sender and sends:
-                pair.went_on(
-                    sent, resent, una, nxt, max_nxt, since, spent, is_retrying != 0, None if deadline < 0 else deadline
-                )
+                due = None if deadline < 0 else deadline
+                pair.went_on(sent, resent, Reached(una, nxt, max_nxt, since, spent, is_retrying != 0, due))
             if made or gaps or left:
                 places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
                 pair.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)

@@ -10,7 +10,7 @@ from testbed.faults.connections import Connection
 from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
-from testbed.plan.pairs import queue_pair
+from testbed.plan.pairs import PairEnd, queue_pair
 from testbed.plan.switches import plan_switches
 from testbed.protocols.flows.keys import FlowsKeys
 from testbed.protocols.flows.plan_drawn import draw_flows
@@ -51,8 +51,8 @@ def plan_flows(scenario: Scenario) -> Plan:
             side: int, qpns: tuple[int, int], ends: tuple[Node, Node], sports: tuple[int, int], psn: int
         ) -> QpConfig:
             found = queue_pair(
-                scenario, ends[side], ends[1 - side], qpn=qpns[side], peer_qpn=qpns[1 - side], sport=sports[side],
-                first_psn=0 if side else psn, peer_first_psn=psn if side else 0, irn=irn,
+                scenario, PairEnd(ends[side], qpns[side], 0 if side else psn),
+                PairEnd(ends[1 - side], qpns[1 - side], psn if side else 0), sport=sports[side], irn=irn,
             )  # fmt: skip
             return replace(found, retry7_infinite=patient)
 

@@ -12,7 +12,7 @@ from testbed.plan.connections import plan_connections
 from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
-from testbed.plan.pairs import ECT0, queue_pair, receive_va
+from testbed.plan.pairs import ECT0, PairEnd, queue_pair, receive_va
 from testbed.plan.switches import RING_ID, plan_switches
 from testbed.protocols.parts.keys_kinds import RING_KINDS
 from testbed.scenario.known import protocol_of
@@ -42,12 +42,10 @@ def plan_ring(scenario: Scenario) -> Plan:
 
     def qp(rank: int, peer: int, *, to_successor: bool) -> QpConfig:
         return queue_pair(
-            scenario, hosts[rank], hosts[peer],
-            qpn=send_qpn[rank] if to_successor else recv_qpn[rank],
-            peer_qpn=recv_qpn[peer] if to_successor else send_qpn[peer],
+            scenario,
+            PairEnd(hosts[rank], send_qpn[rank], psns[rank]) if to_successor else PairEnd(hosts[rank], recv_qpn[rank]),
+            PairEnd(hosts[peer], recv_qpn[peer]) if to_successor else PairEnd(hosts[peer], send_qpn[peer], psns[peer]),
             sport=sports[rank if to_successor else size + rank],
-            first_psn=psns[rank] if to_successor else 0,
-            peer_first_psn=0 if to_successor else psns[peer],
             dscp=data_dscp if to_successor else 0,
             irn=irn,
         )  # fmt: skip

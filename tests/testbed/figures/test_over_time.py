@@ -13,7 +13,7 @@ from testbed.figures.over_time import OverTime, over_time, over_time_of
 from testbed.figures.resent import packet_times, resent
 from testbed.history import Record, make_record, of_kind
 from testbed.history.events import NodeExited, QueuesSampled
-from testbed.runs.run import run_scenario
+from testbed.runs.run import RunOptions, run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from workloads.events import (
@@ -66,7 +66,7 @@ def test_packets_sent_again_are_those_of_the_summary(
     """And in virtual time no interval has more than the host's link carries in it. Between namespaces a node may
     record late."""
     loaded = load_scenario(scenario, ["job.size=200kB", "dilation=2", *changes], 1, world)
-    result = run_scenario(loaded, tmp_path / "run", twin=False)
+    result = run_scenario(loaded, tmp_path / "run", options=RunOptions(twin=False))
     found = over_time_of(result.history, loaded)
     assert found is not None
     again = found.of("packets sent again")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from testbed.jct.hops import Hop, Hops, hop_of
+from testbed.jct.hops import Hop, HopLink, Hops, hop_of
 from testbed.jct.hosts import Host
 from testbed.jct.model import Part, total
 from testbed.jct.records import frame_of
@@ -13,7 +13,7 @@ from testbed.scenario import load_scenario
 def hop(begins: int, ends: int, place: int) -> Hop:
     link = load_scenario("rack").topology.links[0]
     frame = frame_of(ends, place, 100, b"", 0, True, 0, False)
-    found = hop_of("h1", "s1", frame, begins, begins, ends, ends, link.shape, -1, place)
+    found = hop_of(HopLink("h1", "s1", link.shape), frame, begins, begins, ends, ends, -1, place)
     found.place = place
     return found
 

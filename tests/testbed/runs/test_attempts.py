@@ -18,7 +18,7 @@ from testbed.runs import attempts, calibration
 from testbed.runs import run as running
 from testbed.runs.attempts import LONGEST_S, TakesTooLong, exact_factor, is_settled, put_away, twice
 from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
-from testbed.runs.run import run_scenario
+from testbed.runs.run import RunOptions, run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.dilation import exact_dilation
@@ -57,7 +57,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _run(world: SlowUntil, tmp_path: Path, dilation: int | None, said: list[str]) -> Any:
     scenario = replace(load_scenario("rack", SMALL), dilation=dilation)
-    return run_scenario(scenario, tmp_path / "run", world=world, twin=False, say=said.append)
+    return run_scenario(scenario, tmp_path / "run", world=world, options=RunOptions(twin=False, say=said.append))
 
 
 def test_a_machine_that_keeps_up_runs_once(chosen: None, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_no_attempt_follows_two_that_are_alike(chosen: None, tmp_path: Path, mon
     monkeypatch.setattr(running, "make_twin", lambda *_: twin)
     world, said = SlowUntil(1), list[str]()
     scenario = replace(load_scenario("rack", SMALL), dilation=None)
-    result = run_scenario(scenario, tmp_path / "run", world=world, say=said.append)
+    result = run_scenario(scenario, tmp_path / "run", world=world, options=RunOptions(say=said.append))
     plan = make_plan(replace(scenario, dilation=1))
     assert world.at == [3, 6, exact_dilation(plan)]
     assert result.document["fidelity"]["verdict"] == "unknown"

@@ -76,7 +76,7 @@ def test_its_code_is_linted_and_formatted(site: Path) -> None:
     ("file", "old", "new", "told"),
     [
         ("__init__.py", 'plan_as("switchml", scenario)', '{}["nothing"]',
-         "two_thirds/__init__.py:23: the protocol's own code failed in plan: KeyError: 'nothing'"),
+         "two_thirds/__init__.py:33: the protocol's own code failed in plan: KeyError: 'nothing'"),
         ("worker.py", "        return SwitchMlWorker(",
          "        raise ValueError('no worker')\n        return SwitchMlWorker(",
          "two_thirds/worker.py:39: the protocol's own code failed in create: ValueError: no worker"),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from testbed.history.events import TrafficStarted
-from testbed.runs.run import RunResult, run_scenario
+from testbed.runs.run import RunOptions, RunResult, run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from tests.support.selection import some_at_once
@@ -61,7 +61,7 @@ def run_with_stopped(
     stopping.start()
     try:
         scenario = load_scenario("rack", [*SETTINGS, f"transport.timeout={timer}"], 1, "emulated")
-        return run_scenario(scenario, folder, observer=lambda plan: hear, twin=twin)
+        return run_scenario(scenario, folder, observer=lambda plan: hear, options=RunOptions(twin=twin))
     finally:
         began.set()
         stopping.join()
