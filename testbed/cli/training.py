@@ -24,6 +24,10 @@ examples:
   ./tb train switchml --world simulated --set topology.hosts=8 -- playbooks/training/mlp.py --steps 50
 """
     _add_options(parser)
+    parser.add_argument(
+        "--record", metavar="DIR", type=named_path,
+        help="also write what the training asked of the network to this folder, as a Chakra trace (docs/traces.md)",
+    )  # fmt: skip
     parser.usage = "%(prog)s [options] SCENARIO -- COMMAND ..."
     parser.description = "COMMAND is what each rank runs; a file that ends in .py runs with the Python of tb."
     parser.set_defaults(rank_command=[])
@@ -58,7 +62,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run_train(args: argparse.Namespace) -> int:
     from testbed.train.command import checked_command
+    from testbed.train.recorder import require_empty
+    from workloads.traces.chakra_writing import require_protobuf
 
+    if args.record is not None:
+        require_protobuf()
+        require_empty(Path(args.record))
     return _train(args, "train", checked_command(args.rank_command), None)
 
 
@@ -123,6 +132,7 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
         piece_bytes=args.piece,
         memory_bytes=args.memory - args.memory % _LEAST_MEMORY_BYTES,
         timeout_s=args.timeout / 1e9,
+        record=None if getattr(args, "record", None) is None else Path(args.record),
     )
     console = Console.of(args)
     world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))

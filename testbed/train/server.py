@@ -18,6 +18,7 @@ import numpy as np
 
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
 from testbed.train.network import Gradient, Network
+from testbed.train.recorder import Recorder
 from testbed.train.session import Agree, Answer, Carry, Fail, Session
 from testbed.train.tasks import tasks_of, words_of
 from workloads.collectives.moves import MOVES
@@ -76,7 +77,7 @@ class _Connection:
 
 class RankServer:
     """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` is called
-    with events."""
+    with events. `recorder`: what hears of each collective; None: nothing does."""
 
     def __init__(
         self,
@@ -85,7 +86,9 @@ class RankServer:
         options: ServerOptions,
         make_network: Callable[[int], Network],
         tell: Callable[[Event], None],
+        recorder: Recorder | None = None,
     ) -> None:
+        self._recorder = recorder
         self._path, self._size, self._options = path, size, options
         self._make_network, self._tell = make_network, tell
         self.session = self._new_session()
@@ -229,6 +232,8 @@ class RankServer:
                 if problem:
                     self.session.fail(f"rank {rank} posted {problem}")
                 self.collectives[rank] += 1
+                if self._recorder is not None:
+                    self._recorder.posted(rank, message, now)
                 self.session.post(rank, message, now)
             case Group() if rank is not None:
                 self.session.make(rank, message, now)
@@ -334,6 +339,8 @@ class RankServer:
                     self._carry(action)
                 case Answer(numbers, network_ns, ranks, peer):
                     for rank, number in zip(ranks or range(self._size), numbers, strict=True):
+                        if self._recorder is not None:
+                            self._recorder.answered(rank, number, time.monotonic_ns())
                         self._say_to(rank, Done(number, network_ns, peer))
                 case Agree(rank, agreed):
                     self._say_to(rank, agreed)
@@ -349,6 +356,8 @@ class RankServer:
 
     def _carry(self, carry: Carry) -> None:
         first = carry.posts[0]
+        if self._recorder is not None:
+            self._recorder.carried(carry)
         if self.network is None:
             self.make_network(4 * (first.elements if first.wired is None else first.wired.words))
             assert self.network is not None

@@ -25,6 +25,7 @@ from testbed.train.emulated import EmulatedNetwork
 from testbed.train.network import Network
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
 from testbed.train.planning import TrainingSource, carries_all, has_one_size, judged_plan, round_piece, training_plan
+from testbed.train.recorder import Recorder
 from testbed.train.server import RankServer, ServerOptions
 from testbed.train.session import Session
 from testbed.train.simulated import SimulatedNetwork
@@ -54,6 +55,8 @@ class TrainingOptions:
     all-reduce"""
     memory_bytes: int = 256 << 20
     timeout_s: float = 60.0
+    record: Path | None = None
+    """folder of the Chakra trace that the training leaves; None: none"""
 
 
 def create_training(world: str, options: TrainingOptions, voice: Voice) -> World:
@@ -104,7 +107,8 @@ class _Training(ABC):
                 options.memory_bytes, options.timeout_s, f"{plan.scenario.name}, {self.name}", carries_all(known),
                 bool(options.command),
             )  # fmt: skip
-            self._server = RankServer(path, size, server_options, self._make_network, self._tell)
+            recorder = None if options.record is None else Recorder(size)
+            self._server = RankServer(path, size, server_options, self._make_network, self._tell, recorder)
             if options.place is not None:
                 give_to_caller(folder)
             self._conversation = Conversation(self._server, self._voice, options.command, size)
@@ -116,6 +120,8 @@ class _Training(ABC):
                 self._conversation.close()
                 self._server.close()
             self._tell(StoreCollectives(dict(sorted(self._server.over_store.items()))))
+            if recorder is not None and options.record is not None:
+                recorder.write(options.record)
         finally:
             remove_site(folder / "site")
             folder.rmdir()

@@ -69,6 +69,8 @@ def runner(operation: str, all_reduce: str) -> KnownProtocol:
     if operation == ALL_REDUCE:
         return protocol_of(all_reduce)
     for protocol in protocols():
+        if protocol.sends_zeros(operation):
+            continue  # whose switch serves the all-reduces of the trace
         if operation in protocol.operations() and (protocol.as_stage() or _schedules(protocol, operation)):
             return protocol
     raise InternalError(f"no protocol runs {operation} in a trace")

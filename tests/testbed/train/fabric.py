@@ -14,13 +14,15 @@ SIZE = 4
 class Fabric:
     """A server in a thread of its own, for four ranks."""
 
-    def __init__(self, folder, *, timeout_s=20.0, memory=MEMORY, scenario="rack", carries_all=False, changes=()):
+    def __init__(
+        self, folder, *, timeout_s=20.0, memory=MEMORY, scenario="rack", carries_all=False, changes=(), recorder=None
+    ):
         """`carries_all`: no collective crosses the store."""
         self.path, self.events, self._stop = folder / "s", [], threading.Event()
         self._source = TrainingSource(scenario, changes)
         self.records = []
         options = ServerOptions(memory, timeout_s, f"{scenario}, simulated", carries_all)
-        self.server = RankServer(self.path, SIZE, options, self._make, self.events.append)
+        self.server = RankServer(self.path, SIZE, options, self._make, self.events.append, recorder)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 

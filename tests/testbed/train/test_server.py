@@ -7,9 +7,11 @@ import time
 import numpy as np
 import pytest
 
+from testbed.train.recorder import Recorder
 from testbed.train.server import RankServer, ServerOptions
 from tests.testbed.train.fabric import MEMORY, SIZE, Fabric
 from workloads.ranks.client import NetworkFailed, RankClient
+from workloads.traces.chakra import ChakraOptions, read_chakra
 
 
 @pytest.fixture
@@ -54,6 +56,23 @@ def fold(values):
     for value in values[1:]:
         total += value
     return total
+
+
+def test_a_recorder_hears_of_each_collective(tmp_path):
+    recorder = Recorder(SIZE)
+    fabric = Fabric(tmp_path, recorder=recorder)
+    clients = [fabric.rank(rank) for rank in range(SIZE)]
+    for number, elements in enumerate((100, 250)):
+        sums = [Sum(client, values) for client, values in zip(clients, gradients(number, elements), strict=True)]
+        for each in sums:
+            each.wait()
+    fabric.close()
+    recorder.write(tmp_path / "trace")
+    files = [(str(rank), (tmp_path / "trace" / f"training.{rank}.et").read_bytes()) for rank in range(SIZE)]
+    for nodes in read_chakra(files, ChakraOptions(), "test").ranks:
+        assert [node.bytes for node in nodes if node.kind == "all_reduce"] == [400, 1000]
+        assert nodes[-1].after == (3,)
+        assert nodes[3].after == (1, 2)
 
 
 def test_many_all_reduces_of_all_ranks_are_in_flight_at_once(fabric):

@@ -38,6 +38,19 @@ def test_a_training_is_judged_and_says_what_did_not_go_through_the_network(tmp_p
     nothing_is_left(training)
 
 
+def test_a_recorded_training_leaves_a_trace_with_its_verdict(tmp_path):
+    trace = tmp_path / "trace"
+    training = Training(tmp_path, "sum:1000", "sum:9000", options=("--record", str(trace)))
+    assert (training.code, complaints(training)) == (0, "")
+    assert sorted(path.name for path in trace.iterdir()) == ["collectives.csv", "training.0.et", "training.1.et"]
+    assert trace.joinpath("collectives.csv").read_text().splitlines()[1:] == [
+        "0,all_reduce,float32,all,4000", "1,all_reduce,float32,all,36000",
+    ]  # fmt: skip
+    again = Training(tmp_path, "sum:1000", options=("--record", str(trace)))
+    assert again.code == 64
+    assert "--record: is there already" in again.err
+
+
 def test_a_crash_shows_the_traceback_and_ends_the_other_rank(tmp_path):
     training = Training(tmp_path, "sum:1000", "crash@1", "sum:1000")
     assert training.code == 1
