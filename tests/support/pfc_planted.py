@@ -13,11 +13,11 @@ from typing import Any
 from switch_nodes.lossless import pauses
 from switch_nodes.lossless.asking import Asking
 from switch_nodes.lossless.buffer import SharedBuffer
-from switch_nodes.lossless.pauses import PauseState
+from testbed.worlds.simulated.lossless import switch
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from tests.support.pfc_drawn import draw_lossless, judge_lossless
-from workloads.wire.pfc import decode_pfc, encode_pfc
+from workloads.wire.pfc import encode_pfc
 
 __all__ = ["PLANTED_PFC", "hunt_pfc"]
 
@@ -53,17 +53,22 @@ def _xon_lost() -> None:
 
 def _obeyed_one_frame_late() -> None:
     """One more frame begins after each pause took effect."""
-    may_begin = PauseState.may_begin
+    begin = LosslessWire._begin_next
     passed: dict[tuple[int, int], int] = {}
 
-    def late(self: Any, pfc_class: int, now: int) -> bool:
-        since = self._since[pfc_class]
-        if may_begin(self, pfc_class, now) or passed.get((id(self), pfc_class)) == since:
-            return may_begin(self, pfc_class, now)
-        passed[id(self), pfc_class] = since
-        return True
+    def late(self: Any) -> None:
+        begin(self)
+        for pfc_class in range(8):
+            since = self.pauses.paused_since(pfc_class, self._agenda.now)
+            if self._busy or since is None or passed.get((id(self), pfc_class)) == since:
+                continue
+            self.pauses.ignored[pfc_class] = True
+            begin(self)
+            self.pauses.ignored[pfc_class] = False
+            if self._busy:
+                passed[id(self), pfc_class] = since
 
-    PauseState.may_begin = late  # type: ignore[method-assign]
+    LosslessWire._begin_next = late  # type: ignore[method-assign]
 
 
 def _headroom_of_the_wrong_class() -> None:
@@ -98,42 +103,27 @@ def _never_asked_again() -> None:
 
 def _asked_for_the_wrong_class() -> None:
     """XOFF enables the class above."""
-    send = LosslessSwitch._send_pfc
-
-    def wrong(self: Any, key: Any, quanta: int) -> None:
-        send(self, key, quanta)
 
     def frame(source: bytes, times: Any) -> bytes:
         return encode_pfc(source, {(pfc_class + 1) % 8: quanta for pfc_class, quanta in times.items()})
 
-    import testbed.worlds.simulated.lossless.switch as module
-
-    module.encode_pfc = frame
-    LosslessSwitch._send_pfc = wrong  # type: ignore[method-assign]
+    switch.encode_pfc = frame
 
 
-def _behind_data() -> None:
-    """A PFC frame leaves when no packet waits."""
-    begin = LosslessWire._begin_next
+def _charged_to_another_port() -> None:
+    """Packets are charged to the next account, and the one of their port stays empty."""
+    admit, release = SharedBuffer.admit, SharedBuffer.release
 
-    def patient(self: Any) -> None:
-        if self._control and self._choose_waits():
-            held, self._control = self._control, type(self._control)()
-            begin(self)
-            held.extend(self._control)
-            self._control = held
-        else:
-            begin(self)
+    def other(self: Any, account: Any) -> Any:
+        keys = [key for key in self.accounts if key[1] == account.key[1]]
+        return self.accounts[keys[(keys.index(account.key) + 1) % len(keys)]]
 
-    LosslessWire._choose_waits = lambda self: any(  # type: ignore[attr-defined]
-        self._rows.waiting_in(row) and self.pauses.may_begin(pfc_class, self._agenda.now)
-        for row, pfc_class in enumerate(self._rows.classes)
-    )
-    LosslessWire._begin_next = patient  # type: ignore[method-assign]
+    SharedBuffer.admit = lambda self, account, size: admit(self, other(self, account), size)  # type: ignore[method-assign]
+    SharedBuffer.release = lambda self, account, size: release(self, other(self, account), size)  # type: ignore[method-assign]
 
 
-def _quanta_of_256_bits() -> None:
-    """The obeying end takes a quantum for 256 bit times."""
+def _quanta_too_short() -> None:
+    """The obeying end takes a quantum for 128 bit times."""
     true_ns = pauses.pause_ns
     pauses.pause_ns = lambda quanta, rate: true_ns(quanta, rate) // 4  # type: ignore[assignment]
 
@@ -155,8 +145,8 @@ PLANTED_PFC: dict[str, Callable[[], None]] = {
     "XOFF too late": _asked_too_late,
     "pause never asked for again": _never_asked_again,
     "XOFF for the wrong class": _asked_for_the_wrong_class,
-    "PFC frame behind data": _behind_data,
-    "quanta too short": _quanta_of_256_bits,
+    "charged to another port": _charged_to_another_port,
+    "quanta too short": _quanta_too_short,
     "XON too early": _resumed_too_early,
 }
 

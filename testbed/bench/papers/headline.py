@@ -18,7 +18,7 @@ Measure = Callable[[Sequence[Group]], list[Place]]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Who is compared with whom, by labels of variants."""
+    """A subject and its peers, by labels of variants."""
 
     subject: str
     peers: tuple[str, ...]
