@@ -17,6 +17,7 @@ from testbed.bench.hierarchical import bench_hierarchical
 from testbed.bench.ina import bench_ina
 from testbed.bench.loss import bench_loss
 from testbed.bench.options import BenchOptions, refuse_options
+from testbed.bench.papers import bench_papers
 from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
@@ -72,6 +73,7 @@ _BENCHES = {
         Bench("hierarchical", lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
         Bench("ina", bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
         Bench("loss", bench_loss, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
+        Bench("papers", bench_papers, ("simulated",), ("quick", "processes", "seeds", "csv")),
         Bench(
             "peers",
             lambda say, world, options: bench_peers(say, options, _factor(options)),

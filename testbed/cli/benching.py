@@ -24,13 +24,14 @@ examples:
   sudo ./tb bench peers --quick --plot peers.svg
   ./tb bench loss --quick                 JCT over loss, by protocol and loss recovery; goes on after an interruption
   sudo ./tb bench loss --emulated
+  ./tb bench papers --quick       headlines of papers, and whether they hold here
   ./tb bench grid                         routes on the network, compared with their plan
   sudo ./tb bench grid --emulated --slower 3
   ./tb bench grid --plan-only sensitivity
   ./tb bench grid --plan-only scale,growth --seeds 10
 """
     parser.add_argument(
-        "name", metavar="NAME", help="allreduce, evolution, fabric, grid, hierarchical, ina, loss, peers"
+        "name", metavar="NAME", help="allreduce, evolution, fabric, grid, hierarchical, ina, loss, papers, peers"
     )
     parser.add_argument("--world", metavar="W", help="simulated or emulated, where a bench measures in both")
     parser.add_argument(
@@ -50,22 +51,22 @@ examples:
         help="allreduce, peers: real seconds of an emulated one (default: auto, as many as this machine needs)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the rows as JSON alone on stdout")
-    parser.add_argument("--quick", action="store_true", help="evolution, ina, loss, peers: fewer points")
+    parser.add_argument("--quick", action="store_true", help="evolution, ina, loss, papers, peers: fewer points")
     parser.add_argument(
         "--jobs",
         type=whole(1, 999),
         metavar="N",
-        help="evolution, ina, loss: runs at the same time (default: one per core; --emulated: one, and no more)",
+        help="evolution, ina, loss, papers: runs at the same time (default: one per core; --emulated: one)",
     )
     parser.add_argument(
         "--seeds", type=whole(1, 999), metavar="N",
-        help="ina, loss: runs of each point. Default for ina: 2 or 3, with --emulated 1. "
+        help="ina, loss, papers: runs of each point. Default for ina: 2 or 3, with --emulated 1. "
              "Default for loss: 5, with --emulated or --quick 3. "
              "With grid --plan-only scale: draws of each row (default: 10)",
     )  # fmt: skip
     parser.add_argument(
         "--csv", type=named_path, metavar="FILE",
-        help="evolution, ina, loss, peers: also write every run as a line of FILE, a new one",
+        help="evolution, ina, loss, papers, peers: also write every run as a line of FILE, a new one",
     )  # fmt: skip
     parser.add_argument(
         "--plot",

@@ -32,6 +32,7 @@ def pfc_metrics(context: CheckContext) -> dict[str, Any] | None:
         entry["pauses"] += 1
         entry["ns"] += event.until_ns - event.since_ns
         entry["roots"][event.root] += event.until_ns - event.since_ns
+    victims = victims_of(context)
     measured = [record.event for record in context.events(BufferMeasured)]
     return {
         "pauses_asked": sum(each.pauses_sent for each in measured),
@@ -40,6 +41,7 @@ def pfc_metrics(context: CheckContext) -> dict[str, Any] | None:
         "watchdog_acted": len(context.events(PfcWatchdogActed)),
         "watchdog_restored": len(context.events(PfcWatchdogRestored)),
         "watchdog_dropped": sum(record.event.dropped for record in context.events(PfcWatchdogMeasured)),
+        "victim_flows": len({flow for flow, _, _, _ in victims}),
         "deadlock": next((list(record.event.cycle) for record in context.events(PfcDeadlocked)), None),
         "links": {
             name: {
@@ -59,7 +61,6 @@ def pfc_metrics(context: CheckContext) -> dict[str, Any] | None:
             if each.headroom
         },
         "victims": [
-            {"flow": flow, "link": link, "root": root, "waited_s": waited / 1e9}
-            for flow, link, root, waited in victims_of(context)
+            {"flow": flow, "link": link, "root": root, "waited_s": waited / 1e9} for flow, link, root, waited in victims
         ],
     }

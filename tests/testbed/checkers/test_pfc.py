@@ -134,4 +134,5 @@ def test_figures_add_up(good: CheckContext) -> None:
     for link in found["links"].values():
         assert sum(link["by_root"].values()) == pytest.approx(link["paused_s"])
         assert 0 < link["share"] < 1
+    assert found["victim_flows"] == len({victim["flow"] for victim in found["victims"]}) == 1
     assert all(each["most_used"] <= each["bytes"] for each in found["headroom"].values())

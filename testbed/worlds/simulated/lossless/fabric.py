@@ -206,7 +206,7 @@ class LosslessFabric:
                 if charge.account.key == key:
                     most[wire.link, wire.direction] += charge.size
         of_slots = sum(slot.held.get(key[0], 0) for slot in slot_waits(switch.machine)) if switch.charges_slots else 0
-        if of_slots > max(most.values(), default=-1):
+        if of_slots > max(most.values(), default=0):
             return f"slots of {node}"
         if not most:
             return f"{node}"

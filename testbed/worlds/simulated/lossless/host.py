@@ -63,10 +63,11 @@ class LosslessHost(HostNode):
             self._blow(pfc_class)
 
     def end_storm(self, pfc_class: int) -> None:
-        """The neighbour may go on, unless another storm holds the class."""
+        """The neighbour may go on, unless another storm or the receive queue holds the class."""
         self._storms[pfc_class] -= 1
+        full = self._buffer is not None and self._buffer.accounts[0, pfc_class].is_paused
         if not self._storms[pfc_class]:
-            self._send_pfc((0, pfc_class), 0)
+            self._send_pfc((0, pfc_class), self._quanta if full else 0)
 
     def act(self, what: int, argument: Any) -> None:
         if what == _TAKE:
@@ -144,6 +145,8 @@ class LosslessHost(HostNode):
         self._agenda.appoint(self._agenda.now + after, self._actor, self, _STORM, pfc_class)
 
     def _send_pfc(self, key: Key, quanta: int) -> None:
+        if not quanta and self._storms.get(key[1]):
+            return  # the receive queue has room, but the storm goes on
         wire = self.wires[key[0]]
         assert isinstance(wire, LosslessWire)
         wire.send_control(encode_pfc(self.mac, {key[1]: quanta}))
