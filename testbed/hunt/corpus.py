@@ -15,7 +15,7 @@ from random import Random
 
 from testbed.hunt.tape import Genome
 
-__all__ = ["COMMON", "Corpus", "Entry", "Met"]
+__all__ = ["COMMON", "Corpus", "KeptSchedule", "Met"]
 
 COMMON = 64
 """fresh schedules after which a behaviour counts as common: it is not counted any more"""
@@ -34,7 +34,7 @@ class Met:
 
 
 @dataclass(slots=True)
-class Entry:
+class KeptSchedule:
     """A schedule that was first to meet a behaviour."""
 
     number: int
@@ -48,7 +48,7 @@ class Entry:
 
 class Corpus:
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[KeptSchedule] = []
         self.hits, self.fresh_hits = Counter[str](), Counter[str]()
         """behaviour -> schedules, of all and of the fresh ones; up to `COMMON` fresh ones"""
         self.first: dict[str, int] = {}
@@ -60,7 +60,7 @@ class Corpus:
         """behaviour that one fresh schedule met -> its number"""
         self._weights: list[float] = []
         """sums of the energies of `entries` up to each"""
-        self._by_number: dict[int, Entry] = {}
+        self._by_number: dict[int, KeptSchedule] = {}
 
     @property
     def alone(self) -> int:
@@ -72,7 +72,7 @@ class Corpus:
         kept = (name for name in met.behaviours if self.fresh_hits[name] < COMMON)
         return replace(met, behaviours=tuple(sorted(kept)))
 
-    def choose(self, dice: Random) -> Entry | None:
+    def choose(self, dice: Random) -> KeptSchedule | None:
         """An entry, by energy; None: there is none yet."""
         if not self._weights:
             return None
@@ -86,7 +86,7 @@ class Corpus:
         self.curve.append((self.schedules, len(self.first)))
         self._weights = list(accumulate(self.energy(entry) for entry in self.entries))
 
-    def energy(self, entry: Entry) -> float:
+    def energy(self, entry: KeptSchedule) -> float:
         """How much a mutation of an entry promises. Behaviours that few schedules meet weigh most. An entry that was
         chosen often, or takes long, gets less."""
         rare = sum(1 / self.hits[name] for name in entry.new)
@@ -108,7 +108,7 @@ class Corpus:
         new = tuple(name for name in met.behaviours if name not in self.first)
         if new:
             self.first.update(dict.fromkeys(new, number))
-            entry = Entry(number, genome.played(met.used), new, met.cost)
+            entry = KeptSchedule(number, genome.played(met.used), new, met.cost)
             self.entries.append(entry)
             self._by_number[number] = entry
 

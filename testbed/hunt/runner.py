@@ -70,7 +70,7 @@ class Found:
     """of the first schedule that failed"""
     failure: Failure | None = None
     scenario: Scenario | None = None
-    """that failed; None: `Prey.schedule` draws it"""
+    """the one that failed; None: `Prey.schedule` draws it"""
 
 
 def run_chunk(

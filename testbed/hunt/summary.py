@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from testbed.hunt.coverage import Coverage
@@ -15,7 +15,7 @@ from testbed.terminal.stream import PROSE
 from testbed.terminal.words import amount, times
 from workloads.native.account import NATIVE
 
-__all__ = ["hunt_document", "summary_text"]
+__all__ = ["hunt_document", "steps_document", "summary_text"]
 
 _SCHEMA = 1
 _PLACES = {RACK: "a rack", FABRIC: "a fabric"}
@@ -33,11 +33,6 @@ def hunt_document(
 ) -> dict[str, Any]:
     """`schedules`: asked for. `code`: schedules by the version that ran them. `failure`: as in failure.json, or None.
     `kind`: of hunt. `own_program`: the user's, as `path.py:Class`; empty: one of ours."""
-    taken = coverage.transitions
-    held, impossible = steps_of_kind(kind)
-    lacks = _tables_without(held, taken) if own_program and coverage.traced else ()
-    held = tuple(name for name in held if _table_of(name) not in lacks)
-    impossible = {name: why for name, why in impossible.items() if _table_of(name) not in lacks}
     return {
         "schema": _SCHEMA,
         "hunt": name,
@@ -47,16 +42,26 @@ def hunt_document(
         "failure": failure,
         "code": code,
         "coverage": coverage.as_json(),
-        "transitions": {
-            "of": _PLACES.get(kind, kind),
-            "held": len(held),
-            "taken": sum(name in taken for name in held),
-            "impossible": dict(sorted(impossible.items())),
-            "taken_though_impossible": sorted(name for name in impossible if name in taken),
-            "lacks": list(lacks),
-            "lacked_by": own_program if lacks else "",
-            "never": [name for name in held if name not in taken and name not in impossible],
-        },
+        "transitions": steps_document(kind, coverage.transitions, own_program if coverage.traced else ""),
+    }
+
+
+def steps_document(kind: str, taken: Mapping[str, int], own_program: str = "") -> dict[str, Any]:
+    """Steps of the tables: those that were taken, that cannot happen and that were never taken. `taken`: how often.
+    `own_program`: tables of ours do not count if it takes no step of them."""
+    held, impossible = steps_of_kind(kind)
+    lacks = _tables_without(held, taken) if own_program else ()
+    held = tuple(name for name in held if _table_of(name) not in lacks)
+    impossible = {name: why for name, why in impossible.items() if _table_of(name) not in lacks}
+    return {
+        "of": _PLACES.get(kind, kind),
+        "held": len(held),
+        "taken": sum(name in taken for name in held),
+        "impossible": dict(sorted(impossible.items())),
+        "taken_though_impossible": sorted(name for name in impossible if name in taken),
+        "lacks": list(lacks),
+        "lacked_by": own_program if lacks else "",
+        "never": [name for name in held if name not in taken and name not in impossible],
     }
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from testbed.lab.cards.listing import map_markdown
-from testbed.manual import commands, errors, events, figures, keys, steps
+from testbed.manual import commands, coverage, errors, events, figures, keys, steps
 
 __all__ = ["PARTS", "filled"]
 
@@ -18,6 +18,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     **keys.TABLES,
     "checks": figures.all_checks,
     "commands": commands.all_commands,
+    "coverage": coverage.all_coverage,
     "errors": errors.all_errors,
     "events": events.all_events,
     "exit codes": errors.exit_codes,

@@ -125,6 +125,7 @@ def planted(
 
 _SMALL = """
 name: stalled
+seed: {seed}
 topology: {{kind: rack, hosts: 3, link: {{rate: 20Mbps}}}}
 switch: {{program: {protocol}{memory}}}
 job: {{collective: {protocol}, size: 8kB, dtype: int32, iterations: 1{window}}}
@@ -135,7 +136,12 @@ time_limit: 500ms
 """
 
 
-def explained(protocol: str, faults: Sequence[str], broken: str) -> dict[str, Any]:
+def explained_all(protocol: str, cases: Sequence[tuple[int, Sequence[str]]]) -> list[dict[str, Any]]:
+    """As `explained`, for each (seed, further faults)."""
+    return [explained(protocol, faults, "", seed) for seed, faults in cases]
+
+
+def explained(protocol: str, faults: Sequence[str], broken: str, seed: int = 1) -> dict[str, Any]:
     """The explanation of a small job with losses and further faults; `broken`: a planted bug, or empty."""
     from testbed.explain.explanation import explain
     from testbed.explain.text import explanation_document, explanation_text
@@ -145,6 +151,7 @@ def explained(protocol: str, faults: Sequence[str], broken: str) -> dict[str, An
     in_messages = protocol == "netreduce"
     text = _SMALL.format(
         protocol=protocol,
+        seed=seed,
         memory="" if in_messages else ", memory: 8",
         window=", message_packets: 2" if in_messages else ", window_packets: 4",
         faults="".join(f"  - {fault}\n" for fault in faults),

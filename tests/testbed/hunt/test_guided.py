@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.hunt.corpus import COMMON
 from testbed.hunt.guided import run_guided
 from testbed.hunt.judge import Machines, run_and_judge
 from testbed.hunt.mutation import GENERATION
@@ -47,6 +48,13 @@ def test_a_hunt_that_goes_on_is_the_same_hunt() -> None:
     part.done = {first: chunk for first, chunk in whole.done.items() if first < GENERATION + 8 or first % 16 == 0}
     assert 0 < len(part.done) < len(whole.done)
     assert learnt(SWITCHML, store=part) == once
+
+
+def test_the_log_forgets_what_is_common() -> None:
+    """Else a hundred thousand schedules would fill a disk."""
+    _, corpus = run_guided(replace(SWITCHML, schedules=6 * GENERATION), 1, Store())
+    most = COMMON + GENERATION  # what a generation meets is counted whole
+    assert max(corpus.fresh_hits.values()) < most < corpus.fresh
 
 
 def test_mutated_schedules_meet_what_fresh_ones_do_not() -> None:

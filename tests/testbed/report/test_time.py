@@ -74,6 +74,13 @@ def test_an_untrusted_run_that_did_not_end_says_both(context: CheckContext) -> N
     assert "the job did not complete completion time and goodput: unknown" in text
 
 
+def test_a_worker_that_failed_after_its_last_result_leaves_a_goodput_without_a_jct(context: CheckContext) -> None:
+    result = judge(context, RunFacts(), world="simulated", replay=REPLAY)
+    assert result["metrics"]["goodput_bps"] is not None
+    result["metrics"]["jct_s"] = None
+    assert "the job did not complete" in plain_summary(result)
+
+
 @pytest.mark.parametrize(
     ("tried", "twin", "offered"),
     [
