@@ -11,6 +11,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 _TOP = Path(__file__).resolve().parents[1]
@@ -21,14 +22,20 @@ _COMMANDS = {
     "run --help": (sys.executable, "-P", "-m", "testbed", "run", "--help"),
     "list": (sys.executable, "-P", "-m", "testbed", "list"),
     "validate rack": (sys.executable, "-P", "-m", "testbed", "validate", "rack"),
-}
-"""The first goes through the script that looks whether the set-up is up to date."""
+    "run, 4 kB": (
+        sys.executable, "-P", "-m", "testbed", "run", "rack", "--world", "simulated", "--set", "job.size=4kB",
+        "--set", "capture=false", "--quiet", "--out", "{out}",
+    ),
+}  # fmt: skip
+"""The first goes through the script that looks whether the set-up is up to date. `{out}`: a new folder."""
 
 
 def cpu_s(command: tuple[str, ...]) -> float:
     """Of the command and its children. Raises CalledProcessError when it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=_TOP, stdout=subprocess.DEVNULL, check=True)
+    with tempfile.TemporaryDirectory() as folder:
+        words = [word.format(out=f"{folder}/run") for word in command]
+        subprocess.run(words, cwd=_TOP, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

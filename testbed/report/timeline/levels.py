@@ -171,7 +171,8 @@ def _gathered(marks: Iterable[_Item], step: int) -> list[_Item]:
         key = mark.what, mark.start // step
         firsts.setdefault(key, mark)
         times[key] += mark.times
-    return sorted((mark._replace(times=times[key]) for key, mark in firsts.items()), key=_item_start)
+    found = (_Item(mark.start, mark.stop, mark.what, times[key], mark.first) for key, mark in firsts.items())
+    return sorted(found, key=_item_start)
 
 
 class _Texts:

@@ -151,9 +151,9 @@ class NativeAgenda(Agenda):
         afterwards."""
         core, words = self.core, iter(self._notes[: NOTE_WORDS * self.core.noted])
         core.noted = 0
-        tells = [node.tell_note for node in self._nodes]
+        nodes = self._nodes
         for self.now, node, kind, first, second, third, fourth in zip(*[words] * NOTE_WORDS, strict=True):
-            tells[node](kind, first, second, third, fourth)
+            nodes[node].tell_note(kind, first, second, third, fourth)
 
     def tell_taps(self) -> None:
         """Give taps the frames that C recorded for them so far."""
