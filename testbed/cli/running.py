@@ -21,7 +21,6 @@ from testbed.terminal.words import amount
 from workloads.errors import HostCapabilityError, ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.lab.model import Inventory
     from testbed.plan import Plan
     from testbed.runs.attempts import Say
     from testbed.runs.run import Observer, RunResult
@@ -136,11 +135,14 @@ def run_run(args: argparse.Namespace) -> int:
             "means nothing in this world", file="tb run", key="--real-limit",
             allowed="with --world simulated; elsewhere time_limit times the dilation is the limit",
         )  # fmt: skip
-    inventory = _inventory(args) if scenario.world == "lab" or args.card is not None else None
-    own_time = None if inventory is None or args.card is None else inventory.dilation
-    scenario = dilated(scenario, args.dilation, "tb run", card=own_time)
-    if inventory is not None:
-        return _run(scenario, args, _lab_world(args, inventory))
+    if scenario.world == "lab" or args.card is not None:
+        from testbed.cli.labworld import inventory_of, lab_world
+
+        inventory = inventory_of(args)
+        own_time = None if args.card is None else inventory.dilation
+        scenario = dilated(scenario, args.dilation, "tb run", card=own_time)
+        return _run(scenario, args, lab_world(args, inventory))
+    scenario = dilated(scenario, args.dilation, "tb run")
     if args.inventory is not None:
         raise ScenarioError(
             "means nothing in this world", file="tb run", key="--inventory", allowed="with --world lab, or --card"
@@ -165,21 +167,6 @@ def _seconds_of(limit: int | str | None) -> float | None:
     if limit is None:
         return REAL_LIMIT_S
     return limit / 1e9 if isinstance(limit, int) else None
-
-
-def _inventory(args: argparse.Namespace) -> Inventory:
-    from testbed.lab.find import find_inventory
-    from testbed.lab.inventory import load_inventory
-
-    return load_inventory(find_inventory(args.inventory))
-
-
-def _lab_world(args: argparse.Namespace, inventory: Inventory) -> World:
-    from testbed.cli.lab import step_printer
-    from testbed.worlds.lab import LabWorld, MixedWorld
-
-    printer = step_printer(Console.of(args))
-    return LabWorld(inventory, printer) if args.card is None else MixedWorld(inventory, args.card, printer)
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
@@ -379,7 +366,11 @@ def run_replay(args: argparse.Namespace) -> int:
         )
     console = Console.of(args)
     args.card = None
-    realised = _lab_world(args, _inventory(args)) if world == "lab" else None
+    realised = None
+    if world == "lab":
+        from testbed.cli.labworld import inventory_of, lab_world
+
+        realised = lab_world(args, inventory_of(args))
     with _progress(console) as (observer, _):
         comparison = replay(before, args.out, observer, realised)
     _show(comparison.result, console, False)
