@@ -18,7 +18,7 @@ from testbed.jct.records import Frame, Seen
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 
-__all__ = ["Hop", "Hops", "HopLink", "hop_of", "hops_of"]
+__all__ = ["Hop", "HopLink", "Hops", "hop_of", "hops_of"]
 
 
 class Hop:
